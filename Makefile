@@ -1,0 +1,55 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format bench lock clean
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+# The newest Python this machine has, from those the project supports; `make PYTHON=… setup` picks another.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+PYTEST_WORKERS ?= auto
+
+help:  ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## Create .venv with everything (done by the other targets by themselves)
+
+$(READY): pyproject.toml requirements.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found on PATH."; exit 1; }
+	@echo "Setting up $(VENV) ($(PYTHON)) …"
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --clear --python $(PYTHON) $(VENV) && \
+		uv pip install --quiet --python $(BIN)/python -r requirements.lock && \
+		uv pip install --quiet --python $(BIN)/python --no-deps -e . ; \
+	else \
+		$(PYTHON) -m venv --clear $(VENV) && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e . ; \
+	fi
+	@touch $(READY)
+
+demo: $(READY)  ## Watch the agent find, fix and test a bug, offline, over the real protocol
+	@$(BIN)/hermes-acp demo
+
+test: $(READY) lint  ## Everything that must hold: style, types, import rules, tests
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS)
+
+lint: $(READY)  ## Style, types and the import contract
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(READY)  ## Rewrite the code in the project's style
+	@$(BIN)/ruff check --fix-only --quiet .
+	@$(BIN)/ruff format .
+
+bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the same run
+	@$(BIN)/python -m benchmarks
+
+lock: $(READY)  ## Renew requirements.lock from pyproject.toml (needs uv)
+	@uv pip compile -q --universal --python-version 3.11 --extra dev --generate-hashes --upgrade \
+		--no-emit-index-url --no-annotate --no-header pyproject.toml -o requirements.lock
+
+clean:  ## Remove what the other targets made
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .import_linter_cache dist build

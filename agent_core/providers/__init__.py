@@ -1,0 +1,1 @@
+"""Models behind one function, `stream(request) -> ModelStream`. A file per wire protocol; SDKs load lazily."""

@@ -1,0 +1,58 @@
+"""The effects that a tool can have on the world, as typed values that the policy decides about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPath:
+    """Look at a path's content or names. `path` is absolute with symbolic links resolved."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class WritePath:
+    """Make, change, move or delete a file. `path` is absolute with symbolic links resolved.
+
+    Attributes:
+        before, after: the file's bytes; None for an absent file.
+        shown: the path as the tool named it, for the person to read.
+    """
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    shown: Path
+
+    @property
+    def verb(self) -> Literal["create", "edit", "delete"]:
+        """What happens to the file."""
+        if self.after is None:
+            return "delete"
+        return "create" if self.before is None else "edit"
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """Run a shell command in `cwd`."""
+
+    command: str
+    cwd: Path
+
+
+Action = ReadPath | WritePath | RunCommand
+
+
+def describe(action: Action) -> str:
+    """The action as a short phrase: «edit /a/b.py», «run: make test»."""
+    match action:
+        case ReadPath(path=path):
+            return f"read {path}"
+        case WritePath():
+            return f"{action.verb} {action.shown}"
+        case RunCommand(command=command):
+            return f"run: {command}"

@@ -1,0 +1,236 @@
+"""What a handler may use: `ToolContext`, the ports it reaches the world through, and the agent's services.
+
+`agent_core` and `acp_adapter` implement these Protocols; nothing in `tools` imports them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, Protocol
+
+from tools.errors import ToolError
+from tools.settings import ToolSettings
+
+
+class Interrupt(Protocol):
+    """The cancel signal of the turn that a tool call belongs to."""
+
+    def is_set(self) -> bool:
+        """True once the turn was cancelled or is over."""
+        ...
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Run `callback` once at the cancel (at once if it has happened); returns a function that forgets it."""
+        ...
+
+    def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool:
+        """Sleep until `predicate` holds (True), or the turn is cancelled or `timeout` seconds passed (False)."""
+        ...
+
+    def notify(self) -> None:
+        """Make sleepers look at their predicate again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """Facts of one path. `kind` follows symbolic links; `mtime_ns` is nanoseconds since the epoch."""
+
+    kind: Literal["file", "directory", "other"]
+    size: int
+    mtime_ns: int
+    mode: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """One question to `FileSystem.search`.
+
+    Attributes:
+        pattern: regular expression for `content`, a glob for `files`.
+        path: absolute file or directory to search.
+        target: look inside files or at their names.
+        glob: only files whose path matches it.
+        output: whole matches, file names only, or a count for each file.
+        limit, offset: the page of results; `context`: lines around each match.
+    """
+
+    pattern: str
+    path: Path
+    target: Literal["content", "files"] = "content"
+    glob: str | None = None
+    output: Literal["content", "files_only", "count"] = "content"
+    limit: int = 50
+    offset: int = 0
+    context: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A line (1-based) of a file; `line` 0 where the hit is the file itself. `is_match` False marks context."""
+
+    path: Path
+    line: int = 0
+    text: str = ""
+    count: int = 0
+    is_match: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One page of hits and the total number of matches, or of files where files are listed."""
+
+    hits: tuple[SearchHit, ...]
+    total: int
+    truncated: bool = False
+
+
+class FileSystem(Protocol):
+    """Where files live. Paths are absolute. Each call that has an effect or reveals content asks the policy."""
+
+    def stat(self, path: Path) -> FileStat | None:
+        """Facts of the path, None when nothing is there."""
+        ...
+
+    def open(self, path: Path) -> BinaryIO:
+        """Open a regular file for reading.
+
+        Raises:
+            FileMissing, FileRefused, FileAccessError, Denied.
+        """
+        ...
+
+    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> None:
+        """Put `data` in place of `expected` (None: of nothing), atomically; parents are created.
+
+        Raises:
+            FileChanged: the content now is not `expected`. FileRefused, FileAccessError, Denied.
+        """
+        ...
+
+    def list(self, path: Path) -> Sequence[str]:
+        """Names in a directory, sorted."""
+        ...
+
+    def remove(self, path: Path, *, expected: bytes) -> None:
+        """Delete a file whose content is `expected`."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Move a file to a path where nothing is."""
+        ...
+
+    def search(self, query: SearchQuery) -> SearchResult:
+        """Search file names or content below a path."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """A shell command to run. `timeout` in seconds; `env` is added to the environment's own."""
+
+    command: str
+    cwd: Path
+    timeout: float
+    env: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """How a command ended. `output` is stdout and stderr together, head and tail kept where it was too long.
+
+    Attributes:
+        exit_code: the shell's status, None when a signal ended it.
+        signal: the signal's name, as SIGKILL.
+        truncated_chars: how many characters of the middle were left out of `output`.
+    """
+
+    output: str
+    exit_code: int | None
+    signal: str | None = None
+    timed_out: bool = False
+    interrupted: bool = False
+    truncated_chars: int = 0
+    duration: float = 0.0
+
+
+class Environment(Protocol):
+    """Where commands run."""
+
+    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+        """Run to the end, the time-out or the cancel; `on_output` sees text as it comes.
+
+        Raises:
+            CommandError: it could not be started. Denied: the policy said no.
+        """
+        ...
+
+    def close(self) -> None:
+        """End every process that is still alive from earlier commands."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TodoItem:
+    """One step of the plan."""
+
+    id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed", "cancelled"]
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
+class AgentServices(Protocol):
+    """What lives in the agent and outlasts a tool call."""
+
+    def todos(self) -> Sequence[TodoItem]:
+        """The plan as it stands."""
+        ...
+
+    def set_todos(self, items: Sequence[TodoItem]) -> None:
+        """Replace the plan and show it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Everything one tool call may use; made anew for each call.
+
+    Attributes:
+        roots: the session's directories, `cwd` first.
+        progress: shows live text on the call's card.
+        agent: None when the tool is used without an agent.
+    """
+
+    task_id: str
+    session_id: str
+    tool_call_id: str
+    cwd: Path
+    roots: tuple[Path, ...]
+    fs: FileSystem
+    terminal: Environment
+    interrupt: Interrupt
+    progress: Callable[[str], None]
+    settings: ToolSettings
+    agent: AgentServices | None = None
+
+    def resolve(self, path: str) -> Path:
+        """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""
+        expanded = Path(path).expanduser()
+        joined = expanded if expanded.is_absolute() else self.cwd / expanded
+        return Path(os.path.normpath(joined))
+
+
+def require_context(kwargs: Mapping[str, Any]) -> ToolContext:
+    """The `ctx` that dispatch passes to a handler.
+
+    Raises:
+        ToolError: the handler was called without one.
+    """
+    ctx = kwargs.get("ctx")
+    if not isinstance(ctx, ToolContext):
+        raise ToolError("This tool needs a running session (it was called without a tool context).")
+    return ctx

@@ -1,0 +1,91 @@
+"""Calls a tool by name; whatever happens inside, a well-formed `ToolResult` comes out."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from tools.context import ToolContext
+from tools.errors import ToolError, ToolInterrupted
+from tools.registry import ToolEntry, registry
+from tools.result import ToolResult, error, from_text
+
+log = logging.getLogger(__name__)
+
+
+def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext) -> ToolResult:
+    """Run the tool `name` with `arguments`.
+
+    Raises:
+        ToolInterrupted: the turn was cancelled; every other failure comes back as a failed result.
+    """
+    entry = registry.get(name)
+    if entry is None:
+        return unknown_tool(name, [known.name for known in registry.entries()])
+    if missing := _missing(entry, arguments):
+        return error(f"{name}: the argument {missing!r} is missing.")
+    try:
+        result = _call(entry, dict(arguments), ctx)
+    except ToolInterrupted:
+        raise
+    except ToolError as problem:
+        return error(str(problem))
+    except Exception as problem:
+        log.exception("tool %s failed", name)
+        return error(f"{name} failed: {type(problem).__name__}: {problem}")
+    return _capped(_as_result(name, result), entry.max_result_size_chars or ctx.settings.max_result_chars)
+
+
+def unknown_tool(name: str, known: list[str]) -> ToolResult:
+    """The answer to a tool that does not exist: the nearest real names."""
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
+    return error(f"There is no tool {name!r}. Did you mean: {', '.join(near)}?")
+
+
+def _missing(entry: ToolEntry, arguments: Mapping[str, Any]) -> str | None:
+    return next((field for field in entry.schema.get("required", ()) if field not in arguments), None)
+
+
+def _call(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> object:
+    outcome = entry.handler(arguments, task_id=ctx.task_id, ctx=ctx)
+    if entry.is_async:
+        return _thread_loop().run_until_complete(outcome)
+    return outcome
+
+
+_threads = threading.local()
+
+
+def _thread_loop() -> asyncio.AbstractEventLoop:
+    # A loop per pool thread, kept: clients made by an async handler stay bound to a loop that lives.
+    loop: asyncio.AbstractEventLoop | None = getattr(_threads, "loop", None)
+    if loop is None or loop.is_closed():
+        loop = asyncio.new_event_loop()
+        _threads.loop = loop
+    return loop
+
+
+def _as_result(name: str, outcome: object) -> ToolResult:
+    match outcome:
+        case ToolResult():
+            return outcome
+        case str():
+            return from_text(outcome)
+        case _:
+            log.warning("tool %s returned %s, not a string", name, type(outcome).__name__)
+            return from_text(json.dumps(outcome, ensure_ascii=False, default=str))
+
+
+def _capped(result: ToolResult, limit: int) -> ToolResult:
+    if len(result.text) <= limit:
+        return result
+    head, tail = int(limit * 0.7), int(limit * 0.2)
+    cut = len(result.text) - head - tail
+    text = f"{result.text[:head]}\n[… {cut} characters left out: the result was too long …]\n{result.text[-tail:]}"
+    return replace(result, text=text)

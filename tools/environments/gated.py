@@ -1,0 +1,104 @@
+"""The ports as tools get them: every call passes the gate before it reaches the backend."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from tools.approval.actions import ReadPath, RunCommand, WritePath
+from tools.approval.gate import Gate
+from tools.context import (
+    CommandOutcome,
+    CommandSpec,
+    Environment,
+    FileStat,
+    FileSystem,
+    Interrupt,
+    SearchQuery,
+    SearchResult,
+)
+from tools.errors import FileChanged
+
+
+class GatedFileSystem:
+    """A `FileSystem` that asks before it reveals or changes anything.
+
+    What is asked about and what is touched is the same resolved path, so that a symbolic link cannot lead an
+    approved path elsewhere.
+    """
+
+    def __init__(self, inner: FileSystem, gate: Gate) -> None:
+        self._inner = inner
+        self._gate = gate
+
+    def stat(self, path: Path) -> FileStat | None:
+        """Facts of the path, for those who may read it."""
+        return self._inner.stat(self._readable(path))
+
+    def open(self, path: Path) -> BinaryIO:
+        """Open a file for reading."""
+        return self._inner.open(self._readable(path))
+
+    def list(self, path: Path) -> Sequence[str]:
+        """Names in a directory."""
+        return self._inner.list(self._readable(path))
+
+    def search(self, query: SearchQuery) -> SearchResult:
+        """Search below a path that may be read."""
+        self._gate.authorize(ReadPath(_real(query.path)))
+        return self._inner.search(query)
+
+    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> None:
+        """Ask with the change, then write if the file is still what the change was made from."""
+        real = _real(path)
+        self._gate.authorize(WritePath(real, expected, data, shown=path))
+        self._unmoved(path, real)
+        self._inner.write(real, data, expected=expected)
+
+    def remove(self, path: Path, *, expected: bytes) -> None:
+        """Ask, then delete if the file is still what was seen."""
+        # The link itself is deleted, not what it points to: only the directory is resolved.
+        real = _real(path.parent) / path.name
+        self._gate.authorize(WritePath(real, expected, None, shown=path))
+        self._unmoved(path.parent, real.parent)
+        self._inner.remove(real, expected=expected)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Ask for both ends, then move."""
+        with self.open(source) as stream:
+            content = stream.read()
+        real_source, real_target = _real(source.parent) / source.name, _real(target)
+        self._gate.authorize(WritePath(real_source, content, None, shown=source))
+        self._gate.authorize(WritePath(real_target, None, content, shown=target))
+        self._inner.rename(real_source, real_target)
+
+    def _readable(self, path: Path) -> Path:
+        real = _real(path)
+        self._gate.authorize(ReadPath(real))
+        return real
+
+    def _unmoved(self, path: Path, approved: Path) -> None:
+        if _real(path) != approved:
+            raise FileChanged(f"{path} led to {approved} when the change was approved, and no longer does.")
+
+
+class GatedEnvironment:
+    """An `Environment` that asks before a command runs."""
+
+    def __init__(self, inner: Environment, gate: Gate) -> None:
+        self._inner = inner
+        self._gate = gate
+
+    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+        """Ask, then run."""
+        self._gate.authorize(RunCommand(spec.command, spec.cwd))
+        return self._inner.run(spec, on_output, interrupt)
+
+    def close(self) -> None:
+        """Leave the backend alone: it belongs to the session, not to one call."""
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))

@@ -1,0 +1,45 @@
+"""What can go wrong while a tool works.
+
+ToolError                   the model is told; it can act on the message
+├── FileAccessError         a path could not be read or changed
+│   ├── FileMissing
+│   ├── FileChanged         the content is not what the caller saw
+│   └── FileRefused         a device, a pipe, a directory where a file is due
+├── CommandError            a command could not be started
+└── Denied                  the policy or the person said no
+ToolInterrupted             the turn is over; nothing may happen any more
+"""
+
+from __future__ import annotations
+
+
+class ToolError(Exception):
+    """A failure described for the model: what was tried, what happened, what to do."""
+
+
+class FileAccessError(ToolError):
+    """A path could not be read or changed."""
+
+
+class FileMissing(FileAccessError):
+    """There is nothing at the path."""
+
+
+class FileChanged(FileAccessError):
+    """The file's content is not what the caller based its change on."""
+
+
+class FileRefused(FileAccessError):
+    """The path names something that is not a regular file."""
+
+
+class CommandError(ToolError):
+    """A command could not be started."""
+
+
+class Denied(ToolError):
+    """The policy or the person refused the action."""
+
+
+class ToolInterrupted(Exception):  # noqa: N818 - control flow, not a failure
+    """The turn that the tool call belongs to was cancelled or is over."""

@@ -1,0 +1,80 @@
+"""What a tool call yields, split by audience: text for the model, content for the person, facts for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ShownText:
+    """Text for the person. `language` (a fence's info string) asks for a code block, '' for plain text."""
+
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDiff:
+    """A file's text before and after; None stands for an absent file."""
+
+    path: Path
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownOutput:
+    """What a command printed, as the person should see it, and how it ended."""
+
+    output: str
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+Shown = ShownText | ShownDiff | ShownOutput
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The outcome of one tool call.
+
+    Attributes:
+        text: what the model reads, normally a JSON string.
+        shown: what the person sees, in order; empty lets the front end show `text`.
+        facts: JSON values for programs: paths, line numbers, exit codes.
+        failed: True when the call did not do what was asked.
+    """
+
+    text: str
+    shown: tuple[Shown, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    failed: bool = False
+
+
+def ok(payload: Mapping[str, Any], *shown: Shown, **facts: Any) -> ToolResult:
+    """A success whose JSON `payload` goes to the model."""
+    return ToolResult(json.dumps(payload, ensure_ascii=False), shown, facts)
+
+
+def error(message: str, **details: Any) -> ToolResult:
+    """A failure as `{"error": message, …details}`, written for the model to act on."""
+    return ToolResult(json.dumps({"error": message, **details}, ensure_ascii=False), (), details, failed=True)
+
+
+def from_text(text: str) -> ToolResult:
+    """A plain handler's string; a JSON object with a truthy `error` (or `success: false`) marks a failure."""
+    return ToolResult(text, failed=_tells_failure(text))
+
+
+def _tells_failure(text: str) -> bool:
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(value, dict) and (bool(value.get("error")) or value.get("success") is False)

@@ -1,0 +1,45 @@
+"""The limits that tools work under. `agent_core.config` fills them from the user's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSettings:
+    """`read_file`: lines in a page when none are asked for and at most; characters in a line and in a page."""
+
+    default_lines: int = 500
+    max_lines: int = 2000
+    max_line_chars: int = 2000
+    max_chars: int = 100_000
+    max_bytes: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalSettings:
+    """`terminal`: seconds a command may take when nothing is asked and at most; characters the model gets."""
+
+    default_timeout: float = 180.0
+    max_timeout: float = 600.0
+    max_output_chars: int = 50_000
+    head_share: float = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """`search_files`: seconds, characters of one line, results of one page."""
+
+    timeout: float = 60.0
+    max_line_chars: int = 500
+    max_results: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSettings:
+    """All tools' settings, one part each."""
+
+    read: ReadSettings = field(default_factory=ReadSettings)
+    terminal: TerminalSettings = field(default_factory=TerminalSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    max_result_chars: int = 100_000
