@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, Protocol
 
-from tools.approval.actions import Action, describe
+from tools.approval.actions import Action, ReadPath, describe
 from tools.approval.grants import Grants
 from tools.approval.policy import Decision, Mode, Rules, decide
 from tools.context import Interrupt
@@ -65,12 +66,13 @@ class Gate:
     """Lets one tool call's effects through, or not."""
 
     def __init__(
-        self, approvals: Approvals, tool_call_id: str, interrupt: Interrupt, on_allowed: Callable[[], None]
+        self, approvals: Approvals, tool_call_id: str, interrupt: Interrupt, on_allowed: Callable[[Action], None]
     ) -> None:
         self._approvals = approvals
         self._tool_call_id = tool_call_id
         self._interrupt = interrupt
         self._on_allowed = on_allowed
+        self._readable: set[Path] = set()
 
     def authorize(self, action: Action) -> None:
         """Return when `action` may happen.
@@ -80,6 +82,9 @@ class Gate:
             ToolInterrupted: the turn is over.
         """
         self._check_turn()
+        # A yes to reading a path is a yes for the whole call, however many times it has to look.
+        if isinstance(action, ReadPath) and action.path in self._readable:
+            return
         decision = self._decide(action)
         if decision.verdict == "ask":
             with self._approvals.asking:
@@ -91,7 +96,9 @@ class Gate:
                 f"Refused: «{describe(action)}» {decision.reason}. No mode allows it; do not try another way."
             )
         self._check_turn()
-        self._on_allowed()
+        if isinstance(action, ReadPath):
+            self._readable.add(action.path)
+        self._on_allowed(action)
 
     def _decide(self, action: Action) -> Decision:
         return decide(action, self._approvals.mode, self._approvals.rules, self._approvals.grants)

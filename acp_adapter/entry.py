@@ -1,0 +1,57 @@
+"""The program's start: arguments, stdout protection, then the server or a subcommand.
+
+Imports are few and late on purpose: the editor waits for the first answer, and nothing here is needed for it but
+the standard library's basics.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_SUBCOMMANDS = ("demo", "prompt")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run `hermes-acp` with these arguments (the process's own when left out).
+
+    Returns:
+        the exit code of a subcommand or of an argument error; the server ends the process itself.
+    """
+    _leave_working_directory()
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments and arguments[0] in _SUBCOMMANDS:
+        return _subcommand(arguments[0], arguments[1:])
+    return _serve(arguments)
+
+
+def _leave_working_directory() -> None:
+    """Take the working directory off `sys.path`: a workspace's `tools/` or `yaml.py` must never run inside us."""
+    here = os.path.realpath(os.getcwd())  # noqa: PTH109 - pathlib is not loaded yet
+    own = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))  # noqa: PTH118, PTH120
+    if here != own:
+        sys.path[:] = [entry for entry in sys.path if entry and os.path.realpath(entry) != here]
+
+
+def _subcommand(name: str, arguments: list[str]) -> int:
+    if name == "demo":
+        from acp_adapter.cli.demo import main as run  # noqa: PLC0415
+    else:
+        from acp_adapter.cli.prompt import main as run  # noqa: PLC0415
+    return run(arguments)
+
+
+def _serve(arguments: list[str]) -> int:
+    from acp_adapter.server_arguments import parse_arguments  # noqa: PLC0415
+    from agent_core.errors import SettingsError  # noqa: PLC0415
+    from agent_core.home import find_home  # noqa: PLC0415
+
+    options = parse_arguments(arguments)
+    try:
+        home = find_home(os.environ, options.profile)
+    except SettingsError as problem:
+        print(f"hermes-acp: {problem}", file=sys.stderr)  # noqa: T201 - before stdout is the protocol's
+        return 2
+    from acp_adapter.process import run_server  # noqa: PLC0415
+
+    return run_server(home, options)

@@ -1,0 +1,160 @@
+"""From the agent's callbacks to session events: one bridge for each turn, used by the turn's worker threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+from acp_adapter.outbox import Outbox
+from agent_core.callbacks import (
+    AgentCallbacks,
+    CallFinished,
+    CallOutput,
+    CallRequested,
+    CallRunning,
+    Status,
+    ToolProgress,
+)
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    PlanChanged,
+    SessionEvent,
+    ToolAnnounced,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolRunning,
+)
+from agent_core.interrupt import CancelToken
+from agent_core.messages import INTERRUPTED_RESULT, Message
+from tools.context import TodoItem
+from tools.result import ToolResult
+
+_TAIL_CHARS = 2_000
+
+
+@dataclass(slots=True)
+class _Card:
+    """A tool call that the editor shows and that is not final yet."""
+
+    name: str
+    arguments: dict[str, object] = field(default_factory=dict)
+    tail: str = ""
+    shown_at: float = 0.0
+
+
+class EventBridge:
+    """Turns what a turn's callbacks tell into events in the session's outbox.
+
+    After `close`, whatever the turn's threads still tell is dropped, and every card is final.
+    """
+
+    def __init__(self, outbox: Outbox, token: CancelToken, cwd: str, turn_id: str, output_pause: float) -> None:
+        """Make it.
+
+        Args:
+            output_pause: seconds between two pictures of a tool's output; 0 sends all of it as it comes.
+        """
+        self._outbox = outbox
+        self._token = token
+        self._cwd = cwd
+        self._turn_id = turn_id
+        self._output_pause = output_pause
+        self._lock = threading.Lock()
+        self._cards: dict[str, _Card] = {}
+        self._message = 1
+        self._closed = False
+
+    def callbacks(self) -> AgentCallbacks:
+        """The listeners to give to the agent for this turn."""
+        return AgentCallbacks(
+            stream_delta_callback=self.on_text,
+            reasoning_callback=self.on_thought,
+            thinking_callback=self.on_note,
+            tool_gen_callback=self.on_tool_begun,
+            tool_progress_callback=self.on_tool,
+            message_callback=self.on_message,
+            status_callback=self.on_status,
+            plan_callback=self.on_plan,
+        )
+
+    def on_text(self, text: str) -> None:
+        """More of the answer."""
+        self._put(AgentText(self._message_id(), text))
+
+    def on_thought(self, text: str) -> None:
+        """More of the model's reasoning."""
+        self._put(AgentThought(self._message_id("thought"), text))
+
+    def on_note(self, text: str) -> None:
+        """A note of the agent's own."""
+        self._put(AgentThought(self._message_id("note"), f"{text}\n"))
+
+    def on_status(self, status: Status) -> None:
+        """A notice about the turn."""
+        self._put(AgentText(self._message_id("status"), status.text))
+
+    def on_message(self, message: Message) -> None:
+        """A message is complete: the next text belongs to another."""
+        if message["role"] == "assistant":
+            self._message += 1
+
+    def on_plan(self, items: tuple[TodoItem, ...]) -> None:
+        """The plan changed."""
+        self._put(PlanChanged(items))
+
+    def on_tool_begun(self, call_id: str, name: str) -> None:
+        """The model begins a tool call."""
+        with self._lock:
+            self._cards[call_id] = _Card(name)
+        self._put(ToolAnnounced(call_id, name, self._cwd))
+
+    def on_tool(self, progress: ToolProgress) -> None:
+        """A tool call goes on."""
+        match progress:
+            case CallRequested(call_id=call_id, name=name, arguments=arguments):
+                with self._lock:
+                    announced = call_id in self._cards
+                    self._cards[call_id] = _Card(name, dict(arguments))
+                self._put(ToolRequested(call_id, name, arguments, self._cwd, announced))
+            case CallRunning(call_id=call_id):
+                self._put(ToolRunning(call_id))
+            case CallOutput(call_id=call_id, text=text):
+                self._output(call_id, text)
+            case CallFinished(call_id=call_id, name=name, arguments=arguments, result=result):
+                with self._lock:
+                    known = self._cards.pop(call_id, None)
+                if known is not None:
+                    self._put(ToolFinished(call_id, name, arguments, self._cwd, result))
+
+    def close(self) -> None:
+        """The turn is over for the editor: make its cards final and drop what comes later."""
+        with self._lock:
+            self._closed = True
+            cards, self._cards = self._cards, {}
+        for call_id, card in cards.items():
+            result = ToolResult(INTERRUPTED_RESULT, failed=True)
+            # Without the token: this runs on the event loop, which must not wait for space.
+            self._outbox.put(ToolFinished(call_id, card.name, card.arguments, self._cwd, result))
+
+    def _output(self, call_id: str, text: str) -> None:
+        now = time.monotonic()
+        with self._lock:
+            card = self._cards.get(call_id)
+            if card is None:
+                return
+            card.tail = (card.tail + text)[-_TAIL_CHARS:]
+            if now - card.shown_at < self._output_pause:
+                return
+            card.shown_at = now
+            tail = card.tail
+        self._put(ToolOutput(call_id, text, tail))
+
+    def _message_id(self, kind: str = "message") -> str:
+        return f"{self._turn_id}-{kind}-{self._message}"
+
+    def _put(self, event: SessionEvent) -> None:
+        if not self._closed:
+            self._outbox.put(event, self._token)

@@ -1,0 +1,107 @@
+"""Answers `initialize` and the first `session/new` while the protocol SDK still loads (it takes half a second)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from acp_adapter.errors import wire_error
+from acp_adapter.handshake import SessionSeed, initialize_result, open_session, session_result
+from acp_adapter.transport import Transport
+
+if TYPE_CHECKING:
+    from agent_core.config import Configuration
+
+# How long the SDK's loading waits for a `session/new` that follows `initialize`: it would slow that answer down.
+_PATIENCE = 0.3
+
+
+@dataclass(slots=True)
+class Greeting:
+    """What the front door has agreed with the client when the server takes over.
+
+    Attributes:
+        initialized: `initialize` was answered.
+        ended: the client is gone already.
+    """
+
+    initialized: bool = False
+    client_capabilities: Any = None
+    seed: SessionSeed | None = None
+    ended: bool = False
+
+
+class Warmup:
+    """Loads the settings' code, then, after the first session's answer or a short wait, the server's."""
+
+    def __init__(self) -> None:
+        self._answered = threading.Event()
+
+    def start(self) -> None:
+        """Begin to load, on a thread of its own."""
+        threading.Thread(target=self._run, name="warm-up", daemon=True).start()
+
+    def hurry(self) -> None:
+        """The first session is answered: load the rest now."""
+        self._answered.set()
+
+    def _run(self) -> None:
+        import agent_core.config  # noqa: PLC0415
+        import agent_core.providers.resolve  # noqa: F401, PLC0415
+
+        self._answered.wait(_PATIENCE)
+        import acp_adapter.server  # noqa: F401, PLC0415
+
+
+def greet(transport: Transport, configure: Callable[[], Configuration]) -> Greeting:
+    """Answer what can be answered without the SDK; whatever else comes is put back for the server.
+
+    Args:
+        configure: loads the settings; called at the first `session/new`.
+    """
+    greeting = Greeting()
+    warmup = Warmup()
+    while message := transport.take():
+        method, params = message.get("method"), message.get("params", {})
+        if method == "initialize" and isinstance(params.get("protocolVersion"), int) and "id" in message:
+            transport.answer(message["id"], result=initialize_result())
+            greeting.initialized, greeting.client_capabilities = True, params.get("clientCapabilities")
+            warmup.start()
+        elif method == "session/new" and greeting.initialized and _well_formed(params):
+            greeting.seed = _answer_session(transport, message, configure)
+            break
+        else:
+            transport.put_back(message)
+            break
+    else:
+        greeting.ended = True
+    warmup.hurry()
+    return greeting
+
+
+def _well_formed(params: dict[str, Any]) -> bool:
+    """Whether the SDK would accept these parameters; what it would refuse is left to its own error texts."""
+    directories, servers = params.get("additionalDirectories", []), params.get("mcpServers")
+    return (
+        isinstance(params.get("cwd"), str)
+        and isinstance(servers, list)
+        and all(isinstance(server, dict) and isinstance(server.get("name"), str) for server in servers)
+        and isinstance(directories, list)
+        and all(isinstance(path, str) for path in directories)
+    )
+
+
+def _answer_session(
+    transport: Transport, message: dict[str, Any], configure: Callable[[], Configuration]
+) -> SessionSeed | None:
+    params = message["params"]
+    try:
+        names = [server["name"] for server in params["mcpServers"]]
+        seed = open_session(params["cwd"], params.get("additionalDirectories", []), names, configure())
+    except Exception as problem:  # noqa: BLE001 - every failure of this request is this request's error answer
+        transport.answer(message["id"], error=wire_error(problem))
+        return None
+    transport.answer(message["id"], result=session_result(seed))
+    return seed

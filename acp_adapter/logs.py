@@ -1,0 +1,37 @@
+"""Where log records go: a rotating file in the home directory; stderr only on request."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from agent_core.home import Home
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s [%(threadName)s] %(message)s"
+_MAX_BYTES = 5 * 1024 * 1024
+
+
+def silence_early_logs() -> None:
+    """Keep records from reaching stderr before `set_up_logs`: some editors show any of it as an error."""
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
+def set_up_logs(home: Home, *, verbose: bool) -> None:
+    """Log to `logs/hermes-acp.log`, and to stderr if `verbose`."""
+    from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - after the first answer
+
+    root = logging.getLogger()
+    root.setLevel(logging.DEBUG if verbose else logging.INFO)
+    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
+    try:
+        path = home.make(home.logs) / "hermes-acp.log"
+        handlers.append(RotatingFileHandler(path, maxBytes=_MAX_BYTES, backupCount=3, encoding="utf-8", delay=True))
+    except OSError:
+        # A home that cannot be written to costs the log, not the session.
+        handlers.append(logging.NullHandler())
+    for handler in handlers:
+        handler.setFormatter(logging.Formatter(_FORMAT))
+        root.addHandler(handler)
+    # The HTTP libraries log each request, with its address, at INFO.
+    for name in ("httpx2", "httpcore2", "openai"):
+        logging.getLogger(name).setLevel(logging.WARNING)

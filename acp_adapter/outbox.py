@@ -1,0 +1,149 @@
+"""One session's events on their way to the editor: in order, merged while the pipe is busy, bounded.
+
+Workers put events; one flush at a time carries them over the event loop into the transport's FIFO. While a flush
+is under way, adjacent text of one message grows together: no timers, no added delay, and a flood becomes a few big
+pieces. Beyond a bound the worker waits, so that an editor that stops reading pauses its turn and loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from agent_core.events import AgentText, AgentThought, SessionEvent, ToolOutput
+from agent_core.interrupt import CancelToken
+
+log = logging.getLogger(__name__)
+
+MAX_WAITING_CHARS = 1_000_000
+"""How much text waits for the editor before the worker does."""
+
+_MAX_MERGED_CHARS = 256 * 1024
+_EVENT_SIZE = 100
+
+Deliver = Callable[[SessionEvent], Awaitable[None]]
+_Streamed = AgentText | AgentThought | ToolOutput
+
+
+class Outbox:
+    """The queue between one session's workers and the event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, deliver: Deliver, *, held: bool = False) -> None:
+        """Make it.
+
+        Args:
+            deliver: sends one event and returns when it is written; runs on `loop`.
+            held: keep everything until `release` (the editor does not know the session yet).
+        """
+        self._loop = loop
+        self._deliver = deliver
+        self._held = held
+        self._condition = threading.Condition()
+        self._queue: deque[_Pending] = deque()
+        self._waiting = 0
+        self._flushing = False
+        self._idle = asyncio.Event()
+
+    def put(self, event: SessionEvent, token: CancelToken | None = None) -> None:
+        """Add an event, from any thread. With a `token`, wait while too much is waiting, until it is cancelled."""
+        with self._condition:
+            if token is not None and self._waiting > MAX_WAITING_CHARS:
+                self._wait_for_space(token)
+            if not (self._queue and self._queue[-1].absorb(event)):
+                self._queue.append(_Pending(event))
+            self._waiting += _size(event)
+            starts = self._claim_flush()
+        if starts:
+            asyncio.run_coroutine_threadsafe(self._flush(), self._loop)
+
+    def release(self) -> None:
+        """The editor knows the session now; on the loop."""
+        with self._condition:
+            self._held = False
+            starts = bool(self._queue) and self._claim_flush()
+        if starts:
+            asyncio.run_coroutine_threadsafe(self._flush(), self._loop)
+
+    async def drain(self) -> None:
+        """Wait, on the loop, until everything put so far is written."""
+        while self._flushing:
+            self._idle.clear()
+            await self._idle.wait()
+
+    def _claim_flush(self) -> bool:
+        if self._flushing or self._held:
+            return False
+        self._flushing = True
+        return True
+
+    def _wait_for_space(self, token: CancelToken) -> None:
+        forget = token.on_cancel(self._notify_space)
+        try:
+            self._condition.wait_for(lambda: token.is_set() or self._waiting <= MAX_WAITING_CHARS)
+        finally:
+            forget()
+
+    def _notify_space(self) -> None:
+        with self._condition:
+            self._condition.notify_all()
+
+    async def _flush(self) -> None:
+        while True:
+            with self._condition:
+                if not self._queue:
+                    self._flushing = False
+                    break
+                pending = self._queue.popleft()
+            try:
+                await self._deliver(pending.merged())
+            except Exception:
+                log.exception("an event could not be shown")
+            with self._condition:
+                self._waiting -= pending.size
+                self._condition.notify_all()
+        self._idle.set()
+
+
+class _Pending:
+    """An event with the text that has been merged onto it."""
+
+    __slots__ = ("_event", "_texts", "size")
+
+    def __init__(self, event: SessionEvent) -> None:
+        self._event = event
+        self._texts = [event.text] if isinstance(event, _Streamed) else []
+        self.size = _size(event)
+
+    def absorb(self, event: SessionEvent) -> bool:
+        """Take `event` in, if it continues this one."""
+        if self.size > _MAX_MERGED_CHARS or not isinstance(event, _Streamed) or not _continues(self._event, event):
+            return False
+        self._event = event  # the newest one: of a tool's output it has the tail
+        self._texts.append(event.text)
+        self.size += len(event.text)
+        return True
+
+    def merged(self) -> SessionEvent:
+        """The event with all its text."""
+        if not isinstance(self._event, _Streamed) or len(self._texts) == 1:
+            return self._event
+        return replace(self._event, text="".join(self._texts))
+
+
+def _continues(last: SessionEvent, event: SessionEvent) -> bool:
+    match last, event:
+        case (AgentText(message_id=one), AgentText(message_id=other)):
+            return one == other
+        case (AgentThought(message_id=one), AgentThought(message_id=other)):
+            return one == other
+        case (ToolOutput(call_id=one), ToolOutput(call_id=other)):
+            return one == other
+    return False
+
+
+def _size(event: SessionEvent) -> int:
+    return len(event.text) if isinstance(event, _Streamed) else _EVENT_SIZE

@@ -1,0 +1,67 @@
+"""From session events to ACP `session/update` payloads: one pure function, for the live turn and for replay alike.
+
+It is the only place that knows how events look on the wire; another protocol version changes this module alone.
+Updates are plain data, so that this needs no SDK and can say what its models cannot.
+"""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.options import config_options, parse_mode
+from acp_adapter.tools import finished_call, live_output, requested_call
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ModeChanged,
+    PlanChanged,
+    SessionEvent,
+    ToolAnnounced,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolRunning,
+)
+
+Update = dict[str, Any]
+
+_PLAN_STATUS = {"cancelled": "completed"}
+
+
+def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
+    """The updates that show `event` to this client, in order (ACP v1, prompt-turn and tool-calls sections)."""
+    match event:
+        case AgentText(message_id=message_id, text=text):
+            return [_chunk("agent_message_chunk", message_id, text)]
+        case AgentThought(message_id=message_id, text=text):
+            return [_chunk("agent_thought_chunk", message_id, text)]
+        case ToolAnnounced() | ToolRequested():
+            return [requested_call(event, client)]
+        case ToolRunning(call_id=call_id):
+            return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": "in_progress"}]
+        case ToolOutput():
+            return [live_output(event, client)]
+        case ToolFinished():
+            return finished_call(event, client)
+        case PlanChanged(items=items):
+            entries = [
+                {
+                    "content": item.content,
+                    "priority": item.priority,
+                    "status": _PLAN_STATUS.get(item.status, item.status),
+                }
+                for item in items
+            ]
+            return [{"sessionUpdate": "plan", "entries": entries}]
+        case ModeChanged(mode=mode):
+            return [
+                {"sessionUpdate": "current_mode_update", "currentModeId": mode},
+                {"sessionUpdate": "config_option_update", "configOptions": config_options(parse_mode(mode))},
+            ]
+        case _:
+            assert_never(event)
+
+
+def _chunk(kind: str, message_id: str, text: str) -> Update:
+    return {"sessionUpdate": kind, "messageId": message_id, "content": {"type": "text", "text": text}}

@@ -1,0 +1,44 @@
+"""Takes stdin and stdout away from everyone but the transport (law 2: stdout belongs to the protocol)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Stdio:
+    """Private descriptors of the editor's pipes. No child process inherits them."""
+
+    reader: int
+    writer: int
+
+
+def claim_stdio(stray_output: Path | None) -> Stdio:
+    """Keep private duplicates of descriptors 0 and 1, and point the public ones elsewhere.
+
+    From then on a print, a library or a child process reads from the null device and writes to the file
+    `stray_output` (the null device where it is None or cannot be opened).
+
+    Raises:
+        OSError: stdin or stdout is closed.
+    """
+    claimed = Stdio(os.dup(0), os.dup(1))
+    null = os.open(os.devnull, os.O_RDWR)
+    sink = _open_sink(stray_output)
+    os.dup2(null, 0)
+    os.dup2(null if sink is None else sink, 1)
+    os.close(null)
+    if sink is not None:
+        os.close(sink)
+    return claimed
+
+
+def _open_sink(path: Path | None) -> int | None:
+    if path is None:
+        return None
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError:
+        return None

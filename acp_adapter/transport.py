@@ -1,0 +1,306 @@
+"""JSON-RPC messages over our own descriptors: the `Transport` that the protocol SDK reads from and writes to.
+
+It answers what is no valid message by itself, hands `_meta` over as one argument, keeps one outgoing FIFO for the
+SDK's messages and ours, and tells when stdin ends or stdout breaks.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from acp_adapter.errors import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    WireError,
+    make_error,
+    sanitised,
+)
+from acp_adapter.framing import LineReader, LineWriter
+from acp_adapter.inbox import Inbox, Incoming
+from acp_adapter.stdio import Stdio
+
+if TYPE_CHECKING:
+    import asyncio  # not at run time: the first answer must not wait for it
+
+log = logging.getLogger(__name__)
+
+RequestId = str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMeta:
+    """What a handler learns beside its parameters: the request's id and its `_meta`, as one argument.
+
+    The SDK spreads `_meta` into keyword arguments, where its keys would override real parameters; so the transport
+    puts this object in its place, under the single key `hermes_meta`.
+    """
+
+    request_id: RequestId = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ClientGone(ConnectionError):
+    """The client cannot answer any more."""
+
+
+class Transport:
+    """One client connection. `on_cancel_request` gets the id of each `$/cancel_request`, on the loop."""
+
+    def __init__(
+        self, stdio: Stdio, *, finish_before_end: bool = False, on_over: Callable[[], None] = lambda: None
+    ) -> None:
+        """Make it; `start` begins to read and write.
+
+        Args:
+            finish_before_end: the end of input ends the connection only after every request is answered (for
+                input from a regular file, where the end does not mean that the client left).
+            on_over: called once, on any thread, when nothing more will be received.
+        """
+        self._inbox = Inbox()
+        self._reader = LineReader(stdio.reader, self._on_line)
+        self._writer = LineWriter(stdio.writer, self._on_written, self._on_broken)
+        self._finish_before_end = finish_before_end
+        self._on_over = on_over
+        self._over = False
+        self._lock = threading.Lock()
+        self._unanswered: dict[RequestId, str] = {}
+        self._after_answer: dict[RequestId, list[Callable[[], None]]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._ended = False
+        self.on_cancel_request: Callable[[RequestId], None] = lambda _: None
+        self.on_end: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        """Begin to read and write."""
+        self._reader.start()
+        self._writer.start()
+
+    # -- without an event loop: the front door --
+
+    def take(self) -> Incoming | None:
+        """Wait for the next message; None at the end of input."""
+        return self._inbox.take()
+
+    def put_back(self, message: Incoming) -> None:
+        """Leave a message to the server."""
+        self._inbox.put_back(message)
+
+    def answer(self, request_id: RequestId, *, result: Any = None, error: WireError | None = None) -> None:
+        """Answer a request at once, from any thread."""
+        self._settle(request_id)
+        outcome = {"result": result} if error is None else {"error": error}
+        self._writer.put(_encode({"jsonrpc": "2.0", "id": request_id, **outcome}))
+
+    # -- on the event loop: the SDK's Transport protocol, and ours --
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """From now on the event loop receives and sends."""
+        self._loop = loop
+        self._inbox.attach(loop)
+
+    async def receive(self) -> Incoming | None:
+        """The next message for the SDK; None when the connection is over."""
+        return await self._inbox.receive()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Send one message of the SDK and wait until it is written.
+
+        Raises:
+            ClientGone: it is a request, and the client can no longer answer.
+        """
+        if "method" in message and "id" in message and self._ended:
+            raise ClientGone("The client has closed its end; nothing can be asked any more.")
+        if "error" in message:
+            message = {**message, "error": sanitised(message["error"])}
+        position = self._writer.put(_encode(message))
+        if "method" not in message:
+            self._answered(message.get("id"))
+        await self._written(position)
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """Send one notification of ours and wait until it is written."""
+        await self._written(self._writer.put(_encode({"jsonrpc": "2.0", "method": method, "params": params})))
+
+    def after_answer(self, request_id: RequestId, callback: Callable[[], None]) -> None:
+        """Run `callback` right after the answer to `request_id` is in the FIFO (at once if it has none pending)."""
+        with self._lock:
+            if request_id in self._unanswered:
+                self._after_answer.setdefault(request_id, []).append(callback)
+                return
+        callback()
+
+    async def close(self) -> None:
+        """Nothing is read any more; what is queued still goes out."""
+        self._ended = True
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until everything is written, at most `timeout` seconds; for the end of the process."""
+        return self._writer.wait_written(timeout)
+
+    # -- from the reader thread --
+
+    def _on_line(self, line: bytes | None) -> None:
+        if line is None:
+            self._end_of_input()
+            return
+        if line is LineReader.OVERSIZED:
+            self._reject(None, INVALID_REQUEST, "The message is larger than 64 MiB.")
+            return
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            log.warning("a line is not JSON: %s", problem)
+            self._reject(None, PARSE_ERROR, "The line is not valid JSON (one message per line, UTF-8).")
+            return
+        if accepted := self._checked(message):
+            self._inbox.put(accepted)
+
+    def _checked(self, message: object) -> Incoming | None:
+        if not isinstance(message, dict):
+            self._reject(None, INVALID_REQUEST, "A message must be one JSON object; batches are not used in ACP.")
+            return None
+        if "method" not in message:
+            return self._checked_response(message)
+        method, request_id = message["method"], message.get("id")
+        if not isinstance(method, str) or not _is_id(request_id):
+            self._reject(request_id, INVALID_REQUEST, "A request needs a method name and a string or number as id.")
+            return None
+        params = message.get("params")
+        if params is not None and not isinstance(params, dict):
+            if "id" in message:
+                self._reject(request_id, INVALID_PARAMS, f"The params of {method} must be an object.")
+            return None
+        message["params"] = params or {}
+        return self._request(message) if "id" in message else self._notification(message)
+
+    def _request(self, message: Incoming) -> Incoming | None:
+        request_id, method = message["id"], message["method"]
+        with self._lock:
+            taken = request_id in self._unanswered
+            if not taken:
+                self._unanswered[request_id] = method
+        if taken:
+            self._reject(request_id, INVALID_REQUEST, f"The id {request_id!r} is in use by a request still running.")
+            return None
+        if not method.startswith("_"):
+            _wrap_meta(message["params"], request_id)
+        return message
+
+    def _notification(self, message: Incoming) -> Incoming | None:
+        method, params = message["method"], message["params"]
+        if method == "$/cancel_request":
+            self._on_loop(lambda: self.on_cancel_request(params.get("requestId")))
+            return None
+        if method == "session/cancel":
+            _wrap_meta(params, None)
+            return message
+        if method.startswith("_"):
+            return message
+        log.info("an unknown notification was ignored: %s", method)
+        return None
+
+    def _checked_response(self, message: Incoming) -> Incoming | None:
+        answer_id = message.get("id")
+        if isinstance(answer_id, bool) or not isinstance(answer_id, int):
+            if not isinstance(answer_id, str):
+                self._reject(None, INVALID_REQUEST, "A message must have a method, or the id of a request of ours.")
+            return None
+        if "result" not in message and not isinstance(message.get("error"), dict):
+            message["error"] = {"code": INVALID_REQUEST, "message": "The client's answer has no result."}
+        return message
+
+    def _reject(self, request_id: object, code: int, text: str) -> None:
+        known = request_id if _is_id(request_id) else None
+        self._writer.put(_encode({"jsonrpc": "2.0", "id": known, "error": make_error(code, text)}))
+
+    # -- the end --
+
+    def _end_of_input(self) -> None:
+        with self._lock:
+            self._ended = True
+            waits = self._finish_before_end and bool(self._unanswered)
+        self._on_loop(self.on_end)
+        if not waits:
+            self._finish()
+
+    def _on_broken(self) -> None:
+        log.info("the client closed its reading end")
+        self._ended = True
+        self._on_loop(self.on_end)
+        self._on_written()
+        self._finish()
+
+    def _finish(self) -> None:
+        with self._lock:
+            first, self._over = not self._over, True
+        if first:
+            self._on_over()
+            self._inbox.put(None)
+
+    # -- bookkeeping --
+
+    def _settle(self, request_id: RequestId) -> list[Callable[[], None]]:
+        with self._lock:
+            self._unanswered.pop(request_id, None)
+            last = self._ended and self._finish_before_end and not self._unanswered
+            callbacks = self._after_answer.pop(request_id, [])
+        if last:
+            self._finish()
+        return callbacks
+
+    def _answered(self, request_id: RequestId) -> None:
+        for callback in self._settle(request_id):
+            callback()
+
+    async def _written(self, position: int) -> None:
+        if self._writer.written >= position or self._writer.broken:
+            return
+        assert self._loop is not None, "attach comes first"  # noqa: S101
+        waiter: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append((position, waiter))
+        # The writer may have passed the position before it could see the waiter.
+        if self._writer.written >= position or self._writer.broken:
+            self._resolve()
+        await waiter
+
+    def _on_written(self) -> None:
+        if self._waiting:
+            self._on_loop(self._resolve)
+
+    def _resolve(self) -> None:
+        written = self._writer.written
+        done = [waiter for position, waiter in self._waiting if position <= written or self._writer.broken]
+        self._waiting = [
+            (position, waiter) for position, waiter in self._waiting if position > written and not self._writer.broken
+        ]
+        for waiter in done:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _on_loop(self, callback: Callable[[], None]) -> None:
+        if self._loop is not None:
+            try:
+                self._loop.call_soon_threadsafe(callback)
+            except RuntimeError:
+                return  # the loop is closed: the process is ending
+
+
+def _wrap_meta(params: dict[str, Any], request_id: RequestId) -> None:
+    meta = params.get("_meta")
+    params["_meta"] = {"hermes_meta": RequestMeta(request_id, meta if isinstance(meta, dict) else {})}
+
+
+def _is_id(value: object) -> bool:
+    return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
+
+
+def _encode(message: Mapping[str, Any]) -> bytes:
+    # ASCII output: no U+2028 or lone surrogate can upset a client's line splitting or decoding.
+    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"

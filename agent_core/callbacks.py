@@ -1,0 +1,95 @@
+"""What the agent tells whoever runs it, while it works. Every callback is called on a worker thread, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_core.messages import Message
+from agent_core.providers.base import FinishReason, Usage
+from tools.context import TodoItem
+from tools.result import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequested:
+    """A tool call's arguments are complete."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRunning:
+    """A tool call has been allowed and runs."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutput:
+    """A running tool prints."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinished:
+    """A tool call is over."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: ToolResult
+
+
+ToolProgress = CallRequested | CallRunning | CallOutput | CallFinished
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One model request is over. `iteration` counts from 1 in the turn."""
+
+    iteration: int
+    finish: FinishReason
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A notice about the turn itself: `kind` for programs («budget», «retry»), `text` for the person."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCallbacks:
+    """The agent's listeners; any may be left out.
+
+    Attributes:
+        stream_delta_callback: text of the answer as it arrives.
+        reasoning_callback: the model's reasoning as it arrives.
+        thinking_callback: a note of the agent's own about what it does.
+        tool_gen_callback: the model begins a tool call: (call id, tool name).
+        tool_progress_callback: a tool call's way from request to end.
+        step_callback: after each model request.
+        message_callback: after each message was stored.
+        status_callback: notices about the turn.
+        clarify_callback: put (question, choices) to the person; returns the answer, None for none.
+        plan_callback: the plan changed.
+    """
+
+    stream_delta_callback: Callable[[str], None] | None = None
+    reasoning_callback: Callable[[str], None] | None = None
+    thinking_callback: Callable[[str], None] | None = None
+    tool_gen_callback: Callable[[str, str], None] | None = None
+    tool_progress_callback: Callable[[ToolProgress], None] | None = None
+    step_callback: Callable[[Step], None] | None = None
+    message_callback: Callable[[Message], None] | None = None
+    status_callback: Callable[[Status], None] | None = None
+    clarify_callback: Callable[[str, Sequence[str]], str | None] | None = None
+    plan_callback: Callable[[tuple[TodoItem, ...]], None] | None = None

@@ -1,0 +1,221 @@
+"""The user's settings: one model, read from `config.yaml`, `.env`, the environment and the command line."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from agent_core.errors import SettingsError
+from agent_core.home import Home
+
+log = logging.getLogger(__name__)
+
+ApiMode = Literal["chat_completions"]
+_APPROVAL_MODES = {"manual": "ask", "smart": "ask", "ask": "ask", "auto": "ask", "off": "off", "all": "off"}
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class ModelSettings(_Part):
+    """Which model is asked, and where."""
+
+    default: str | None = Field(None, description="The model's name, as its server knows it.")
+    provider: str | None = Field(None, description="Who serves it: openai, openrouter, custom, offline.")
+    base_url: str | None = Field(None, description="The server's address, for provider custom.")
+    api_key: str | None = Field(None, description="The key for base_url, or for the provider.", repr=False)
+    api_mode: ApiMode | None = Field(None, description="The wire protocol; normally found by itself.")
+    context_length: int | None = Field(None, gt=0, description="The model's window, in tokens.")
+    max_tokens: int | None = Field(None, gt=0, description="The longest answer, in tokens.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_http(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("it must begin with http:// or https://")
+        return value.rstrip("/") if value else None
+
+
+class AgentSettings(_Part):
+    """How the agent works."""
+
+    max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most.")
+
+
+class ApprovalSettings(_Part):
+    """When the person is asked."""
+
+    mode: Literal["ask", "off"] = Field("ask", description="ask: ask the user; off: begin in dont_ask.")
+    timeout: float = Field(1800.0, gt=0, description="Seconds a question waits; no answer means no.")
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _known_names(cls, value: object) -> object:
+        # YAML reads a bare `off` as false.
+        name = "off" if value is False else value
+        return _APPROVAL_MODES.get(name, name) if isinstance(name, str) else name
+
+
+class Settings(_Part):
+    """Everything in `config.yaml` that this program reads."""
+
+    model: ModelSettings = Field(default_factory=ModelSettings)
+    agent: AgentSettings = Field(default_factory=AgentSettings)
+    approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
+    command_allowlist: tuple[str, ...] = Field((), description="Commands that run without a question.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_model(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        known = {key: part for key, part in value.items() if part is not None}
+        if isinstance(known.get("model"), str):
+            known["model"] = {"default": known["model"]}
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """The command line's choice of a model; None where it says nothing."""
+
+    model: str | None = None
+    provider: str | None = None
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """The settings with where they came from.
+
+    Attributes:
+        environ: the process's environment over the home's `.env`; for our own use, never for children.
+        warnings: what was ignored, for the log and `doctor`.
+    """
+
+    settings: Settings
+    home: Home
+    environ: Mapping[str, str]
+    overrides: Overrides = field(default_factory=Overrides)
+    warnings: tuple[str, ...] = ()
+
+
+def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, str] | None = None) -> Configuration:
+    """Read the settings.
+
+    Raises:
+        SettingsError: a file cannot be read, or a value in it is wrong; key, value and file are named.
+    """
+    raw = _read_yaml(home.config_file)
+    try:
+        settings = Settings.model_validate(raw)
+    except ValidationError as problem:
+        raise SettingsError(_describe(problem, home.config_file)) from problem
+    warnings = tuple(f"{home.config_file}: {text}" for text in _unknown(raw))
+    for warning in warnings:
+        log.warning("%s", warning)
+    process = os.environ if environ is None else environ
+    return Configuration(settings, home, {**_read_env(home.env_file), **process}, overrides or Overrides(), warnings)
+
+
+class ConfigSource:
+    """The settings as they are now: read at first use and again after `config.yaml` or `.env` changed."""
+
+    def __init__(self, home: Home, overrides: Overrides | None = None) -> None:
+        self.home = home
+        self._overrides = overrides
+        self._lock = threading.Lock()
+        self._loaded: Configuration | None = None
+        self._stamp: tuple[object, ...] = ()
+
+    def load(self) -> Configuration:
+        """The current settings.
+
+        Raises:
+            SettingsError: as `load` does.
+        """
+        with self._lock:
+            stamp = (_stamp(self.home.config_file), _stamp(self.home.env_file))
+            if self._loaded is None or stamp != self._stamp:
+                self._loaded = load(self.home, self._overrides)
+                self._stamp = stamp
+            return self._loaded
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
+    try:
+        value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+    except yaml.YAMLError as problem:
+        raise SettingsError(f"{path} is not valid YAML: {_one_line(problem)}. Mend that line.") from problem
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise SettingsError(f"{path} must hold settings as `key: value` lines; it holds a {type(value).__name__}.")
+    return value
+
+
+def _read_env(path: Path) -> dict[str, str]:
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values  # noqa: PLC0415 - only for those who have the file
+
+    try:
+        return {key: value for key, value in dotenv_values(path, interpolate=False).items() if value is not None}
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
+
+
+def _describe(problem: ValidationError, path: Path) -> str:
+    parts = []
+    for found in problem.errors(include_url=False):
+        key = ".".join(str(step) for step in found["loc"])
+        value = "(not shown)" if "key" in key.rpartition(".")[2] else repr(found["input"])
+        parts.append(f"{key} = {value}: {found['msg']}")
+    return f"{path} has a setting that cannot be used: {'; '.join(parts)}. Correct it or remove the line."
+
+
+def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in raw.items():
+        part = Settings.model_fields.get(key)
+        if part is None:
+            yield _unknown_key(key, Settings)
+        elif isinstance(value, Mapping) and isinstance(part.annotation, type) and issubclass(part.annotation, _Part):
+            yield from (
+                f"{key}.{_unknown_key(name, part.annotation)}"
+                for name in value
+                if name not in part.annotation.model_fields
+            )
+
+
+def _unknown_key(key: object, part: type[BaseModel]) -> str:
+    near = difflib.get_close_matches(str(key), part.model_fields, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"{key} is not a setting of this program and is ignored{hint}"
+
+
+def _one_line(problem: Exception) -> str:
+    return " ".join(str(problem).split())

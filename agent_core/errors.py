@@ -1,0 +1,79 @@
+"""Every error that the agent raises on purpose.
+
+HermesError                     has `public`, a sentence or two for the user, and never a secret
+├── SettingsError               a setting is wrong: key, value and file are named
+├── AuthRequired                no usable model is configured
+├── RequestError                what a client asked for cannot be done as asked
+│   └── UnknownSession
+├── StoreError                  the conversation could not be stored or read
+└── ProviderError               a model request failed
+├── ProviderConnectionError     the server could not be reached, or the connection broke
+├── ProviderStatusError         the server answered with an error status
+└── ProviderProtocolError       the server's answer could not be understood
+TurnInterrupted                 control flow: the turn was cancelled
+"""
+
+from __future__ import annotations
+
+
+class HermesError(Exception):
+    """Base of the tree. `str(error)` is the public text: what was tried, what happened, what to do."""
+
+    @property
+    def public(self) -> str:
+        """The text for the user."""
+        return str(self)
+
+
+class SettingsError(HermesError):
+    """A setting cannot be used."""
+
+
+class AuthRequired(HermesError):
+    """There is no model that could be asked: nothing is configured, or a key is missing."""
+
+
+class RequestError(HermesError):
+    """A client's request cannot be done as asked; nothing was changed."""
+
+
+class UnknownSession(RequestError):
+    """The session id names no session."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"There is no session {session_id!r}. Open a new one with session/new.")
+        self.session_id = session_id
+
+
+class StoreError(HermesError):
+    """The conversation could not be stored or read."""
+
+
+class ProviderError(HermesError):
+    """A model request failed."""
+
+
+class ProviderConnectionError(ProviderError):
+    """The model server could not be reached, or the connection broke off."""
+
+
+class ProviderStatusError(ProviderError):
+    """The model server answered with an HTTP error status.
+
+    Attributes:
+        status: the HTTP status.
+        body: the answer's text, for classification; it is never shown as it is.
+    """
+
+    def __init__(self, message: str, status: int, body: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = body
+
+
+class ProviderProtocolError(ProviderError):
+    """The model server's answer could not be understood."""
+
+
+class TurnInterrupted(Exception):  # control flow, not a failure
+    """The turn was cancelled while the agent worked on it."""

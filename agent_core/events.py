@@ -1,0 +1,103 @@
+"""What happens in a session, in no protocol's words: the live turn shows these, a stored session replays them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tools.context import TodoItem
+from tools.result import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class AgentText:
+    """More of the agent's message `message_id`."""
+
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentThought:
+    """More of the agent's reasoning, or a note about what it does."""
+
+    message_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnnounced:
+    """The model began to write a tool call; only its name is known. `cwd` is the session's directory."""
+
+    call_id: str
+    name: str
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequested:
+    """A tool call is complete and waits to run. `announced` tells whether it was seen before.
+
+    `cwd` is the directory that relative paths in `arguments` start from.
+    """
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    cwd: str
+    announced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunning:
+    """A tool call was allowed and runs."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """More of what a running tool prints. `tail` is the end of everything printed so far, bounded."""
+
+    call_id: str
+    text: str
+    tail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """A tool call is over."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    cwd: str
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged:
+    """The plan, complete."""
+
+    items: tuple[TodoItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged:
+    """The session's permission mode is another."""
+
+    mode: str
+
+
+SessionEvent = (
+    AgentText
+    | AgentThought
+    | ToolAnnounced
+    | ToolRequested
+    | ToolRunning
+    | ToolOutput
+    | ToolFinished
+    | PlanChanged
+    | ModeChanged
+)

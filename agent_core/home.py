@@ -1,0 +1,60 @@
+"""The directory that settings, logs and sessions live in. Only the standard library: it is needed at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_core.errors import SettingsError
+
+_PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths below `HERMES_HOME` (a profile's own directory where one is chosen)."""
+
+    root: Path
+
+    @property
+    def config_file(self) -> Path:
+        """The user's settings."""
+        return self.root / "config.yaml"
+
+    @property
+    def env_file(self) -> Path:
+        """Keys, as NAME=value lines, for this program only."""
+        return self.root / ".env"
+
+    @property
+    def logs(self) -> Path:
+        """Where logs rotate."""
+        return self.root / "logs"
+
+    def make(self, directory: Path) -> Path:
+        """Create `directory` (and the home) readable by the user alone.
+
+        Raises:
+            OSError: it cannot be created.
+        """
+        for path in (self.root, directory):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return directory
+
+
+def find_home(environ: Mapping[str, str], profile: str | None = None) -> Home:
+    """The home that the environment and `--profile` name.
+
+    Raises:
+        SettingsError: the profile's name could leave the home directory.
+    """
+    configured = environ.get("HERMES_HOME", "").strip()
+    root = Path(configured).expanduser() if configured else Path.home() / ".hermes"
+    if profile is None:
+        return Home(Path(os.path.abspath(root)))  # noqa: PTH100 - resolve() would follow links
+    if not _PROFILE.fullmatch(profile):
+        raise SettingsError(f"--profile {profile!r}: a profile's name is made of letters, digits, '.', '_' and '-'.")
+    return Home(Path(os.path.abspath(root)) / "profiles" / profile)  # noqa: PTH100

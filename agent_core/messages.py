@@ -1,0 +1,143 @@
+"""The conversation as the model sees it: OpenAI-style messages, and what keeps a history well formed.
+
+Inside the agent there is this one form; each wire protocol converts at its own edge.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NotRequired, TypedDict
+
+INTERRUPTED_RESULT = json.dumps(
+    {"error": "Interrupted: the call did not finish. What it did so far is unknown; check before you repeat it."}
+)
+
+
+class TextPart(TypedDict):
+    """A piece of text in a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ImageUrl(TypedDict):
+    """Where an image is: an https or a data URL."""
+
+    url: str
+
+
+class ImagePart(TypedDict):
+    """An image in a message."""
+
+    type: Literal["image_url"]
+    image_url: ImageUrl
+
+
+Content = str | list[TextPart | ImagePart]
+
+
+class FunctionCall(TypedDict):
+    """A tool's name and its arguments as JSON text."""
+
+    name: str
+    arguments: str
+
+
+class ToolCall(TypedDict):
+    """One tool call of an assistant message."""
+
+    id: str
+    type: Literal["function"]
+    function: FunctionCall
+
+
+class Message(TypedDict):
+    """One message of the conversation; which keys it has depends on `role`."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: Content | None
+    tool_calls: NotRequired[list[ToolCall]]
+    tool_call_id: NotRequired[str]
+    name: NotRequired[str]
+    reasoning: NotRequired[str]
+
+
+def user_message(content: Content) -> Message:
+    """What the person said."""
+    return {"role": "user", "content": content}
+
+
+def assistant_message(text: str, tool_calls: Sequence[ToolCall] = (), reasoning: str = "") -> Message:
+    """What the model said and the tools it called."""
+    message: Message = {"role": "assistant", "content": text or None}
+    if tool_calls:
+        message["tool_calls"] = list(tool_calls)
+    elif not text:
+        message["content"] = ""
+    if reasoning:
+        message["reasoning"] = reasoning
+    return message
+
+
+def tool_message(call: ToolCall, text: str) -> Message:
+    """A tool's answer to `call`."""
+    return {"role": "tool", "tool_call_id": call["id"], "name": call["function"]["name"], "content": text}
+
+
+def tool_call(call_id: str, name: str, arguments: str) -> ToolCall:
+    """A tool call; `arguments` is JSON text."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a tool call.
+
+    Raises:
+        ValueError: `text` is not a JSON object; the message is for the model.
+    """
+    if not text.strip():
+        return {}
+    try:
+        value = json.loads(text, strict=False)
+    except ValueError as problem:
+        raise ValueError(f"The arguments are not valid JSON ({problem}). Send one JSON object.") from problem
+    if not isinstance(value, dict):
+        raise ValueError("The arguments must be one JSON object.")  # noqa: TRY004 - one error kind for the model
+    return value
+
+
+def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
+    """Tool calls at the end of `messages` that have no result yet, in call order."""
+    answered = set()
+    for message in reversed(messages):
+        if message["role"] == "tool":
+            answered.add(message.get("tool_call_id"))
+            continue
+        return [call for call in message.get("tool_calls", ()) if call["id"] not in answered]
+    return []
+
+
+def closing(messages: Sequence[Message], note: str) -> list[Message]:
+    """What must be appended so that a turn that broke off leaves a valid, alternating history.
+
+    Calls without a result get one that says so; `note` becomes the assistant's last word where it has none.
+    """
+    repair = [tool_message(call, INTERRUPTED_RESULT) for call in unanswered(messages)]
+    last = messages[-1]["role"] if messages else "assistant"
+    if repair or last != "assistant":
+        repair.append(assistant_message(note))
+    return repair
+
+
+def text_of(content: Content | None) -> str:
+    """The text of a message's content, parts joined by line breaks."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return "\n".join(_texts(content))
+
+
+def _texts(parts: Iterable[TextPart | ImagePart]) -> Iterable[str]:
+    for part in parts:
+        if part["type"] == "text":
+            yield part["text"]

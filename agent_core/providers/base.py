@@ -1,0 +1,118 @@
+"""The seam between the agent and any model: a request goes in, a stream of typed events comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from agent_core.messages import Message
+
+FinishReason = Literal["stop", "tool_calls", "length", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One question to a model. `tools` are OpenAI function definitions; `max_tokens` bounds the answer."""
+
+    model: str
+    messages: Sequence[Message]
+    tools: Sequence[dict[str, Any]] = ()
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """More of the model's reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted:
+    """A tool call begins; its arguments follow. `index` tells parallel calls apart."""
+
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallArguments:
+    """More of a tool call's arguments (JSON text)."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one request; None where the provider does not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """The provider's count for this request."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The answer is complete, and why it ended."""
+
+    reason: FinishReason
+
+
+StreamEvent = TextDelta | ReasoningDelta | ToolCallStarted | ToolCallArguments | UsageReport | Finished
+
+
+class ModelStream(Protocol):
+    """The answer as it arrives."""
+
+    def __iter__(self) -> Iterator[StreamEvent]:
+        """Events in order.
+
+        Raises:
+            ProviderError: the request failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give the answer up, from any thread; a blocked read ends at once."""
+        ...
+
+
+class Provider(Protocol):
+    """A model server, ready to be asked."""
+
+    name: str
+
+    def stream(self, request: ModelRequest) -> ModelStream:
+        """Begin a request. Nothing is sent before the stream is iterated, so that `close` can always end it."""
+        ...
+
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+@dataclass(slots=True)
+class ToolCallDraft:
+    """A tool call while its arguments still arrive."""
+
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list)

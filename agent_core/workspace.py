@@ -1,0 +1,99 @@
+"""Where one session works: its directories, the ports to files and commands, and its permissions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.environments.guardian import Guardian
+from tools.environments.local_commands import LocalEnvironment
+
+from agent_core.interrupt import CancelToken
+from tools.approval.actions import Action
+from tools.approval.gate import Approvals, Approver, Gate, NobodyToAsk
+from tools.approval.policy import Mode, Rules
+from tools.context import AgentServices, Environment, FileSystem, ToolContext
+from tools.environments.gated import GatedEnvironment, GatedFileSystem
+from tools.environments.local_files import LocalFileSystem
+from tools.settings import ToolSettings
+
+
+@dataclass(frozen=True, slots=True)
+class CallIdentity:
+    """Which call of which turn a context is for."""
+
+    session_id: str
+    task_id: str
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A session's surroundings. `fs` and `terminal` are the bare backends: tools get them behind a gate."""
+
+    cwd: Path
+    roots: tuple[Path, ...]
+    fs: FileSystem
+    terminal: Environment
+    approvals: Approvals
+    settings: ToolSettings
+
+    def context(
+        self,
+        identity: CallIdentity,
+        token: CancelToken,
+        services: AgentServices,
+        *,
+        on_allowed: Callable[[Action], None],
+        on_output: Callable[[str], None],
+    ) -> ToolContext:
+        """The context of one tool call; `on_allowed` is told of each action that was allowed."""
+        gate = Gate(self.approvals, identity.call_id, token, on_allowed)
+        return ToolContext(
+            task_id=identity.task_id,
+            session_id=identity.session_id,
+            tool_call_id=identity.call_id,
+            cwd=self.cwd,
+            roots=self.roots,
+            fs=GatedFileSystem(self.fs, gate),
+            terminal=GatedEnvironment(self.terminal, gate),
+            interrupt=token,
+            progress=on_output,
+            settings=self.settings,
+            agent=services,
+        )
+
+    def close(self) -> None:
+        """End the session's processes."""
+        self.terminal.close()
+
+
+def local_workspace(
+    cwd: Path,
+    extra_roots: tuple[Path, ...] = (),
+    *,
+    guardian: Guardian,
+    approver: Approver | None = None,
+    mode: Mode = "default",
+    private: tuple[Path, ...] = (),
+    allowed_commands: frozenset[str] = frozenset(),
+    settings: ToolSettings | None = None,
+) -> Workspace:
+    """A workspace on this machine's disk; without an approver, what would be asked is refused."""
+    limits = settings or ToolSettings()
+    roots = (cwd, *extra_roots)
+    rules = Rules(
+        roots=tuple(Path(os.path.realpath(root)) for root in roots),
+        private=tuple(Path(os.path.realpath(path)) for path in private),
+        allowed_commands=allowed_commands,
+    )
+    return Workspace(
+        cwd=cwd,
+        roots=roots,
+        fs=LocalFileSystem(limits.search),
+        terminal=LocalEnvironment(guardian, limits.terminal),
+        approvals=Approvals(rules, mode, approver or NobodyToAsk()),
+        settings=limits,
+    )
