@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench lock clean
+.PHONY: help setup demo test lint format bench node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 PYTEST_WORKERS ?= auto
 
 help:  ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## Create .venv with everything (done by the other targets by themselves)
 
@@ -46,6 +46,9 @@ format: $(READY)  ## Rewrite the code in the project's style
 
 bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the same run
 	@$(BIN)/python -m benchmarks
+
+node-clients:  ## Install the foreign clients that two tests use (needs Node 20 or newer and npm)
+	@cd tests/e2e/foreign && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 lock: $(READY)  ## Renew requirements.lock from pyproject.toml (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --extra dev --generate-hashes --upgrade \

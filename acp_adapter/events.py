@@ -120,7 +120,10 @@ class EventBridge:
                     self._cards[call_id] = _Card(name, dict(arguments))
                 self._put(ToolRequested(call_id, name, arguments, self._cwd, announced))
             case CallRunning(call_id=call_id):
-                self._put(ToolRunning(call_id))
+                with self._lock:
+                    card = self._cards.get(call_id)
+                if card is not None:
+                    self._put(ToolRunning(call_id, card.name, card.arguments, self._cwd))
             case CallOutput(call_id=call_id, text=text):
                 self._output(call_id, text)
             case CallFinished(call_id=call_id, name=name, arguments=arguments, result=result):

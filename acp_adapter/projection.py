@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.options import config_options, parse_mode
-from acp_adapter.tools import finished_call, live_output, requested_call
+from acp_adapter.tools import finished_call, live_output, requested_call, running_call
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -38,8 +38,8 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
             return [_chunk("agent_thought_chunk", message_id, text)]
         case ToolAnnounced() | ToolRequested():
             return [requested_call(event, client)]
-        case ToolRunning(call_id=call_id):
-            return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": "in_progress"}]
+        case ToolRunning():
+            return [running_call(event)]
         case ToolOutput():
             return [live_output(event, client)]
         case ToolFinished():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
-from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested
+from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 
 Update = dict[str, Any]
@@ -31,12 +31,14 @@ class Look:
         waiting: the title while only the tool's name is known.
         title: the title once the arguments are known; paths come relative to the session's directory.
         is_terminal: its output is a terminal's.
+        is_shown_elsewhere: what comes of it is not content of the card (the plan has its own place).
     """
 
     kind: str
     waiting: str
     title: Callable[[Arguments, str], str]
     is_terminal: bool = False
+    is_shown_elsewhere: bool = False
 
 
 def _path(arguments: Arguments, cwd: str) -> str:
@@ -53,6 +55,10 @@ def _read_title(arguments: Arguments, cwd: str) -> str:
     return f"Read {_path(arguments, cwd)}{start}"
 
 
+def _command_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    return str(arguments.get("command", "?"))
+
+
 def _todo_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
     return "Update the plan" if arguments.get("todos") else "Look at the plan"
 
@@ -67,8 +73,8 @@ _LOOKS: dict[str, Look] = {
     "write_file": Look("edit", "Write a file", lambda arguments, cwd: f"Write {_path(arguments, cwd)}"),
     "patch": Look("edit", "Edit a file", lambda arguments, cwd: f"Edit {_path(arguments, cwd)}"),
     "search_files": Look("search", "Search", _search_title),
-    "terminal": Look("execute", "Run a command", lambda arguments, _: str(arguments.get("command", "?")), True),
-    "todo": Look("think", "Plan", _todo_title),
+    "terminal": Look("execute", "Run a command", _command_title, is_terminal=True),
+    "todo": Look("think", "Plan", _todo_title, is_shown_elsewhere=True),
 }
 
 
@@ -92,7 +98,7 @@ def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
     """Title, kind, places and raw input of a call."""
     look = look_of(name)
     details: Update = {
-        "title": _clip(look.title(arguments, cwd), _MAX_TITLE),
+        "title": _title(look, arguments, cwd),
         "kind": look.kind,
         "rawInput": _clipped_values(arguments),
     }
@@ -100,6 +106,16 @@ def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
         line = arguments.get("offset")
         details["locations"] = [_location(full, line if isinstance(line, int) and line > 0 else None)]
     return details
+
+
+def running_call(event: ToolRunning) -> Update:
+    """The card of a call that runs, with its own title again: a question may have added its reason."""
+    return {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": event.call_id,
+        "status": "in_progress",
+        "title": _title(look_of(event.name), event.arguments, event.cwd),
+    }
 
 
 def live_output(event: ToolOutput, client: ClientCapabilities) -> Update:
@@ -120,18 +136,22 @@ def finished_call(event: ToolFinished, client: ClientCapabilities) -> list[Updat
         "sessionUpdate": "tool_call_update",
         "toolCallId": event.call_id,
         "status": "failed" if result.failed else "completed",
-        # A permission question may have added its reason to the title.
-        "title": _clip(look_of(event.name).title(event.arguments, event.cwd), _MAX_TITLE),
     }
+    look = look_of(event.name)
+    if result.failed:
+        # A question that was refused has left its reason in the title.
+        update["title"] = _title(look, event.arguments, event.cwd)
     if result.facts:
         update["rawOutput"] = dict(result.facts)
         if isinstance(path := result.facts.get("path"), str) and os.path.isabs(path):  # noqa: PTH117
             line = result.facts.get("line")
             update["locations"] = [_location(path, line if isinstance(line, int) and line > 0 else None)]
     output = next((shown for shown in result.shown if isinstance(shown, ShownOutput)), None)
-    if output is not None and look_of(event.name).is_terminal and client.terminal_output:
+    if output is not None and look.is_terminal and client.terminal_output:
         ended = {"terminal_id": terminal_id(event.call_id), "exit_code": output.exit_code, "signal": output.signal}
         return [{**update, "_meta": {"terminal_exit": ended}}]
+    if look.is_shown_elsewhere and not result.failed:
+        return [update]
     return [{**update, "content": _content(result)}]
 
 
@@ -193,6 +213,10 @@ def _absolute(path: object, cwd: str) -> str | None:
     if not isinstance(path, str) or not path or "\0" in path:
         return None
     return os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+
+
+def _title(look: Look, arguments: Arguments, cwd: str) -> str:
+    return _clip(look.title(arguments, cwd), _MAX_TITLE)
 
 
 def _location(path: str, line: int | None) -> Update:

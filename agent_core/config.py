@@ -163,7 +163,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as problem:
         raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem

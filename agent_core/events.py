@@ -54,6 +54,9 @@ class ToolRunning:
     """A tool call was allowed and runs."""
 
     call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    cwd: str
 
 
 @dataclass(frozen=True, slots=True)

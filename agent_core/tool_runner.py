@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -132,8 +133,10 @@ class ToolRunner:
         if entry is None or call.name not in self._offered:
             return PlannedCall("safe", None)
         path = call.arguments.get("path")
-        base = self._workspace.cwd
-        return PlannedCall(entry.parallel, Path(base, path).resolve() if isinstance(path, str) else base)
+        if not isinstance(path, str):
+            return PlannedCall(entry.parallel, self._workspace.cwd)
+        full = os.path.realpath(os.path.join(self._workspace.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+        return PlannedCall(entry.parallel, Path(full))
 
     def _start(self, call: _Call) -> None:
         with call.lock:

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.environments.guardian import Guardian
-from tools.environments.local_commands import LocalEnvironment
-
 from agent_core.interrupt import CancelToken
 from tools.approval.actions import Action
 from tools.approval.gate import Approvals, Approver, Gate, NobodyToAsk
 from tools.approval.policy import Mode, Rules
 from tools.context import AgentServices, Environment, FileSystem, ToolContext
 from tools.environments.gated import GatedEnvironment, GatedFileSystem
+from tools.environments.guardian import Guardian
+from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
 from tools.settings import ToolSettings
 
@@ -31,11 +30,14 @@ class CallIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A session's surroundings. `fs` and `terminal` are the bare backends: tools get them behind a gate."""
+    """A session's surroundings. `files` and `terminal` are the bare backends: tools get them behind a gate.
+
+    `files` makes the file system for one turn, whose token ends what takes long.
+    """
 
     cwd: Path
     roots: tuple[Path, ...]
-    fs: FileSystem
+    files: Callable[[CancelToken], FileSystem]
     terminal: Environment
     approvals: Approvals
     settings: ToolSettings
@@ -57,7 +59,7 @@ class Workspace:
             tool_call_id=identity.call_id,
             cwd=self.cwd,
             roots=self.roots,
-            fs=GatedFileSystem(self.fs, gate),
+            fs=GatedFileSystem(self.files(token), gate),
             terminal=GatedEnvironment(self.terminal, gate),
             interrupt=token,
             progress=on_output,
@@ -92,7 +94,7 @@ def local_workspace(
     return Workspace(
         cwd=cwd,
         roots=roots,
-        fs=LocalFileSystem(limits.search),
+        files=lambda token: LocalFileSystem(limits.search, token, rules.private),
         terminal=LocalEnvironment(guardian, limits.terminal),
         approvals=Approvals(rules, mode, approver or NobodyToAsk()),
         settings=limits,

@@ -81,11 +81,17 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One page of hits and the total number of matches, or of files where files are listed."""
+    """One page of hits and the total number of matches, or of files where files are listed.
+
+    Attributes:
+        truncated: there is more after this page.
+        skipped: files whose names were left out because reading them asks (keys, credentials).
+    """
 
     hits: tuple[SearchHit, ...]
     total: int
     truncated: bool = False
+    skipped: int = 0
 
 
 class FileSystem(Protocol):

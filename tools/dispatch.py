@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import inspect
 import json
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -31,19 +32,21 @@ def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext) -> ToolR
     if missing := _missing(entry, arguments):
         return error(f"{name}: the argument {missing!r} is missing.")
     try:
-        result = _call(entry, dict(arguments), ctx)
+        result = _as_result(name, _call(entry, dict(arguments), ctx))
     except ToolInterrupted:
         raise
     except ToolError as problem:
         return error(str(problem))
-    except Exception as problem:
+    except (Exception, asyncio.CancelledError, SystemExit) as problem:
         log.exception("tool %s failed", name)
         return error(f"{name} failed: {type(problem).__name__}: {problem}")
-    return _capped(_as_result(name, result), entry.max_result_size_chars or ctx.settings.max_result_chars)
+    return _capped(result, entry.max_result_size_chars or ctx.settings.max_result_chars)
 
 
 def unknown_tool(name: str, known: list[str]) -> ToolResult:
     """The answer to a tool that does not exist: the nearest real names."""
+    if not known:
+        return error(f"There is no tool {name!r}: no tools are available.")
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.4) or known
     return error(f"There is no tool {name!r}. Did you mean: {', '.join(near)}?")
 
@@ -54,21 +57,35 @@ def _missing(entry: ToolEntry, arguments: Mapping[str, Any]) -> str | None:
 
 def _call(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> object:
     outcome = entry.handler(arguments, task_id=ctx.task_id, ctx=ctx)
-    if entry.is_async:
-        return _thread_loop().run_until_complete(outcome)
+    if inspect.isawaitable(outcome):
+        return _thread_loop().run_until_complete(_awaited(outcome))
     return outcome
+
+
+async def _awaited(outcome: Awaitable[object]) -> object:
+    return await outcome
+
+
+class _LoopOfThread:
+    """A pool thread's event loop, kept: clients made by an async handler stay bound to a loop that lives."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+
+    def __del__(self) -> None:
+        # The thread is over and its locals go.
+        self.loop.close()
 
 
 _threads = threading.local()
 
 
 def _thread_loop() -> asyncio.AbstractEventLoop:
-    # A loop per pool thread, kept: clients made by an async handler stay bound to a loop that lives.
-    loop: asyncio.AbstractEventLoop | None = getattr(_threads, "loop", None)
-    if loop is None or loop.is_closed():
-        loop = asyncio.new_event_loop()
-        _threads.loop = loop
-    return loop
+    holder: _LoopOfThread | None = getattr(_threads, "holder", None)
+    if holder is None or holder.loop.is_closed():
+        holder = _LoopOfThread()
+        _threads.holder = holder
+    return holder.loop
 
 
 def _as_result(name: str, outcome: object) -> ToolResult:

@@ -65,7 +65,10 @@ class ToolEntry:
         """The tool in the form that models are told of it (OpenAI function form)."""
         parameters = dict(self.schema)
         if self.dynamic_schema_overrides is not None:
-            parameters.update(self.dynamic_schema_overrides())
+            try:
+                parameters.update(self.dynamic_schema_overrides())
+            except Exception:
+                log.warning("the schema overrides of tool %s failed", self.name, exc_info=True)
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
 
@@ -145,18 +148,18 @@ class ToolRegistry:
 registry = ToolRegistry()
 
 
-def discover(package: str, folder: Path) -> dict[str, Exception]:
+def discover(package: str, folder: Path) -> dict[str, BaseException]:
     """Import every module of `folder` that registers a tool at its top level.
 
     Returns:
         module name → what its import raised, for those that failed.
     """
-    failures: dict[str, Exception] = {}
+    failures: dict[str, BaseException] = {}
     for path in _registering_files(folder):
         module = f"{package}.{path.stem}"
         try:
             importlib.import_module(module)
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             log.exception("tool module %s could not be imported", module)
             failures[module] = problem
     return failures
@@ -166,7 +169,7 @@ def _registering_files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.glob("*.py")):
         try:
             source = path.read_text(encoding="utf-8")
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             log.warning("tool file %s could not be read", path, exc_info=True)
             continue
         # The text test spares parsing the many files that register nothing.
@@ -177,7 +180,7 @@ def _registering_files(folder: Path) -> Iterator[Path]:
 def _registers(source: str) -> bool:
     try:
         tree = ast.parse(source)
-    except SyntaxError:
+    except (SyntaxError, ValueError):
         return True  # importing it reports the error with its line
     return any(
         isinstance(node, ast.Expr)

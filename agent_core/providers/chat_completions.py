@@ -130,13 +130,13 @@ class ChatStream:
         body = json.dumps(_body(self._request, self._provider.endpoint), ensure_ascii=False).encode(
             "utf-8", "replace"
         )
-        raw = self._provider.client().post(
+        response = self._provider.client().post(
             "/chat/completions",
             content=body,
             cast_to=httpx2.Response,
+            # The header asks the SDK for the response as it is, its body unread.
             options={"headers": {"X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}},
         )
-        response: httpx2.Response = raw.http_response  # type: ignore[attr-defined] # what the header asks for
         saw_finish = False
         try:
             for data in data_lines(response.iter_bytes()):

@@ -88,6 +88,7 @@ class Gate:
         decision = self._decide(action)
         if decision.verdict == "ask":
             with self._approvals.asking:
+                self._check_turn()
                 decision = self._decide(action)
                 if decision.verdict == "ask":
                     self._ask(action, decision.reason)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
+import re
 from pathlib import Path
 
 _DIRECTORIES = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".git", ".hermes"})
@@ -28,6 +30,12 @@ def why_sensitive(path: Path, private: tuple[Path, ...] = ()) -> str:
     if hit is not None:
         return f"is inside {hit}"
     name = folded[-1] if folded else ""
-    if name not in _HARMLESS and any(fnmatch.fnmatchcase(name, pattern) for pattern in _NAMES):
+    if name not in _HARMLESS and _credential_name().match(name):
         return "may hold credentials"
     return ""
+
+
+@functools.cache
+def _credential_name() -> re.Pattern[str]:
+    # One expression: a search asks this of every file that it finds.
+    return re.compile("|".join(map(fnmatch.translate, _NAMES)))

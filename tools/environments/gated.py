@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -47,8 +49,11 @@ class GatedFileSystem:
 
     def search(self, query: SearchQuery) -> SearchResult:
         """Search below a path that may be read."""
-        self._gate.authorize(ReadPath(_real(query.path)))
-        return self._inner.search(query)
+        real = self._readable(query.path)
+        result = self._inner.search(replace(query, path=real))
+        # The caller sees the paths under the name that it asked with.
+        hits = (replace(hit, path=query.path / hit.path.relative_to(real)) for hit in result.hits)
+        return replace(result, hits=tuple(hits))
 
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> None:
         """Ask with the change, then write if the file is still what the change was made from."""
@@ -72,6 +77,8 @@ class GatedFileSystem:
         real_source, real_target = _real(source.parent) / source.name, _real(target)
         self._gate.authorize(WritePath(real_source, content, None, shown=source))
         self._gate.authorize(WritePath(real_target, None, content, shown=target))
+        self._unmoved(source.parent, real_source.parent)
+        self._unmoved(target, real_target)
         self._inner.rename(real_source, real_target)
 
     def _readable(self, path: Path) -> Path:

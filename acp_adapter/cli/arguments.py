@@ -1,0 +1,134 @@
+"""The command line of `hermes-acp prompt`."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acp_adapter.cli.approve import POLICIES, Policy
+
+SERVER = (sys.executable, "-P", "-m", "acp_adapter")
+
+_EPILOG = """\
+how questions are answered (--approve):
+  ask    on the terminal: y once, a always, n no; without a terminal everything is denied (the default)
+  edits  edits inside DIR are allowed, the rest is asked
+  all    everything is allowed: session mode dont_ask
+  none   everything is denied
+
+exit codes:
+  0    the turn ended by itself (end_turn)
+  1    the turn failed, or --timeout was over
+  2    the command line was wrong
+  3    another stop reason: max_tokens, max_turn_requests, refusal
+  130  cancelled: Ctrl-C once asks the agent to stop, twice kills it
+
+examples:
+  hermes-acp prompt "Why does test_login fail?"
+  git diff | hermes-acp prompt --approve none -
+  hermes-acp prompt --offline "run ls"
+  hermes-acp prompt --json --agent "other-agent --acp" "Hello"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptOptions:
+    """What the command line of `hermes-acp prompt` asks for."""
+
+    text: str
+    cwd: Path
+    approve: Policy
+    json: bool
+    timeout: float | None
+    command: tuple[str, ...]
+    own_server: bool
+
+
+def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
+    """Read the command line, and standard input where it is to hold the prompt; wrong usage exits with 2."""
+    parser = _parser()
+    found = parser.parse_args(argv)
+    if not found.cwd.is_dir():
+        parser.error(f"--cwd: there is no directory {str(found.cwd)!r}")
+    text = _text(parser, found.text)
+    return PromptOptions(
+        text=text,
+        cwd=found.cwd.absolute(),
+        approve=found.approve,
+        json=found.json,
+        timeout=found.timeout,
+        command=_command(parser, found),
+        own_server=found.agent is None,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hermes-acp prompt",
+        description="Run one prompt and show the turn: through the server that editors start, as they do.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="the prompt; - or nothing reads standard input")
+    parser.add_argument(
+        "--cwd", type=Path, default=Path(), metavar="DIR", help="the working directory (default: here)"
+    )
+    parser.add_argument(
+        "--approve", choices=POLICIES, default="ask", help="how questions are answered (default: ask)"
+    )
+    parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
+    parser.add_argument("--timeout", type=_seconds, metavar="S", help="cancel the turn after S seconds")
+    parser.add_argument("--agent", metavar="CMD", help="drive another ACP agent: the command that starts it")
+    model = parser.add_argument_group("model", "passed on to the server; without them your configuration decides")
+    model.add_argument("--offline", action="store_true", help="the scripted stand-in, without key and network")
+    model.add_argument("--model", metavar="M", help="the model's name")
+    model.add_argument("--provider", metavar="P", help="the provider's name")
+    model.add_argument("--base-url", metavar="URL", help="the model server's address")
+    return parser
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:  # noqa: PLR2004 - excludes nan and what a timer cannot hold
+        raise argparse.ArgumentTypeError(f"not a positive number of seconds: {value!r}")
+    return seconds
+
+
+def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tuple[str, ...]:
+    flags = ["--offline"] if found.offline else []
+    named = {"--model": found.model, "--provider": found.provider, "--base-url": found.base_url}
+    flags += [f"{flag}={value}" for flag, value in named.items() if value is not None]
+    if found.offline and len(flags) > 1:
+        parser.error("--offline goes without --model, --provider and --base-url")
+    if found.agent is None:
+        return (*SERVER, *flags)
+    if flags:
+        parser.error(f"{flags[0].partition('=')[0]} is for our own server; give another agent its options in --agent")
+    try:
+        command = shlex.split(found.agent)
+    except ValueError as error:
+        parser.error(f"--agent: {error}: {found.agent!r}")
+    if not command:
+        parser.error("--agent: the command is empty")
+    return tuple(command)
+
+
+def _text(parser: argparse.ArgumentParser, argument: str | None) -> str:
+    text = argument
+    if argument in {None, "-"}:
+        if argument is None and sys.stdin.isatty():
+            parser.error("no prompt: give TEXT, or write it to standard input")
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    # Arguments that are no UTF-8 hold lone surrogates, which JSON readers may refuse.
+    text = (text or "").encode("utf-8", "replace").decode()
+    if not text.strip():
+        parser.error("the prompt is empty")
+    return text

@@ -1,0 +1,193 @@
+"""A small synchronous ACP client: one agent process, requests that wait, and a handler for what the agent sends.
+
+Only a reader thread runs beside the caller's. Everything else, the handler too, runs on the caller's thread while it
+waits for an answer: a handler needs no locks, and a question to the person blocks nothing but the conversation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import queue
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self
+
+from acp_adapter.cli.agent_process import AgentProcess
+from acp_adapter.cli.client_errors import AgentRefused, AgentSilent
+
+Json = dict[str, Any]
+Trace = Callable[[Literal["in", "out"], float, Json], None]
+
+SECONDS_TO_SEE_A_SIGNAL = 0.5
+_METHOD_NOT_FOUND = -32601
+
+
+class Handler(Protocol):
+    """What an `AcpClient` does with what the agent sends. `t` is in seconds since the client was made."""
+
+    def on_update(self, update: Json, t: float) -> None:
+        """Show a `session/update`."""
+
+    def on_permission(self, params: Json, t: float) -> str | None:
+        """Answer a `session/request_permission` with an option's id, or None for cancelled."""
+
+    def on_stray_line(self, line: str) -> None:
+        """Note a line that is no JSON-RPC message: the agent breaks the protocol there."""
+
+
+class AcpClient:
+    """A conversation with one agent process; a context manager that ends the process."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        handler: Handler,
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        """Start `command`.
+
+        Args:
+            command: the agent's program and arguments.
+            handler: gets what the agent sends.
+            env: the process's environment; None for ours.
+            cwd: where it starts; None for the current directory.
+            trace: gets each frame in either direction.
+
+        Raises:
+            AgentNotStarted: the command cannot be run.
+        """
+        self._handler = handler
+        self._trace = trace
+        self._start = time.monotonic()
+        self._ids = itertools.count(1)
+        self._answers: dict[object, Json] = {}
+        # A SimpleQueue, because a signal handler may put something while this very thread gets.
+        self._inbox: queue.SimpleQueue[tuple[float, bytes | Callable[[], None] | None]] = queue.SimpleQueue()
+        self._process = AgentProcess(command, lambda line: self._inbox.put((self.now(), line)), env=env, cwd=cwd)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(patient=kind is None or issubclass(kind, Exception))
+
+    def now(self) -> float:
+        """Seconds since the client was made."""
+        return time.monotonic() - self._start
+
+    def request(self, method: str, params: Json, timeout: float | None = None) -> Json:
+        """Ask the agent and wait; the handler is called meanwhile.
+
+        Raises:
+            AgentRefused: the answer is an error.
+            AgentDied: the agent ended.
+            AgentSilent: `timeout` seconds went by.
+        """
+        request_id = next(self._ids)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self._send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        while request_id not in self._answers:
+            try:
+                self._handle_next(deadline)
+            except queue.Empty as error:
+                raise AgentSilent(
+                    f"The agent did not answer {method} within {timeout:g} s. Run it by hand to see what holds it up."
+                ) from error
+        answer = self._answers.pop(request_id)
+        if "error" in answer:
+            raise AgentRefused(method, answer["error"])
+        result = answer["result"]
+        return result if isinstance(result, dict) else {}
+
+    def notify(self, method: str, params: Json) -> None:
+        """Tell the agent something that has no answer."""
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def call_soon(self, action: Callable[[], None]) -> None:
+        """Run `action` on the waiting caller's thread; safe in signal handlers and on other threads."""
+        self._inbox.put((self.now(), action))
+
+    def close(self, *, patient: bool = True) -> None:
+        """End the agent; one that is not `patient` with it does not let it finish first."""
+        self._process.close(patient=patient)
+        while not self._inbox.empty():  # what came last is traced, but nobody waits for it any more
+            t, item = self._inbox.get()
+            frame = _frame(item) if isinstance(item, bytes) else None
+            if frame is not None:
+                self._note("in", t, frame)
+
+    def _handle_next(self, deadline: float | None) -> None:
+        t, item = self._next(deadline)
+        if item is None:
+            raise self._process.death()
+        if not isinstance(item, bytes):
+            item()
+            return
+        if not item.strip():
+            return
+        frame = _frame(item)
+        if frame is None:
+            self._handler.on_stray_line(item.decode("utf-8", "replace").rstrip("\n"))
+            return
+        self._note("in", t, frame)
+        self._handle(frame, t)
+
+    def _next(self, deadline: float | None) -> tuple[float, bytes | Callable[[], None] | None]:
+        while True:
+            remaining = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                # A signal that comes just before the wait begins is handled only after it, so that none is long.
+                return self._inbox.get(timeout=min(remaining, SECONDS_TO_SEE_A_SIGNAL))
+            except queue.Empty:
+                if remaining <= SECONDS_TO_SEE_A_SIGNAL:
+                    raise
+
+    def _handle(self, frame: Json, t: float) -> None:
+        method = frame.get("method")
+        if method is None:
+            self._answers[frame.get("id")] = frame
+            return
+        params = frame.get("params")
+        params = params if isinstance(params, dict) else {}
+        if "id" in frame:
+            self._send({"jsonrpc": "2.0", "id": frame["id"], **self._answer(method, params, t)})
+        elif method == "session/update" and isinstance(params.get("update"), dict):
+            self._handler.on_update(params["update"], t)
+
+    def _answer(self, method: str, params: Json, t: float) -> Json:
+        if method != "session/request_permission":
+            message = f"This client does not serve {method}; it advertised no such capability."
+            return {"error": {"code": _METHOD_NOT_FOUND, "message": message}}
+        option = self._handler.on_permission(params, t)
+        outcome = {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option}
+        return {"result": {"outcome": outcome}}
+
+    def _send(self, frame: Json) -> None:
+        self._process.write(json.dumps(frame, separators=(",", ":")).encode() + b"\n")
+        self._note("out", self.now(), frame)
+
+    def _note(self, direction: Literal["in", "out"], t: float, frame: Json) -> None:
+        if self._trace is not None:
+            self._trace(direction, t, frame)
+
+
+def _frame(line: bytes) -> Json | None:
+    """The JSON-RPC message in `line`, or None for anything else."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    is_call = isinstance(value.get("method"), str)
+    is_answer = "id" in value and ("result" in value or "error" in value)
+    return value if is_call or is_answer else None

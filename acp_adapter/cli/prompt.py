@@ -1,0 +1,138 @@
+"""`hermes-acp prompt`: one prompt through the real server process, shown to a person or as JSON.
+
+`--agent "CMD"` drives another ACP agent in place of our server; the tests drive a scripted one by it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from acp_adapter.cli.approve import Approver
+from acp_adapter.cli.arguments import PromptOptions, parse_prompt_arguments
+from acp_adapter.cli.client import AcpClient
+from acp_adapter.cli.client_errors import AUTH_REQUIRED, AgentRefused, ClientError
+from acp_adapter.cli.conversation import Opened, open_session, send_prompt
+from acp_adapter.cli.frames import Frames
+from acp_adapter.cli.interrupts import Interrupts, Stopped
+from acp_adapter.cli.question import terminal_question
+from acp_adapter.cli.safe_text import safe_text
+from acp_adapter.cli.style import style_for
+from acp_adapter.cli.transcript import Transcript
+
+FAILED = 1
+OTHER_STOP_REASON = 3
+CANCELLED = 130
+
+_LOG_IN = "Next: configure a model, or name one with --provider, --model and --base-url; --offline does without."
+_LOG_IN_ELSEWHERE = "Next: log in with that agent's own command, then try again."
+
+
+class _View(Protocol):
+    """What shows the conversation besides handling it."""
+
+    def note(self, text: str) -> None: ...
+
+    def end_line(self) -> None: ...
+
+
+def main(argv: list[str]) -> int:
+    """Run `hermes-acp prompt` with the arguments `argv`.
+
+    Returns:
+        the exit code: 0 end_turn, 1 failed, 3 another stop reason, 130 cancelled. Wrong usage exits with 2.
+    """
+    options = parse_prompt_arguments(argv)
+    try:
+        with Interrupts(options.timeout) as interrupts:
+            return _run(options, interrupts)
+    except Stopped as stopped:
+        return _timed_out(options) if stopped.reason == "timeout" else CANCELLED
+    except AgentRefused as refused:
+        return _fail(_refusal(refused, options))
+    except ClientError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not fail at flushing it, too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+
+
+def _run(options: PromptOptions, interrupts: Interrupts) -> int:
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    ask = None if options.json else terminal_question(interrupts)
+    approver = Approver(options.approve, options.cwd, ask)
+    if options.json:
+        frames = Frames(approver)
+        client = AcpClient(options.command, frames, trace=frames.trace)
+        return _turn(client, options, interrupts, approver, frames)
+    transcript = Transcript(sys.stdout, style_for(sys.stdout), options.cwd, approver)
+    client = AcpClient(options.command, transcript)
+    return _turn(client, options, interrupts, approver, transcript)
+
+
+def _turn(client: AcpClient, options: PromptOptions, interrupts: Interrupts, approver: Approver, view: _View) -> int:
+    try:
+        with client:
+            opened = open_session(client, options.cwd, "hermes-acp prompt")
+            _set_mode(client, opened, options, approver)
+            interrupts.cancel_by(_canceller(client, opened, approver, view))
+            stop_reason = send_prompt(client, opened.session_id, options.text)
+            interrupts.turn_over()
+            view.note(f"[{stop_reason}, {client.now():.2f} s]")
+    finally:
+        view.end_line()
+    return _exit_code(stop_reason, options, interrupts)
+
+
+def _canceller(client: AcpClient, opened: Opened, approver: Approver, view: _View) -> Callable[[], None]:
+    def tell_agent() -> None:
+        client.notify("session/cancel", {"sessionId": opened.session_id})
+        view.note("Cancelling the turn; Ctrl-C again ends the agent at once.")
+
+    def cancel() -> None:
+        approver.cancelled = True
+        client.call_soon(tell_agent)  # a signal handler must not write: it may have interrupted a write
+
+    return cancel
+
+
+def _set_mode(client: AcpClient, opened: Opened, options: PromptOptions, approver: Approver) -> None:
+    """Let the agent itself know what is allowed, where it has a mode for that; its questions are answered anyway."""
+    mode = {"all": "dont_ask", "edits": "accept_edits"}.get(options.approve)
+    if mode not in opened.modes:
+        return
+    with suppress(AgentRefused):
+        client.request("session/set_mode", {"sessionId": opened.session_id, "modeId": mode})
+        approver.agent_allows_edits = mode == "accept_edits"
+
+
+def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts) -> int:
+    match stop_reason:
+        case "end_turn":
+            return 0
+        case "cancelled":
+            return _timed_out(options) if interrupts.reason == "timeout" else CANCELLED
+        case _:
+            return OTHER_STOP_REASON
+
+
+def _timed_out(options: PromptOptions) -> int:
+    return _fail(f"The turn was stopped after {options.timeout:g} s. A longer --timeout gives it more.")
+
+
+def _refusal(refused: AgentRefused, options: PromptOptions) -> str:
+    lines = [f"{refused.method} failed: {refused} (code {refused.code})"]
+    if refused.details and refused.details != str(refused):
+        lines.append(refused.details)
+    if refused.code == AUTH_REQUIRED:
+        lines.append(_LOG_IN if options.own_server else _LOG_IN_ELSEWHERE)
+    return "\n".join(lines)
+
+
+def _fail(message: str) -> int:
+    print(f"hermes-acp prompt: {safe_text(message)}", file=sys.stderr)
+    return FAILED

@@ -1,0 +1,351 @@
+"""`hermes-acp prompt` as a real process, against scripted agents and our own server."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from acp_adapter.cli.arguments import parse_prompt_arguments
+from tests.support.scripted import agent_command, permission_step, update_step
+from tests.support.terminal import Terminal
+
+MAIN = [sys.executable, "-c", "import sys; from acp_adapter.cli.prompt import main; sys.exit(main(sys.argv[1:]))"]
+
+
+def command(*steps, flags=(), prompt=("hello",)):
+    return [*MAIN, *flags, "--agent", shlex.join(agent_command(*steps)), *prompt]
+
+
+def run(*steps, flags=(), prompt=("hello",), stdin=b"", cwd=None):
+    done = subprocess.run(
+        command(*steps, flags=flags, prompt=prompt),
+        input=stdin,
+        capture_output=True,
+        cwd=cwd,
+        check=False,
+        timeout=50,
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def frames_of(output):
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_a_finished_turn_exits_with_zero_and_shows_its_text():
+    code, out, err = run("thought=Hm.", "text=Hel", "text=lo.")
+    assert code == 0
+    assert out.startswith("Hm.\n\nHello.\n\n[end_turn, ")
+    assert err == ""
+
+
+def test_piped_output_is_plain():
+    diff = [{"type": "diff", "path": "/a", "oldText": "x\n", "newText": "y\n"}]
+    _, out, _ = run(update_step("tool_call", toolCallId="c", title="Edit", kind="edit", content=diff))
+    assert out.isascii()
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "refusal", "max_turn_requests", "of_the_future"])
+def test_another_stop_reason_exits_with_three(reason):
+    code, out, _ = run(f"stop={reason}")
+    assert code == 3
+    assert f"[{reason}," in out
+
+
+def test_an_agent_that_ends_the_turn_cancelled_by_itself_exits_with_130():
+    assert run("stop=cancelled")[0] == 130
+
+
+def test_a_failed_turn_shows_message_and_details_and_exits_with_one():
+    error = {"code": -32603, "message": "Internal error", "data": {"details": "The model is overloaded."}}
+    code, _, err = run("text=so far", f"error={json.dumps(error)}")
+    assert code == 1
+    assert "session/prompt failed: Internal error (code -32603)\nThe model is overloaded.\n" in err
+
+
+def test_details_equal_to_the_message_are_not_said_twice():
+    error = {"code": -32603, "message": "Too slow.", "data": {"details": "Too slow."}}
+    assert run(f"error={json.dumps(error)}")[2].count("Too slow.") == 1
+
+
+def test_an_agent_that_wants_a_login_is_told_with_what_to_do_next():
+    error = {"code": -32000, "message": "Authentication required", "data": {"details": "No key."}}
+    code, _, err = run(f"new-error={json.dumps(error)}")
+    assert code == 1
+    assert "session/new failed: Authentication required" in err
+    assert "No key.\nNext: log in" in err
+
+
+def test_an_agent_that_dies_midway_is_told_with_its_stderr_and_exits_with_one():
+    code, out, err = run("text=so far", "stderr=Segmentation something", "die=7")
+    assert code == 1
+    assert out == "so far\n"
+    assert "exit code 7" in err
+    assert "Segmentation something" in err
+
+
+def test_rubbish_on_stdout_is_noted_and_passed_over():
+    code, out, _ = run("rubbish=Welcome!", "text=x")
+    assert code == 0
+    assert "no JSON-RPC message, which it must not: Welcome!" in out
+
+
+def test_a_command_that_cannot_be_started_exits_with_one():
+    done = subprocess.run([*MAIN, "--agent", "/no/such/agent", "hi"], capture_output=True, check=False, text=True)
+    assert done.returncode == 1
+    assert "/no/such/agent" in done.stderr
+
+
+@pytest.mark.parametrize("prompt", [("-",), ()])
+def test_the_prompt_is_read_from_standard_input(prompt):
+    _, out, _ = run("echo", prompt=prompt, stdin="two\nlines ü".encode())
+    assert out.startswith("two\nlines ü\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([" "], "the prompt is empty"),
+        (["--cwd", "/no/such/dir", "x"], "/no/such/dir"),
+        (["--timeout", "0", "x"], "positive number"),
+        (["--timeout", "nan", "x"], "positive number"),
+        (["--approve", "maybe", "x"], "--approve"),
+        (["--agent", "a", "--offline", "x"], "--offline is for our own server"),
+        (["--agent", "a", "--model", "m", "x"], "--model is for our own server"),
+        (["--offline", "--model", "m", "x"], "--offline goes without"),
+        (["--agent", "a 'b", "x"], "--agent"),
+        (["--agent", "", "x"], "the command is empty"),
+        (["one", "two"], "two"),
+    ],
+)
+def test_wrong_usage_exits_with_two_and_says_what_is_wrong(arguments, words):
+    done = subprocess.run([*MAIN, *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_model_flags_are_passed_on_to_the_server():
+    flags = ["--model", "m 1", "--provider", "p", "--base-url", "http://localhost:1/v1"]
+    options = parse_prompt_arguments([*flags, "hello"])
+    assert options.command == (
+        *(sys.executable, "-P", "-m", "acp_adapter"),
+        *("--model=m 1", "--provider=p", "--base-url=http://localhost:1/v1"),
+    )
+
+
+def test_no_prompt_at_a_terminal_is_wrong_usage():
+    with Terminal(MAIN) as terminal:
+        assert terminal.end() == 2
+        assert "no prompt" in terminal.text
+
+
+def test_help_names_the_exit_codes():
+    done = subprocess.run([*MAIN, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "130" in done.stdout
+
+
+def test_the_session_works_in_the_directory_of_cwd(tmp_path):
+    (tmp_path / "sub").mkdir()
+    _, out, _ = run("notes", flags=["--cwd", "sub"], cwd=tmp_path)
+    assert out.startswith(f"cwd {tmp_path / 'sub'}\n")
+
+
+def test_without_a_terminal_ask_denies_and_says_so():
+    _, out, _ = run(permission_step(title="Delete all"))
+    assert "? Allow other: Delete all" in out
+    assert "denied: there is no terminal" in out
+    assert '"optionId": "no"' in out
+
+
+@pytest.mark.parametrize(("policy", "option"), [("all", "yes"), ("none", "no"), ("edits", "no")])
+def test_the_policy_answers_a_commands_question(policy, option):
+    _, out, _ = run(permission_step(title="Run", kind="execute"), flags=["--approve", policy])
+    assert f'"optionId": "{option}"' in out
+
+
+def test_edits_allows_an_edit_in_the_directory(tmp_path):
+    ask = permission_step(title="Edit", kind="edit", locations=[{"path": str(tmp_path / "a")}])
+    _, out, _ = run(ask, flags=["--approve", "edits", "--cwd", str(tmp_path)])
+    assert '"optionId": "yes"' in out
+
+
+@pytest.mark.parametrize(("policy", "mode"), [("all", "dont_ask"), ("edits", "accept_edits")])
+def test_a_policy_sets_the_mode_that_the_agent_has_for_it(policy, mode):
+    _, out, _ = run("modes=default,accept_edits,dont_ask", "notes", flags=["--approve", policy])
+    assert f"mode {mode}\n" in out
+
+
+@pytest.mark.parametrize("policy", ["all", "ask"])
+def test_a_mode_that_is_not_offered_or_not_wanted_is_not_set(policy):
+    _, out, _ = run("modes=default", "notes", flags=["--approve", policy])
+    assert "mode" not in out
+
+
+@pytest.mark.parametrize(
+    ("typed", "option"), [("y", "yes"), ("a", "ever"), ("n", "no"), ("huh\nyes", "yes"), ("\x04", "no")]
+)
+def test_at_a_terminal_the_person_answers(typed, option):
+    with Terminal(command(permission_step(title="Run", kind="execute"))) as terminal:
+        terminal.read_until("n no:")
+        terminal.type(f"{typed}\n" if typed != "\x04" else typed)
+        assert terminal.end() == 0
+        assert f'"optionId": "{option}"' in terminal.text
+
+
+def test_a_terminal_gets_colours_unless_no_color_forbids():
+    with Terminal(command("thought=Hm")) as terminal:
+        terminal.end()
+        assert "\x1b[2mHm" in terminal.text
+    with Terminal(command("thought=Hm"), env={**os.environ, "NO_COLOR": "1"}) as terminal:
+        terminal.end()
+        assert "\x1b" not in terminal.text
+
+
+def test_ctrl_c_cancels_the_turn_and_waits_for_the_agent():
+    with Terminal(command("text=working\n", "cancelled")) as terminal:
+        terminal.read_until("working")
+        terminal.interrupt()
+        assert terminal.end() == 130
+        assert "[cancelled," in terminal.text
+
+
+def test_ctrl_c_at_a_question_cancels_it_and_the_turn():
+    with Terminal(command(permission_step(title="Run"), "cancelled")) as terminal:
+        terminal.read_until("n no:")
+        terminal.interrupt()
+        assert terminal.end() == 130
+        assert 'outcome {"outcome": "cancelled"}' in terminal.text
+        assert "[cancelled," in terminal.text
+
+
+def test_a_second_ctrl_c_kills_an_agent_that_heeds_no_cancellation():
+    with Terminal(command("deaf")) as terminal:
+        terminal.read_until("deaf now")
+        terminal.interrupt()
+        terminal.read_until("Cancelling")
+        terminal.interrupt()
+        assert terminal.end() == 130
+
+
+def test_ctrl_c_before_the_session_is_open_ends_at_once(tmp_path):
+    silent = "import sys; print('up', file=sys.stdout, flush=True); sys.stdin.read()"
+    with Terminal([*MAIN, "--agent", shlex.join([sys.executable, "-c", silent]), "hello"]) as terminal:
+        terminal.read_until("up")
+        terminal.interrupt()
+        assert terminal.end() == 130
+
+
+def test_a_turn_over_the_time_limit_is_cancelled_and_exits_with_one():
+    code, out, err = run("text=working", "cancelled", flags=["--timeout", "1"])
+    assert code == 1
+    assert "[cancelled," in out
+    assert "stopped after 1 s" in err
+
+
+def test_an_agent_that_does_not_even_open_a_session_in_time_exits_with_one():
+    silent = shlex.join([sys.executable, "-c", "import sys; sys.stdin.read()"])
+    done = subprocess.run(
+        [*MAIN, "--timeout", "0.5", "--agent", silent, "x"], capture_output=True, text=True, check=False, timeout=50
+    )
+    assert done.returncode == 1
+    assert "stopped after 0.5 s" in done.stderr
+
+
+def test_json_prints_every_frame_and_nothing_else():
+    code, out, err = run("rubbish=Welcome!", "text=x", permission_step(), flags=["--json"])
+    frames = frames_of(out)
+    assert code == 0
+    assert [(frame["dir"], frame["frame"].get("method")) for frame in frames] == [
+        ("out", "initialize"),
+        ("in", None),
+        ("out", "session/new"),
+        ("in", None),
+        ("out", "session/prompt"),
+        ("in", "session/update"),
+        ("in", "session/request_permission"),
+        ("out", None),
+        ("in", "session/update"),
+        ("in", None),
+    ]
+    assert all(isinstance(frame["t"], float) for frame in frames)
+    assert frames[-1]["frame"]["result"] == {"stopReason": "end_turn"}
+    assert frames[7]["frame"]["result"]["outcome"]["optionId"] == "no"
+    assert "Welcome!" in err
+
+
+def test_json_of_a_failed_turn_keeps_stdout_to_frames():
+    code, out, err = run('error={"code": 1, "message": "no"}', flags=["--json"])
+    assert code == 1
+    assert frames_of(out)[-1]["frame"]["error"] == {"code": 1, "message": "no"}
+    assert "session/prompt failed: no" in err
+
+
+def test_ctrl_c_in_json_mode_shows_the_cancellation_as_a_frame():
+    process = subprocess.Popen(
+        command("text=working", "cancelled", flags=["--json"]), stdout=subprocess.PIPE, text=True
+    )
+    with process:
+        lines = []
+        for line in process.stdout:
+            lines.append(json.loads(line)["frame"])
+            if lines[-1].get("method") == "session/update":
+                process.send_signal(signal.SIGINT)
+    assert process.returncode == 130
+    assert "session/cancel" in [frame.get("method") for frame in lines]
+    assert lines[-1]["result"] == {"stopReason": "cancelled"}
+
+
+def test_a_reader_that_goes_away_is_no_traceback():
+    texts = [f"text={'x' * 2000}" for _ in range(50)]
+    process = subprocess.Popen(command(*texts), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    with process:
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def ours(*arguments, home, cwd):
+    env = {**os.environ, "HERMES_HOME": str(home)}
+    return subprocess.run(
+        [*MAIN, "--cwd", str(cwd), *arguments],
+        capture_output=True,
+        text=True,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=50,
+    )
+
+
+def test_our_own_server_answers_offline(tmp_path):
+    done = ours("--offline", "say Hello from the script.", home=tmp_path / "home", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Hello from the script.")
+
+
+def test_our_own_server_writes_a_file_only_with_leave(tmp_path):
+    done = ours("--offline", "write a.txt one", home=tmp_path / "home", cwd=tmp_path)
+    assert done.returncode == 0
+    assert not (tmp_path / "a.txt").exists()
+    for policy in ("edits", "all"):
+        done = ours("--offline", "--approve", policy, f"write {policy}.txt one", home=tmp_path / "home", cwd=tmp_path)
+        assert done.returncode == 0
+        assert (tmp_path / f"{policy}.txt").read_text() == "one"
+
+
+def test_our_own_server_shows_what_a_command_prints(tmp_path):
+    done = ours("--offline", "--approve", "all", "run echo printed-by-it", home=tmp_path / "home", cwd=tmp_path)
+    assert "    | printed-by-it\n" in done.stdout
+
+
+def test_our_own_server_fails_in_words_that_can_be_acted_on(tmp_path):
+    done = ours("--offline", "fail 401", home=tmp_path / "home", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "401" in done.stderr

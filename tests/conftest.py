@@ -1,0 +1,63 @@
+"""What every test has: an own home, an own environment, and the fakes by name."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.support.model_server import ModelServer
+
+_VENDOR_KEYS = ("OPENAI_", "ANTHROPIC_", "OPENROUTER_", "HERMES_")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_homes = count(1)
+
+
+@pytest.fixture(scope="session")
+def _homes_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty HERMES_HOME. No test sees the home, the keys, the proxies or the git settings of whoever runs it."""
+    user = _homes_root / str(next(_homes))
+    hermes = user / ".hermes"
+    hermes.mkdir(parents=True)
+    for name in os.environ:
+        if name.startswith(_VENDOR_KEYS) or name.lower() in _PROXIES or name.startswith("XDG_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.setenv("HERMES_HOME", str(hermes))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    return hermes
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A git repository with a module, its test and a note, all committed."""
+    root = tmp_path / "workspace"
+    files = {
+        "README.md": "# Sums\n\nA small example.\n",
+        "sums.py": "def add(a, b):\n    return a - b\n",
+        "tests/test_sums.py": "from sums import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    identity = ("-c", "user.name=Tester", "-c", "user.email=tester@example.com", "-c", "init.defaultBranch=main")
+    for command in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "Begin")):
+        subprocess.run(("git", *identity, *command), cwd=root, check=True, stdin=subprocess.DEVNULL)
+    return root
+
+
+@pytest.fixture
+def model_server() -> Iterator[ModelServer]:
+    """A fake model server without a script: the test adds replies."""
+    with ModelServer() as server:
+        yield server

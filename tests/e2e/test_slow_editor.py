@@ -1,0 +1,79 @@
+"""An editor that does not read pauses its turn and nothing else, and loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import EditorFactory
+from tests.support.editor import Editor
+from tests.support.waiting import wait_until
+
+_PIECES = 300_000  # 2.4 MB of text: more than the pipe and the outbox hold
+
+
+def _resident(agent: Editor) -> int:
+    assert agent.process is not None
+    status = Path(f"/proc/{agent.process.pid}/status")
+    if not status.exists():
+        pytest.skip("needs /proc to see the process's memory")
+    return int(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmRSS")))
+
+
+def _ticks(agent: Editor) -> int:
+    assert agent.process is not None
+    fields = Path(f"/proc/{agent.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
+async def _quiet(agent: Editor) -> None:
+    """Wait until the process has stopped using the processor: its worker waits for space."""
+    seen = [_ticks(agent)]
+
+    def rests() -> bool:
+        seen.append(_ticks(agent))
+        return len(seen) > 20 and len(set(seen[-20:])) == 1
+
+    await asyncio.to_thread(wait_until, rests, 20)
+
+
+async def test_a_flood_to_an_editor_that_stopped_reading_is_bounded_and_complete_later(
+    editor: EditorFactory, workspace: Path
+) -> None:
+    agent = await editor("--offline")
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    await agent.prompt(session, "say warm")
+    before = _resident(agent)
+    agent.pause_reading()
+    turn = agent.begin_prompt(session, f"stream {_PIECES}")
+    await _quiet(agent)
+    assert _resident(agent) - before < 30_000, "kB more while nobody reads"
+    agent.resume_reading()
+    assert (await agent.answer(turn, timeout=30))["stopReason"] == "end_turn"
+    assert agent.text(session) == "warm\n" + "".join(f"{piece:07d} " for piece in range(_PIECES))
+
+
+async def test_cancel_works_while_nothing_is_read(editor: EditorFactory, workspace: Path) -> None:
+    agent = await editor("--offline")
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    agent.pause_reading()
+    turn = agent.begin_prompt(session, f"stream {_PIECES}\nrun touch never")
+    await _quiet(agent)
+    agent.cancel(session)
+    await _quiet(agent)
+    agent.resume_reading()
+    assert (await agent.answer(turn))["stopReason"] == "cancelled"
+    assert not (workspace / "never").exists()
+
+
+async def test_a_flood_becomes_few_large_updates(editor: EditorFactory, workspace: Path) -> None:
+    agent = await editor("--offline")
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    await agent.prompt(session, "stream 50000")
+    assert len(agent.updates(session, "agent_message_chunk")) < 5_000
+    assert agent.text(session) == "".join(f"{piece:07d} " for piece in range(50_000))

@@ -1,0 +1,53 @@
+"""How the fake editor's person answers a permission request: each is an `on_permission` for `Editor`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+Params = dict[str, Any]
+# An option id, "cancelled", None (no answer, ever), or a dict that is sent as the result whatever it holds.
+Decision = str | dict[str, Any] | None
+OnPermission = Callable[[Params], Awaitable[Decision]]
+
+
+def choose(kind: str) -> OnPermission:
+    """Takes the first option of `kind`: allow_once, allow_always, reject_once, reject_always."""
+
+    async def decide(params: Params) -> Decision:
+        for option in params["options"]:
+            if option["kind"] == kind:
+                return str(option["optionId"])
+        raise AssertionError(f"no {kind} among the options {params['options']}")
+
+    return decide
+
+
+allow = choose("allow_once")
+reject = choose("reject_once")
+
+
+async def never(params: Params) -> Decision:
+    return None
+
+
+async def dismiss(params: Params) -> Decision:
+    return "cancelled"
+
+
+def after(event: asyncio.Event, then: OnPermission = allow) -> OnPermission:
+    """Answers late: once `event` is set."""
+
+    async def decide(params: Params) -> Decision:
+        await event.wait()
+        return await then(params)
+
+    return decide
+
+
+def rubbish(result: dict[str, Any] | None = None) -> OnPermission:
+    async def decide(params: Params) -> Decision:
+        return result if result is not None else {"outcome": {"outcome": "maybe", "optionId": 7}}
+
+    return decide

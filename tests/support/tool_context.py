@@ -1,0 +1,108 @@
+"""A `ToolContext` over a temporary workspace: real files behind the real gate and policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent_core.interrupt import CancelToken
+from tools.approval.actions import Action
+from tools.approval.gate import Answer, Approvals, Approver, Choice, Gate, NobodyToAsk, Question
+from tools.approval.policy import Mode, Rules
+from tools.context import AgentServices, CommandOutcome, CommandSpec, Environment, Interrupt, TodoItem, ToolContext
+from tools.dispatch import dispatch
+from tools.environments.gated import GatedEnvironment, GatedFileSystem
+from tools.environments.local_files import LocalFileSystem
+from tools.errors import CommandError
+from tools.result import ToolResult
+from tools.settings import ToolSettings
+
+
+@dataclass
+class ScriptedApprover:
+    """Answers every question with the same choice and remembers what was asked."""
+
+    choice: Choice = "allow_once"
+    asked: list[Action] = field(default_factory=list)
+    before_answer: Callable[[], None] = lambda: None
+
+    def ask(self, question: Question, interrupt: Interrupt) -> Answer:
+        self.asked.append(question.action)
+        self.before_answer()
+        return Answer(self.choice)
+
+
+class NoTerminal:
+    """The environment of a test that runs no commands."""
+
+    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+        raise CommandError("This test has no terminal.")
+
+    def close(self) -> None:
+        return
+
+
+@dataclass
+class PlanInMemory:
+    """The agent's services for tests of the plan."""
+
+    items: tuple[TodoItem, ...] = ()
+
+    def todos(self) -> Sequence[TodoItem]:
+        return self.items
+
+    def set_todos(self, items: Sequence[TodoItem]) -> None:
+        self.items = tuple(items)
+
+
+def make_context(
+    cwd: Path,
+    mode: Mode = "accept_edits",
+    approver: Approver | None = None,
+    *,
+    terminal: Environment | None = None,
+    agent: AgentServices | None = None,
+    settings: ToolSettings | None = None,
+    interrupt: CancelToken | None = None,
+    progress: Callable[[str], None] = lambda _text: None,
+) -> ToolContext:
+    """A context whose only root is `cwd`. Without an approver, whatever has to be asked for is refused."""
+    token = interrupt or CancelToken()
+    limits = settings or ToolSettings()
+    approvals = Approvals(Rules(roots=(cwd.resolve(),)), mode, approver or NobodyToAsk())
+    gate = Gate(approvals, "call-1", token, on_allowed=lambda _action: None)
+    return ToolContext(
+        task_id="task-1",
+        session_id="session-1",
+        tool_call_id="call-1",
+        cwd=cwd,
+        roots=(cwd,),
+        fs=GatedFileSystem(LocalFileSystem(limits.search, token), gate),
+        terminal=GatedEnvironment(terminal or NoTerminal(), gate),
+        interrupt=token,
+        progress=progress,
+        settings=limits,
+        agent=agent,
+    )
+
+
+def call(ctx: ToolContext, name: str, **args: Any) -> ToolResult:
+    """Run a tool the way the agent does."""
+    return dispatch(name, args, ctx)
+
+
+def payload(result: ToolResult) -> dict[str, Any]:
+    """The JSON that the model gets of a call that worked."""
+    assert not result.failed, result.text
+    value: dict[str, Any] = json.loads(result.text)
+    return value
+
+
+def error_of(result: ToolResult) -> str:
+    """The message that the model gets of a call that failed."""
+    assert result.failed, result.text
+    message: str = json.loads(result.text)["error"]
+    return message

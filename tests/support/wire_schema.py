@@ -1,0 +1,159 @@
+"""Each message that the agent sends, held against the protocol's schema (the SDK's models)."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, Union
+
+from acp import schema
+from pydantic import TypeAdapter, ValidationError
+
+
+class WireViolation(AssertionError):
+    """The agent sent what it must not send."""
+
+
+CALLS: dict[str, Any] = {
+    "session/request_permission": schema.RequestPermissionRequest,
+    "fs/read_text_file": schema.ReadTextFileRequest,
+    "fs/write_text_file": schema.WriteTextFileRequest,
+    "terminal/create": schema.CreateTerminalRequest,
+    "terminal/output": schema.TerminalOutputRequest,
+    "terminal/wait_for_exit": schema.WaitForTerminalExitRequest,
+    "terminal/kill": schema.KillTerminalRequest,
+    "terminal/release": schema.ReleaseTerminalRequest,
+    "elicitation/create": Union[  # noqa: UP007 - a value, not an annotation
+        schema.CreateFormSessionElicitationRequest,
+        schema.CreateUrlSessionElicitationRequest,
+        schema.CreateFormRequestElicitationRequest,
+        schema.CreateUrlRequestElicitationRequest,
+    ],
+}
+
+NOTICES: dict[str, Any] = {
+    "session/update": schema.SessionNotification,
+    "elicitation/complete": schema.CompleteElicitationNotification,
+    "$/cancel_request": schema.CancelRequestNotification,
+}
+
+ANSWERS: dict[str, Any] = {
+    "initialize": schema.InitializeResponse,
+    "authenticate": schema.AuthenticateResponse | None,
+    "logout": schema.LogoutResponse | None,
+    "session/new": schema.NewSessionResponse,
+    "session/load": schema.LoadSessionResponse,
+    "session/resume": schema.ResumeSessionResponse,
+    "session/fork": schema.ForkSessionResponse,
+    "session/list": schema.ListSessionsResponse,
+    "session/close": schema.CloseSessionResponse | None,
+    "session/delete": schema.DeleteSessionResponse | None,
+    "session/set_mode": schema.SetSessionModeResponse | None,
+    "session/set_config_option": schema.SetSessionConfigOptionResponse,
+    "session/prompt": schema.PromptResponse,
+}
+
+
+def check_outgoing(frame: Any, answers: str | None = None) -> None:
+    """Hold one message of the agent against the schema; `answers` is the method of the request it answers.
+
+    Raises:
+        WireViolation: it does not fit, or holds fields that the schema does not know.
+    """
+    if not isinstance(frame, dict):
+        raise WireViolation(f"a message is one JSON object, not {_short(frame)}")
+    if frame.get("jsonrpc") != "2.0":
+        raise WireViolation(f'"jsonrpc" is not "2.0": {_short(frame)}')
+    if "method" in frame:
+        _check_call(frame)
+    else:
+        _check_answer(frame, answers)
+
+
+def _check_call(frame: dict[str, Any]) -> None:
+    _only(frame, {"jsonrpc", "id", "method", "params"})
+    method = frame["method"]
+    if method in CALLS:
+        if "id" not in frame:
+            raise WireViolation(f"{method} is a request and needs an id: {_short(frame)}")
+        _fits(CALLS[method], frame.get("params"), f"params of {method}")
+    elif method in NOTICES:
+        if "id" in frame:
+            raise WireViolation(f"{method} is a notification and has no id: {_short(frame)}")
+        _fits(NOTICES[method], frame.get("params"), f"params of {method}")
+    elif not method.startswith("_"):
+        raise WireViolation(f"no client knows the method {method!r}")
+
+
+def _check_answer(frame: dict[str, Any], method: str | None) -> None:
+    _only(frame, {"jsonrpc", "id", "result", "error"})
+    if "id" not in frame:
+        raise WireViolation(f"an answer without an id: {_short(frame)}")
+    if ("result" in frame) == ("error" in frame):
+        raise WireViolation(f"an answer holds either a result or an error: {_short(frame)}")
+    if "error" in frame:
+        _check_error(frame["error"])
+    elif method in ANSWERS:
+        _fits(ANSWERS[method], frame["result"], f"answer to {method}")
+
+
+def _check_error(error: Any) -> None:
+    if not isinstance(error, dict):
+        raise WireViolation(f"an error is an object, not {_short(error)}")
+    _only(error, {"code", "message", "data"})
+    code, message = error.get("code"), error.get("message")
+    if not isinstance(code, int) or isinstance(code, bool):
+        raise WireViolation(f"an error's code is an integer: {_short(error)}")
+    if not isinstance(message, str) or not message.strip():
+        raise WireViolation(f"an error needs a message: {_short(error)}")
+    if len(message.splitlines()) != 1:
+        raise WireViolation(f"an error's message is one line: {_short(error)}")
+    if "Traceback (most recent call last)" in json.dumps(error):
+        raise WireViolation(f"an error shows a traceback: {_short(error)}")
+
+
+def _fits(model: Any, value: Any, what: str) -> None:
+    adapter = _adapter(model)
+    try:
+        parsed = adapter.validate_python(value, strict=False)
+    except ValidationError as error:
+        raise WireViolation(f"{what} does not fit the schema: {error}") from None
+    # The models repair or drop what they cannot read, so a message is right only if it comes back unchanged.
+    kept = adapter.dump_python(parsed, by_alias=True, exclude_unset=True, mode="json", warnings=False)
+    difference = first_difference(value, kept)
+    if difference is not None:
+        raise WireViolation(f"{what}: the schema does not accept {difference} in {_short(value)}")
+
+
+def first_difference(sent: Any, kept: Any, path: str = "") -> str | None:
+    """Where `kept` is not what was sent, in words; None where they are equal."""
+    if isinstance(sent, dict) and isinstance(kept, dict):
+        for key in [*sent, *(key for key in kept if key not in sent)]:
+            where = f"{path}.{key}" if path else key
+            if key not in kept or key not in sent:
+                return f"{where}={_short(sent.get(key, kept.get(key)))}"
+            inner = first_difference(sent[key], kept[key], where)
+            if inner is not None:
+                return inner
+        return None
+    if isinstance(sent, list) and isinstance(kept, list) and len(sent) == len(kept):
+        pairs = enumerate(zip(sent, kept, strict=True))
+        inners = (first_difference(one, other, f"{path}[{index}]") for index, (one, other) in pairs)
+        return next((inner for inner in inners if inner is not None), None)
+    return None if sent == kept and isinstance(sent, bool) == isinstance(kept, bool) else f"{path}={_short(sent)}"
+
+
+@cache
+def _adapter(model: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
+def _only(frame: dict[str, Any], allowed: set[str]) -> None:
+    extra = set(frame) - allowed
+    if extra:
+        raise WireViolation(f"unknown fields {sorted(extra)} in {_short(frame)}")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 400 else f"{text[:400]} … ({len(text)} characters)"

@@ -1,0 +1,85 @@
+"""Which variables commands get."""
+
+import pytest
+
+from tools.environments.child_env import child_environment, is_secret
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "openai_api_key",
+        "MISTRAL_APIKEY",
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "HF_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_SESSION_TOKEN",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "DB_PASSWORD",
+        "MYSQL_PASSWD",
+        "CLIENT_SECRET",
+        "DEPLOY_PRIVATE_KEY",
+        "HERMES_HOME",
+        "HERMES_MODEL",
+        "hermes_anything",
+    ],
+)
+def test_a_secret_is_not_passed_on(name):
+    assert is_secret(name)
+    assert name not in child_environment({name: "x"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATH",
+        "HOME",
+        "LANG",
+        "VIRTUAL_ENV",
+        "SSH_AUTH_SOCK",
+        "GIT_AUTHOR_NAME",
+        "GIT_CONFIG_KEY_0",
+        "KEYBOARD",
+        "XDG_SESSION_ID",
+        "TOKENIZERS_PARALLELISM",
+        "HTTPS_PROXY",
+        "MY_HERMES_THING",
+    ],
+)
+def test_an_ordinary_variable_is_passed_on(name):
+    assert child_environment({name: "x"})[name] == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PAGER", "cat"),
+        ("GIT_PAGER", "cat"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("NO_COLOR", "1"),
+        ("TERM", "dumb"),
+        ("DEBIAN_FRONTEND", "noninteractive"),
+        ("PIP_NO_INPUT", "1"),
+        ("PYTHONUNBUFFERED", "1"),
+    ],
+)
+def test_programs_are_told_that_nobody_watches_whatever_the_user_has_set(name, value):
+    assert child_environment({name: "less"})[name] == value
+
+
+def test_what_a_command_asks_for_by_name_wins_over_every_rule():
+    made = child_environment({"PAGER": "less"}, {"PAGER": "more", "DEPLOY_TOKEN": "given"})
+
+    assert (made["PAGER"], made["DEPLOY_TOKEN"]) == ("more", "given")
+
+
+def test_the_given_variables_are_not_changed():
+    base = {"OPENAI_API_KEY": "k", "A": "1"}
+
+    child_environment(base, {"B": "2"})
+
+    assert base == {"OPENAI_API_KEY": "k", "A": "1"}

@@ -1,0 +1,110 @@
+"""Finding text, and the lines that come closest to text that is not there."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tools.diffs import compact_diff
+from tools.line_difference import describe_difference
+from tools.text_match import closest_regions, line_number, occurrences
+
+
+def test_occurrences_are_found_where_they_overlap():
+    assert occurrences("aXaXa", "aXa") == [0, 2]
+    assert occurrences("abc", "x") == []
+
+
+def test_line_numbers_count_from_one():
+    assert [line_number("a\nb\nc", position) for position in (0, 2, 4)] == [1, 2, 3]
+
+
+def long_file() -> list[str]:
+    return [f"    value_{n} = compute(item_{n % 97}, {n % 31})" for n in range(30_000)]
+
+
+def test_the_region_with_other_indentation_is_found_deep_in_a_long_file():
+    lines = long_file()
+    needle = "\n".join(line.replace("    ", "\t") for line in lines[20_000:20_005])
+    region = closest_regions("\n".join(lines), needle)[0]
+    assert (region.first, region.lines) == (20_001, tuple(lines[20_000:20_005]))
+    assert len(region.differences) == 5
+
+
+def test_the_region_with_one_line_misspelt_is_found():
+    lines = long_file()
+    wrong = [*lines[500:503], lines[503].replace("compute", "conpute"), *lines[504:507]]
+    region = closest_regions("\n".join(lines), "\n".join(wrong))[0]
+    assert region.first == 501
+    assert len(region.differences) == 1
+    assert region.differences[0].startswith("line 504: ")
+
+
+def test_a_single_misspelt_line_is_found():
+    text = "import os\n\n\ndef process_data(rows):\n    return rows\n"
+    region = closest_regions(text, "def procces_data(rows):")[0]
+    assert region.first == 4
+
+
+def test_a_line_left_out_is_named():
+    text = "def f():\n    first = 1\n    second = 2\n    third = 3\n    return first\n"
+    region = closest_regions(text, "def f():\n    first = 1\n    third = 3\n    return first")[0]
+    assert any("line 3: the file has '    second = 2', which you left out" in told for told in region.differences)
+
+
+def test_at_most_three_regions_come_and_none_overlap():
+    block = "def handler(event):\n    return event.value\n"
+    regions = closest_regions("\n".join([block] * 6), "def handler(event):\n  return event.value")
+    assert len(regions) == 3
+    firsts = sorted(region.first for region in regions)
+    assert all(later - earlier >= 2 for earlier, later in itertools.pairwise(firsts))
+
+
+@pytest.mark.parametrize("needle", ["", "\n\n", "   "])
+def test_blank_text_resembles_nothing(needle: str):
+    assert closest_regions("a\n\nb\n", needle) == []
+
+
+def test_an_empty_file_resembles_nothing():
+    assert closest_regions("", "def f():") == []
+
+
+@pytest.mark.parametrize(
+    ("wrote", "has", "reason"),
+    [
+        ("    x", "\tx", "indented with 1 tab, not 4 spaces"),
+        ("x", "  x", "indented with 2 spaces, not nothing"),
+        ("x", "x  ", "white space at the end"),
+        ("x", "x\r", "Windows line ending"),
+        ("a  =  1", "a = 1", "spaces within the line"),
+        ("say('x')", 'say("x")', "kind of quotes"),
+        ("Name", "name", "upper and lower case"),
+        ("a - b", "a – b", "look-alike characters"),
+        ("a b", "a\u00a0b", "spaces within the line"),
+        (r"print(\"x\")", 'print("x")', "escapes"),
+        ("one", "two", "other text"),
+    ],
+)
+def test_the_kind_of_difference_is_named(wrote: str, has: str, reason: str):
+    assert describe_difference(wrote, has).endswith(f"({reason})")
+
+
+def test_several_kinds_of_difference_are_all_named():
+    assert describe_difference("  Name", "\tname ").endswith(
+        "(indented with 1 tab, not 2 spaces, white space at the end, upper and lower case)"
+    )
+
+
+def test_a_diff_shows_two_lines_around_each_change_with_true_numbers():
+    before = "".join(f"{n}\n" for n in range(1, 101))
+    after = before.replace("50\n", "fifty\n").replace("90\n", "")
+    assert compact_diff(before, after) == (
+        "@@ -48,5 +48,5 @@\n 48\n 49\n-50\n+fifty\n 51\n 52\n@@ -88,5 +88,4 @@\n 88\n 89\n-90\n 91\n 92"
+    )
+
+
+def test_a_long_diff_is_cut_at_a_line_and_says_so():
+    diff = compact_diff("a\n" * 500, "b\n" * 500, max_chars=100)
+    assert diff.splitlines()[-1].startswith("[…")
+    assert len(diff) < 140

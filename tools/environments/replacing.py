@@ -1,0 +1,131 @@
+"""Puts new content in a file's place, whole or not at all.
+
+The usual way writes a temporary file beside it and renames. Where that cannot work (a directory that may not be
+written, a file that is a mount point, an owner that could not be kept) the file is written in place, and its old
+content is put back should that fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+from pathlib import Path
+
+from tools.errors import FileAccessError, FileChanged
+
+_NOT_RENAMED_OVER = frozenset({errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
+_PERMISSION_BITS = 0o7777
+
+
+def create_file(path: Path, data: bytes) -> None:
+    """Make a file where nothing is; parents are created.
+
+    Raises:
+        FileChanged: something is there by now. OSError.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _write_temporary(path.parent, data, like=None)
+    try:
+        _move_to_free_path(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def replace_file(path: Path, data: bytes, previous: bytes, like: os.stat_result) -> None:
+    """Put `data` in place of `previous`, keeping the mode and owner that `like` tells.
+
+    Raises:
+        FileAccessError: it failed half-way and the old content could not be put back. OSError: nothing changed.
+    """
+    try:
+        temporary = _write_temporary(path.parent, data, like)
+        try:
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as problem:
+        if problem.errno not in _NOT_RENAMED_OVER:
+            raise
+        _overwrite(path, data, previous)
+
+
+def move_file(source: Path, target: Path) -> None:
+    """Rename to a path where nothing is.
+
+    Raises:
+        FileChanged: something is at the target. OSError.
+    """
+    _move_to_free_path(source, target)
+    # After a link the source is still there; a kill in between leaves two names, never none.
+    source.unlink(missing_ok=True)
+
+
+def _write_temporary(folder: Path, data: bytes, like: os.stat_result | None) -> Path:
+    temporary = folder / f".hermes-{secrets.token_hex(6)}.tmp"
+    # The kernel applies the umask to a new file; an existing one's mode and owner are copied.
+    mode = 0o666 if like is None else like.st_mode & 0o777
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            if like is not None:
+                _copy_owner_and_mode(descriptor, like)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _copy_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
+        os.fchown(descriptor, like.st_uid, like.st_gid)
+    os.fchmod(descriptor, like.st_mode & _PERMISSION_BITS)
+
+
+def _move_to_free_path(source: Path, target: Path) -> None:
+    try:
+        # A hard link, unlike a rename, never replaces what appeared at the target meanwhile.
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError as problem:
+        raise _taken(target) from problem
+    except OSError as problem:
+        if problem.errno in {errno.ENOENT, errno.EXDEV, errno.EACCES}:
+            raise
+        # Directories and some file systems know no hard links.
+        if os.path.lexists(target):
+            raise _taken(target) from problem
+        source.rename(target)
+
+
+def _taken(target: Path) -> FileChanged:
+    return FileChanged(f"There is already something at {target}; nothing was changed. Look at it first.")
+
+
+def _overwrite(path: Path, data: bytes, previous: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        _put(descriptor, data)
+    except OSError as problem:
+        try:
+            _put(descriptor, previous)
+        except OSError as second:
+            raise FileAccessError(
+                f"Writing {path} failed half-way ({problem.strerror}) and its old content could not be put back "
+                f"({second.strerror}). The file is damaged: tell the user at once."
+            ) from second
+        raise
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+
+
+def _put(descriptor: int, data: bytes) -> None:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    # Cut last: until then the file is never shorter than it was.
+    os.ftruncate(descriptor, len(data))

@@ -1,0 +1,172 @@
+"""Finds a piece of text in a file, and where it is not there, what comes closest and how that differs."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from tools.line_difference import describe_difference, normalised
+
+_NAME = re.compile(r"\w+")
+_MIN_PIECE = 3
+_MAX_PROBES = 64
+_MAX_HITS = 1000
+_CANDIDATES = 8
+_MIN_SCORE = 0.5
+_MAX_COMPARED_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Lines of a file that resemble what was looked for.
+
+    Attributes:
+        first: number of its first line (1-based).
+        score: 1 when only white space, quotes or letter case differ; less with each other difference.
+        differences: «line 12: you wrote …, the file has … (why)».
+    """
+
+    first: int
+    lines: tuple[str, ...]
+    score: float
+    differences: tuple[str, ...]
+
+
+def occurrences(text: str, needle: str) -> list[int]:
+    """Every position where `needle` begins in `text`, overlapping ones too."""
+    found: list[int] = []
+    position = text.find(needle)
+    while position >= 0:
+        found.append(position)
+        position = text.find(needle, position + 1)
+    return found
+
+
+def line_number(text: str, position: int) -> int:
+    """The line (1-based) that a position is in."""
+    return text.count("\n", 0, position) + 1
+
+
+def closest_regions(text: str, needle: str, limit: int = 3) -> list[Region]:
+    """Up to `limit` regions of `text` that resemble `needle`, the closest first.
+
+    Pieces of the needle vote for where it would begin; only the few best places are compared line by line, so that a
+    long file costs little.
+    """
+    wanted = needle.strip("\n").split("\n")
+    lines = text.split("\n")
+    if not "".join(wanted).strip():
+        return []
+    wanted_keys = [normalised(line) for line in wanted]
+    scored = sorted(
+        ((_score(lines, start, wanted_keys), start) for start in _candidates(text, wanted)),
+        key=lambda pair: (-pair[0], pair[1]),
+    )
+    regions: list[Region] = []
+    for score, start in scored:
+        apart = all(abs(start + 1 - region.first) >= len(wanted) for region in regions)
+        if score >= _MIN_SCORE and apart and len(regions) < limit:
+            regions.append(_region(lines, start, wanted, score))
+    return regions
+
+
+def _candidates(text: str, wanted: Sequence[str]) -> list[int]:
+    """The first lines (0-based) of the places that share the most, and the rarest, pieces with `wanted`."""
+    starts = _line_starts(text)
+    votes: defaultdict[int, float] = defaultdict(float)
+    for piece, index in _probes(wanted):
+        hits = _hits(text, piece)
+        for position in hits:
+            votes[max(0, bisect_right(starts, position) - 1 - index)] += 1 / len(hits)
+    # A line too many or too few moves later words' votes by one: neighbours lend half their weight.
+    weights = {start: votes[start] + (votes.get(start - 1, 0) + votes.get(start + 1, 0)) / 2 for start in list(votes)}
+    return sorted(weights, key=lambda start: (-weights[start], start))[:_CANDIDATES]
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    position = text.find("\n")
+    while position >= 0:
+        starts.append(position + 1)
+        position = text.find("\n", position + 1)
+    return starts
+
+
+def _probes(wanted: Sequence[str]) -> list[tuple[str, int]]:
+    """Pieces to look for, each with the line (0-based) of `wanted` it is in: those that say most, over all lines."""
+    by_line = [_pieces(line.strip()) for line in wanted]
+    probes: list[tuple[str, int]] = []
+    for rank in range(max(map(len, by_line))):
+        probes += [(pieces[rank], index) for index, pieces in enumerate(by_line) if rank < len(pieces)]
+        if len(probes) >= _MAX_PROBES:
+            break
+    return probes[:_MAX_PROBES]
+
+
+def _pieces(line: str) -> list[str]:
+    """The line, its halves (a slip in one leaves the other), its names and the halves of these."""
+    names = sorted(set(_NAME.findall(line)), key=lambda name: (-len(name), name))
+    pieces = [line, *_halves(line)]
+    pieces += names
+    pieces += [half for name in names if len(name) >= _MIN_PIECE * 2 for half in _halves(name)]
+    return [piece for piece in dict.fromkeys(pieces) if len(piece) >= _MIN_PIECE]
+
+
+def _halves(piece: str) -> tuple[str, str]:
+    middle = len(piece) // 2
+    return piece[:middle], piece[middle:]
+
+
+def _hits(text: str, piece: str) -> list[int]:
+    """Where `piece` is; nothing when it is so frequent that it says nothing."""
+    hits: list[int] = []
+    position = text.find(piece)
+    while position >= 0:
+        hits.append(position)
+        if len(hits) > _MAX_HITS:
+            return []
+        position = text.find(piece, position + 1)
+    return hits
+
+
+def _score(lines: Sequence[str], start: int, wanted: Sequence[str]) -> float:
+    """The mean likeness of the lines from `start` on to `wanted` (both normalised), weighted by their length."""
+    has = [normalised(line) for line in lines[start : start + len(wanted)]]
+    matcher = SequenceMatcher(None, has, wanted)
+    likeness = 0.0
+    weight = sum(len(line) + 1 for line in wanted)
+    for tag, has_from, has_to, wanted_from, wanted_to in matcher.get_opcodes():
+        if tag == "equal":
+            likeness += sum(len(line) + 1 for line in wanted[wanted_from:wanted_to])
+        elif tag == "replace":
+            pairs = zip(has[has_from:has_to], wanted[wanted_from:wanted_to], strict=False)
+            likeness += sum(_likeness(a, b) * (len(b) + 1) for a, b in pairs)
+    return likeness / weight
+
+
+def _likeness(first: str, second: str) -> float:
+    matcher = SequenceMatcher(None, first[:_MAX_COMPARED_CHARS], second[:_MAX_COMPARED_CHARS], autojunk=False)
+    return matcher.quick_ratio() ** 2
+
+
+def _region(lines: Sequence[str], start: int, wanted: Sequence[str], score: float) -> Region:
+    has = lines[start : start + len(wanted)]
+    return Region(start + 1, tuple(has), score, tuple(_differences(has, start, wanted)))
+
+
+def _differences(has: Sequence[str], start: int, wanted: Sequence[str]) -> Iterator[str]:
+    matcher = SequenceMatcher(None, [normalised(line) for line in has], [normalised(line) for line in wanted])
+    for tag, has_from, has_to, wanted_from, wanted_to in matcher.get_opcodes():
+        yours, theirs = wanted[wanted_from:wanted_to], has[has_from:has_to]
+        paired = min(len(yours), len(theirs)) if tag in {"equal", "replace"} else 0
+        for index in range(paired):
+            if yours[index] != theirs[index]:
+                yield f"line {start + has_from + index + 1}: {describe_difference(yours[index], theirs[index])}"
+        for index in range(paired, len(theirs)):
+            yield f"line {start + has_from + index + 1}: the file has {theirs[index]!r}, which you left out"
+        for line in yours[paired:]:
+            yield f"line {start + has_to + 1}: you wrote {line!r}, which the file does not have here"

@@ -1,0 +1,146 @@
+"""The tool `todo`: the plan that the model keeps and the person sees."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeGuard, get_args
+
+from tools import arguments
+from tools.context import AgentServices, TodoItem, require_context
+from tools.errors import ToolError
+from tools.registry import registry
+from tools.result import ShownText, ToolResult, ok
+
+Status = Literal["pending", "in_progress", "completed", "cancelled"]
+Priority = Literal["high", "medium", "low"]
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "todos": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "content": {"type": "string"},
+                    "status": {"type": "string", "enum": list(get_args(Status))},
+                    "priority": {"type": "string", "enum": list(get_args(Priority))},
+                },
+                "required": ["id", "content", "status"],
+            },
+        },
+        "merge": {"type": "boolean", "description": "Update by id, keep the others", "default": False},
+    },
+}
+DESCRIPTION = (
+    "Your plan for work of three or more steps; without todos it returns the list. "
+    "Keep one item in_progress, and mark each completed as soon as it is done."
+)
+_MAX_ITEMS = 256
+_MAX_CHARS = 4000
+_MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
+
+
+def todo(args: Mapping[str, Any], **kw: Any) -> ToolResult:
+    """Show or change the plan.
+
+    Args:
+        args: todos, merge as in SCHEMA.
+        kw: `ctx`, the call's ToolContext.
+
+    Returns:
+        JSON with the whole list and how many items have each status.
+
+    Raises:
+        ToolError: an item is not valid, or there is no agent that keeps the plan.
+    """
+    agent = require_context(kw).agent
+    if agent is None:
+        raise ToolError("There is no plan here: this tool needs a running agent.")
+    given = _given(args.get("todos"))
+    if given is not None:
+        _store(agent, given, merge=arguments.boolean(args, "merge"))
+    return _told(agent.todos())
+
+
+def _given(value: object) -> list[object] | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ToolError("The argument 'todos' has to be a list of items, not a string.") from None
+    if not isinstance(value, list):
+        raise ToolError("The argument 'todos' has to be a list of {id, content, status}.")
+    return value
+
+
+def _store(agent: AgentServices, given: Sequence[object], *, merge: bool) -> None:
+    kept = {item.id: item for item in agent.todos()} if merge else {}
+    seen: set[str] = set()
+    for number, value in enumerate(given, 1):
+        item = _item(value, number, kept)
+        if item.id in seen:
+            raise ToolError(f"Two items have the id {item.id!r}; give each its own. The plan was not changed.")
+        seen.add(item.id)
+        kept[item.id] = item
+    if len(kept) > _MAX_ITEMS:
+        raise ToolError(f"A plan holds at most {_MAX_ITEMS} items, not {len(kept)}. The plan was not changed.")
+    agent.set_todos(tuple(kept.values()))
+
+
+def _item(value: object, number: int, known: Mapping[str, TodoItem]) -> TodoItem:
+    if not isinstance(value, dict):
+        raise ToolError(f"Item {number} of todos has to be an object with id, content and status.")
+    item_id = str(value.get("id") if value.get("id") is not None else number).strip()
+    old = known.get(item_id)
+    content = str(value.get("content") or (old.content if old else "")).strip()
+    status = str(value.get("status") or (old.status if old else "pending")).strip().lower()
+    priority = str(value.get("priority") or (old.priority if old else "medium")).strip().lower()
+    if not content:
+        raise ToolError(f"Item {item_id!r} has no content. The plan was not changed.")
+    if len(content) > _MAX_CHARS:
+        raise ToolError(f"The content of item {item_id!r} is longer than {_MAX_CHARS} characters; shorten it.")
+    if not _is_status(status):
+        raise ToolError(_unknown("status", status, item_id, get_args(Status)))
+    if not _is_priority(priority):
+        raise ToolError(_unknown("priority", priority, item_id, get_args(Priority)))
+    return TodoItem(item_id, content, status, priority)
+
+
+def _is_status(value: str) -> TypeGuard[Status]:
+    return value in get_args(Status)
+
+
+def _is_priority(value: str) -> TypeGuard[Priority]:
+    return value in get_args(Priority)
+
+
+def _unknown(field: str, value: str, item_id: str, known: Sequence[str]) -> str:
+    return f"Item {item_id!r} has the {field} {value!r}; it has to be one of {', '.join(known)}."
+
+
+def _told(items: Sequence[TodoItem]) -> ToolResult:
+    counts = Counter(item.status for item in items)
+    payload: dict[str, Any] = {
+        "todos": [_as_json(item) for item in items],
+        "counts": {"total": len(items), **{status: counts[status] for status in get_args(Status)}},
+    }
+    if counts["in_progress"] > 1:
+        payload["warning"] = f"{counts['in_progress']} items are in_progress; work on one at a time."
+    shown = "\n".join(f"{_MARKS[item.status]} {item.content}" for item in items) or "The plan is empty."
+    return ok(payload, ShownText(shown))
+
+
+def _as_json(item: TodoItem) -> dict[str, str]:
+    value = {"id": item.id, "content": item.content, "status": item.status}
+    return value if item.priority == "medium" else {**value, "priority": item.priority}
+
+
+registry.register(
+    name="todo", toolset="planning", schema=SCHEMA, handler=todo, description=DESCRIPTION, parallel="never"
+)
