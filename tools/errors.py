@@ -41,5 +41,5 @@ class Denied(ToolError):
     """The policy or the person refused the action."""
 
 
-class ToolInterrupted(Exception):  # noqa: N818 - control flow, not a failure
+class ToolInterrupted(Exception):
     """The turn that the tool call belongs to was cancelled or is over."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 

@@ -32,7 +32,7 @@ class Case:
     def gate(self, call="call-1"):
         return Gate(self.approvals, call, self.token, on_allowed=self._count)
 
-    def _count(self):
+    def _count(self, action):
         self.allowed += 1
 
 
@@ -81,6 +81,29 @@ def test_allowed_for_the_session_is_not_asked_again_by_any_call():
     case.gate("call-2").authorize(WritePath(EDIT.path, b"2", b"3", shown=EDIT.path))
 
     assert len(approver.asked) == 1
+
+
+def test_a_yes_to_reading_a_path_lasts_for_the_call_and_no_longer():
+    approver = ScriptedApprover("allow_once")
+    case = Case(approver)
+    outside = ReadPath(Path("/srv/data"))
+    gate = case.gate("call-1")
+
+    gate.authorize(outside)
+    gate.authorize(outside)
+    assert len(approver.asked) == 1
+
+    case.gate("call-2").authorize(outside)
+    assert len(approver.asked) == 2
+
+
+def test_whoever_runs_the_call_learns_of_each_action_that_was_allowed():
+    seen = []
+    case = Case(ScriptedApprover("allow_once"))
+
+    Gate(case.approvals, "call-1", case.token, on_allowed=seen.append).authorize(EDIT)
+
+    assert seen == [EDIT]
 
 
 def test_a_no_is_told_so_that_the_model_does_not_try_another_way():

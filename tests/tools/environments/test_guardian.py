@@ -166,7 +166,7 @@ def test_a_helper_that_is_stopped_is_replaced_without_harm_to_running_groups(gua
     os.kill(stopped, signal.SIGSTOP)
 
     # More than the pipe holds, so that writing to the stopped helper cannot go on.
-    for _ in range(10_000):
+    for _ in range(20_000):
         guardian.add(process.pid)
 
     assert guardian.helper_pid() != stopped

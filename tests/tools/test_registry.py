@@ -1,0 +1,257 @@
+"""The registry: who may register what, what is available, and how tool files are found."""
+
+import logging
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from tools import registry as registry_module
+from tools.registry import RegistrationError, ToolRegistry, discover
+
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+
+def _handler(args, **kw):
+    return "{}"
+
+
+@pytest.fixture
+def registry():
+    return ToolRegistry()
+
+
+def _register(registry, name="echo", toolset="demo", **extra):
+    registry.register(name=name, toolset=toolset, schema=SCHEMA, handler=_handler, **extra)
+    return registry.get(name)
+
+
+class TestRegistering:
+    def test_a_registered_tool_is_found_by_name_and_by_toolset(self, registry):
+        entry = _register(registry, description="Says it again.", emoji="🔁", parallel="safe")
+
+        assert registry.entries() == [entry]
+        assert registry.in_toolset("demo") == [entry]
+        assert registry.in_toolset("other") == []
+        assert registry.get("missing") is None
+        assert (entry.parallel, entry.emoji, entry.is_async) == ("safe", "🔁", False)
+
+    def test_tools_are_listed_by_name_whatever_the_order_of_registration(self, registry):
+        for name in ("b", "c", "a"):
+            _register(registry, name)
+
+        assert [entry.name for entry in registry.entries()] == ["a", "b", "c"]
+
+    def test_another_toolset_cannot_shadow_a_tool(self, registry):
+        entry = _register(registry)
+
+        with pytest.raises(RegistrationError, match=r"'echo' belongs to toolset 'demo'.*'plugin'"):
+            _register(registry, toolset="plugin")
+
+        assert registry.get("echo") is entry
+
+    def test_another_toolset_may_replace_a_tool_when_it_says_so(self, registry):
+        _register(registry)
+
+        assert _register(registry, toolset="plugin", override=True).toolset == "plugin"
+
+    def test_the_same_toolset_may_register_again(self, registry):
+        _register(registry, description="old")
+
+        assert _register(registry, description="new").description == "new"
+
+    @pytest.mark.parametrize("schema", [{}, {"type": "string"}, {"parameters": {}}, {"parameters": []}])
+    def test_a_schema_that_is_not_an_object_s_is_refused(self, registry, schema):
+        with pytest.raises(RegistrationError, match="'bad'"):
+            registry.register(name="bad", toolset="demo", schema=schema, handler=_handler)
+
+    def test_a_whole_function_definition_serves_as_schema(self, registry):
+        whole = {"name": "echo", "description": "Says it again.", "parameters": SCHEMA}
+
+        registry.register(name="echo", toolset="demo", schema=whole, handler=_handler)
+
+        assert registry.get("echo").schema == SCHEMA
+        assert registry.get("echo").description == "Says it again."
+
+    def test_each_registration_changes_the_generation(self, registry):
+        generations = [registry.generation]
+        for _ in range(2):
+            _register(registry)
+            generations.append(registry.generation)
+
+        assert len(set(generations)) == 3
+
+    def test_many_threads_may_register_at_once(self, registry):
+        threads = [threading.Thread(target=_register, args=(registry, f"tool-{number}")) for number in range(50)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert len(registry.entries()) == 50
+        assert registry.generation == 50
+
+
+class TestAvailability:
+    def test_without_conditions_a_tool_is_available(self, registry):
+        assert _register(registry).available()
+
+    @pytest.mark.parametrize("answer", [True, False])
+    def test_the_check_decides(self, registry, answer):
+        assert _register(registry, check_fn=lambda: answer).available() is answer
+
+    def test_a_check_that_fails_means_no(self, registry, caplog):
+        def broken():
+            raise OSError("no device")
+
+        with caplog.at_level(logging.WARNING):
+            assert not _register(registry, check_fn=broken).available()
+        assert "echo" in caplog.text
+
+    def test_every_required_variable_must_be_set(self, registry, monkeypatch):
+        entry = _register(registry, requires_env=["DEMO_ONE", "DEMO_TWO"])
+        monkeypatch.setenv("DEMO_ONE", "1")
+        monkeypatch.delenv("DEMO_TWO", raising=False)
+        assert not entry.available()
+
+        monkeypatch.setenv("DEMO_TWO", "")
+        assert not entry.available()
+
+        monkeypatch.setenv("DEMO_TWO", "2")
+        assert entry.available()
+
+    def test_the_check_is_spared_when_a_variable_is_missing(self, registry, monkeypatch):
+        monkeypatch.delenv("DEMO_ONE", raising=False)
+        calls = []
+
+        assert not _register(registry, requires_env=["DEMO_ONE"], check_fn=lambda: calls.append(1)).available()
+        assert calls == []
+
+
+class TestDefinition:
+    def test_models_are_told_name_description_and_parameters(self, registry):
+        assert _register(registry, description="Says it again.").definition() == {
+            "type": "function",
+            "function": {"name": "echo", "description": "Says it again.", "parameters": SCHEMA},
+        }
+
+    def test_overrides_are_asked_each_time_and_leave_the_schema_alone(self, registry):
+        answers = iter([{"required": []}, {"required": ["text", "more"]}])
+        entry = _register(registry, dynamic_schema_overrides=lambda: next(answers))
+
+        required = [entry.definition()["function"]["parameters"]["required"] for _ in range(2)]
+
+        assert required == [[], ["text", "more"]]
+        assert entry.schema == SCHEMA
+
+    def test_overrides_that_fail_leave_the_plain_schema(self, registry, caplog):
+        def broken():
+            raise RuntimeError("not now")
+
+        entry = _register(registry, dynamic_schema_overrides=broken)
+
+        with caplog.at_level(logging.WARNING):
+            assert entry.definition()["function"]["parameters"] == SCHEMA
+        assert "echo" in caplog.text
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of tool files; its modules register in a registry of the test."""
+    monkeypatch.setattr(registry_module, "registry", ToolRegistry())
+    monkeypatch.syspath_prepend(str(tmp_path))
+    folder = tmp_path / "demo_tools"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "demo_tools"]:
+        del sys.modules[name]
+
+
+def _tool_file(name, before="", after=""):
+    return textwrap.dedent(
+        """
+        from tools.registry import registry
+        {before}
+        registry.register(
+            name={name!r}, toolset="demo", schema={{"type": "object"}}, handler=lambda args, **kw: "{{}}"
+        )
+        {after}
+        """
+    ).format(name=name, before=before, after=after)
+
+
+def _discover(package):
+    failures = discover("demo_tools", package)
+    return [entry.name for entry in registry_module.registry.entries()], failures
+
+
+class TestDiscovery:
+    def test_every_file_that_registers_at_its_top_level_is_imported(self, package):
+        (package / "one.py").write_text(_tool_file("one"))
+        (package / "two.py").write_text(_tool_file("two"))
+
+        assert _discover(package) == (["one", "two"], {})
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "raise RuntimeError('imported')\n",
+            "def later():\n    registry.register(name='x')\nraise RuntimeError('imported')\n",
+            "TEXT = 'registry.register('\nraise RuntimeError('imported')\n",
+            "# registry.register(\nraise RuntimeError('imported')\n",
+            "other.registry.register(1)\nraise RuntimeError('imported')\n",
+        ],
+    )
+    def test_a_file_that_registers_nothing_is_not_imported(self, package, source):
+        (package / "helper.py").write_text(source)
+
+        assert _discover(package) == ([], {})
+
+    @pytest.mark.parametrize(
+        ("broken", "error"),
+        [
+            (_tool_file("bad", before="import no_such_module_anywhere"), "ModuleNotFoundError"),
+            (_tool_file("bad", before="1 / 0"), "ZeroDivisionError"),
+            (_tool_file("bad", before="raise SystemExit(3)"), "SystemExit"),
+            (_tool_file("bad", before="def ("), "SyntaxError"),
+            (_tool_file("bad").replace('"object"', '"array"'), "RegistrationError"),
+        ],
+    )
+    def test_a_broken_file_is_reported_and_does_not_stop_the_others(self, package, broken, error, caplog):
+        (package / "a_good.py").write_text(_tool_file("a_good"))
+        (package / "broken.py").write_text(broken)
+        (package / "z_good.py").write_text(_tool_file("z_good"))
+
+        names, failures = _discover(package)
+
+        assert names == ["a_good", "z_good"]
+        assert {module: type(problem).__name__ for module, problem in failures.items()} == {
+            "demo_tools.broken": error
+        }
+        assert "demo_tools.broken" in caplog.text
+
+    def test_a_file_that_is_no_text_is_passed_over(self, package, caplog):
+        (package / "binary.py").write_bytes(b"registry.register(\xff\xfe")
+        (package / "good.py").write_text(_tool_file("good"))
+
+        assert _discover(package)[0] == ["good"]
+        assert "binary.py" in caplog.text
+
+    def test_a_file_with_null_characters_does_not_stop_the_others(self, package):
+        (package / "nulls.py").write_text("registry.register(\0)")
+        (package / "good.py").write_text(_tool_file("good"))
+
+        names, failures = _discover(package)
+
+        assert names == ["good"]
+        assert list(failures) == ["demo_tools.nulls"]
+
+    def test_what_a_file_does_after_registering_may_fail_and_the_tool_stays(self, package):
+        (package / "late.py").write_text(_tool_file("late", after="1 / 0"))
+
+        names, failures = _discover(package)
+
+        assert names == ["late"]
+        assert list(failures) == ["demo_tools.late"]

@@ -1,0 +1,50 @@
+"""Keeps the beginning and the end of a text that may be endless, in bounded memory."""
+
+from __future__ import annotations
+
+
+class OutputBuffer:
+    """Collects text; past `limit` characters the middle is dropped.
+
+    Args:
+        limit: characters kept in all.
+        head_share: the part of them, from 0 to 1, that is kept from the beginning.
+    """
+
+    def __init__(self, limit: int, head_share: float) -> None:
+        self._head_limit = int(limit * head_share)
+        self._tail_limit = limit - self._head_limit
+        self._head: list[str] = []
+        self._head_length = 0
+        self._tail = ""
+        self._total = 0
+
+    def add(self, text: str) -> None:
+        """Append `text`."""
+        self._total += len(text)
+        room = self._head_limit - self._head_length
+        if room > 0:
+            taken = text[:room]
+            self._head.append(taken)
+            self._head_length += len(taken)
+            text = text[room:]
+        self._tail += text
+        # Cut at twice the limit, not at each call: many small pieces then cost little.
+        if len(self._tail) > 2 * self._tail_limit:
+            self._tail = self._kept_tail()
+
+    @property
+    def truncated_chars(self) -> int:
+        """How many characters `text` leaves out."""
+        return self._total - self._head_length - len(self._kept_tail())
+
+    def text(self) -> str:
+        """What was kept; a line in the middle tells how much is missing."""
+        head = "".join(self._head)
+        missing = self.truncated_chars
+        if not missing:
+            return head + self._tail
+        return f"{head}\n[… {missing} characters left out …]\n{self._kept_tail()}"
+
+    def _kept_tail(self) -> str:
+        return self._tail[max(0, len(self._tail) - self._tail_limit) :]
