@@ -9,12 +9,12 @@ from typing import Any
 
 from tools import arguments
 from tools.context import require_context
-from tools.diffs import compact_diff
 from tools.errors import FileMissing, ToolError
 from tools.registry import registry
 from tools.result import ShownDiff, ToolResult, ok
-from tools.text import TextFile, decode, with_newlines
-from tools.text_match import Region, closest_regions, line_number, occurrences
+from tools.text.diffs import compact_diff
+from tools.text.encoding import TextFile, decode, with_newlines
+from tools.text.matching import Region, closest_regions, line_number, occurrences
 from tools.whole_file import read_whole
 
 SCHEMA: dict[str, Any] = {

@@ -12,7 +12,7 @@ from tools.context import ToolContext, require_context
 from tools.errors import Denied, FileAccessError, FileMissing, FileRefused, ToolError
 from tools.registry import registry
 from tools.result import ShownText, ToolResult, ok
-from tools.text_page import NotText, Page, read_page
+from tools.text.pages import NotText, Page, read_page
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

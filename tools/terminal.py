@@ -14,7 +14,7 @@ from tools.errors import ToolError, ToolInterrupted
 from tools.exit_codes import ExitMeaning, explain_exit
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult
-from tools.terminal_text import plain_text
+from tools.text.terminal_output import plain_text
 
 _SCHEMA = {
     "type": "object",

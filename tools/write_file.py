@@ -10,7 +10,7 @@ from tools.context import require_context
 from tools.errors import ToolError
 from tools.registry import registry
 from tools.result import Shown, ShownDiff, ShownText, ToolResult, ok
-from tools.text import TextFile, count_lines, decode, with_newlines
+from tools.text.encoding import TextFile, count_lines, decode, with_newlines
 from tools.whole_file import read_whole
 
 SCHEMA: dict[str, Any] = {

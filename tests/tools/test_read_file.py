@@ -13,7 +13,7 @@ import tools.read_file  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
 from tools.result import ShownText
 from tools.settings import ReadSettings, ToolSettings
-from tools.text_page import read_page
+from tools.text.pages import read_page
 
 
 def test_lines_come_with_their_numbers_and_the_total(tmp_path: Path):

@@ -35,7 +35,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict, and the reason in words that follow «because it …»."""
+    """The verdict, and the reason in words that follow «because it …»; none is needed to ask for an edit."""
 
     verdict: Verdict
     reason: str = ""
@@ -78,7 +78,7 @@ def _write(path: Path, mode: Mode, rules: Rules) -> Decision:
         return Decision("ask", reason)
     if not _inside(path, rules.roots):
         return Decision("ask", "is outside the session's directories")
-    return _ALLOW if mode == "accept_edits" else Decision("ask", "changes a file")
+    return _ALLOW if mode == "accept_edits" else Decision("ask")
 
 
 def _run(command: str, rules: Rules) -> Decision:

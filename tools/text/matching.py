@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from tools.line_difference import describe_difference, normalised
+from tools.text.line_difference import describe_difference, normalised
 
 _NAME = re.compile(r"\w+")
 _MIN_PIECE = 3

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from tools.diffs import compact_diff
-from tools.line_difference import describe_difference
-from tools.text_match import closest_regions, line_number, occurrences
+from tools.text.diffs import compact_diff
+from tools.text.line_difference import describe_difference
+from tools.text.matching import closest_regions, line_number, occurrences
 
 
 def test_occurrences_are_found_where_they_overlap():

@@ -1,0 +1,1 @@
+"""Text as tools work with it: encodings, pages, matches, differences, what a terminal printed."""
