@@ -60,12 +60,15 @@ def sanitised(error: object) -> WireError:
     if code == METHOD_NOT_FOUND:
         name = data.get("method") if isinstance(data, dict) else None
         return make_error(code, f"There is no method {name!r} here." if name else message or "Method not found.")
-    details = data.get("details") if isinstance(data, dict) else None
-    return {"code": code, "message": " ".join(message.split()), "data": {"details": details or message}}
+    own = isinstance(data, dict) and data.get("details") == message
+    # What a library says of its own failure is an exception's text: it may hold anything.
+    return make_error(code, message if own or code != INTERNAL_ERROR else _UNEXPECTED)
 
 
 def _field_problem(item: object) -> str:
     if not isinstance(item, dict):
         return "a value is not of the right form"
     where = ".".join(str(step) for step in item.get("loc", ())) or "params"
+    if item.get("type") == "union_tag_invalid":  # its message repeats the value
+        return f"{where}: it is of none of the known types"
     return f"{where}: {item.get('msg', 'not of the right form')}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from acp_adapter.outbox import Outbox
@@ -14,11 +16,13 @@ from agent_core.callbacks import (
     CallRequested,
     CallRunning,
     Status,
+    Step,
     ToolProgress,
 )
 from agent_core.events import (
     AgentText,
     AgentThought,
+    ContextUsed,
     PlanChanged,
     SessionEvent,
     ToolAnnounced,
@@ -42,7 +46,7 @@ class _Card:
     name: str
     arguments: dict[str, object] = field(default_factory=dict)
     tail: str = ""
-    shown_at: float = 0.0
+    shown_at: float = -math.inf
 
 
 class EventBridge:
@@ -75,8 +79,10 @@ class EventBridge:
             thinking_callback=self.on_note,
             tool_gen_callback=self.on_tool_begun,
             tool_progress_callback=self.on_tool,
+            step_callback=self.on_step,
             message_callback=self.on_message,
             status_callback=self.on_status,
+            clarify_callback=self.on_clarify,
             plan_callback=self.on_plan,
         )
 
@@ -96,6 +102,18 @@ class EventBridge:
         """A notice about the turn."""
         self._put(AgentText(self._message_id("status"), status.text))
 
+    def on_step(self, step: Step) -> None:
+        """A model request is over: show how full its window is, where both numbers are known."""
+        if step.context_length is not None and step.usage.input_tokens is not None:
+            used = step.usage.input_tokens + (step.usage.output_tokens or 0)
+            self._put(ContextUsed(used, step.context_length))
+
+    def on_clarify(self, question: str, choices: Sequence[str]) -> str | None:
+        """Show a question to the person. The answer is their next prompt, so there is none to return."""
+        lines = [question, *(f"- {choice}" for choice in choices)]
+        self._put(AgentText(self._message_id("question"), "\n".join(lines)))
+        return None
+
     def on_message(self, message: Message) -> None:
         """A message is complete: the next text belongs to another."""
         if message["role"] == "assistant":
@@ -107,57 +125,60 @@ class EventBridge:
 
     def on_tool_begun(self, call_id: str, name: str) -> None:
         """The model begins a tool call."""
-        with self._lock:
+
+        def announce() -> SessionEvent:
             self._cards[call_id] = _Card(name)
-        self._put(ToolAnnounced(call_id, name, self._cwd))
+            return ToolAnnounced(call_id, name, self._cwd)
+
+        self._tell(announce)
 
     def on_tool(self, progress: ToolProgress) -> None:
         """A tool call goes on."""
-        match progress:
-            case CallRequested(call_id=call_id, name=name, arguments=arguments):
-                with self._lock:
-                    announced = call_id in self._cards
-                    self._cards[call_id] = _Card(name, dict(arguments))
-                self._put(ToolRequested(call_id, name, arguments, self._cwd, announced))
-            case CallRunning(call_id=call_id):
-                with self._lock:
-                    card = self._cards.get(call_id)
-                if card is not None:
-                    self._put(ToolRunning(call_id, card.name, card.arguments, self._cwd))
-            case CallOutput(call_id=call_id, text=text):
-                self._output(call_id, text)
-            case CallFinished(call_id=call_id, name=name, arguments=arguments, result=result):
-                with self._lock:
-                    known = self._cards.pop(call_id, None)
-                if known is not None:
-                    self._put(ToolFinished(call_id, name, arguments, self._cwd, result))
+        self._tell(lambda: self._progress(progress))
 
     def close(self) -> None:
         """The turn is over for the editor: make its cards final and drop what comes later."""
         with self._lock:
             self._closed = True
             cards, self._cards = self._cards, {}
-        for call_id, card in cards.items():
-            result = ToolResult(INTERRUPTED_RESULT, failed=True)
-            # Without the token: this runs on the event loop, which must not wait for space.
-            self._outbox.put(ToolFinished(call_id, card.name, card.arguments, self._cwd, result))
+            for call_id, card in cards.items():
+                result = ToolResult(INTERRUPTED_RESULT, failed=True)
+                self._outbox.put(ToolFinished(call_id, card.name, card.arguments, self._cwd, result))
 
-    def _output(self, call_id: str, text: str) -> None:
+    def _progress(self, progress: ToolProgress) -> SessionEvent | None:
+        call_id = progress.call_id
+        card = self._cards.get(call_id)
+        match progress:
+            case CallRequested(name=name, arguments=arguments):
+                self._cards[call_id] = _Card(name, dict(arguments))
+                return ToolRequested(call_id, name, arguments, self._cwd, announced=card is not None)
+            case _ if card is None:
+                return None
+            case CallRunning():
+                return ToolRunning(call_id, card.name, card.arguments, self._cwd)
+            case CallOutput(text=text):
+                return self._output(call_id, card, text)
+            case CallFinished(name=name, arguments=arguments, result=result):
+                del self._cards[call_id]
+                return ToolFinished(call_id, name, arguments, self._cwd, result)
+
+    def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
+        card.tail = (card.tail + text)[-_TAIL_CHARS:]
         now = time.monotonic()
-        with self._lock:
-            card = self._cards.get(call_id)
-            if card is None:
-                return
-            card.tail = (card.tail + text)[-_TAIL_CHARS:]
-            if now - card.shown_at < self._output_pause:
-                return
-            card.shown_at = now
-            tail = card.tail
-        self._put(ToolOutput(call_id, text, tail))
+        if now - card.shown_at < self._output_pause:
+            return None
+        card.shown_at = now
+        return ToolOutput(call_id, text, card.tail)
 
     def _message_id(self, kind: str = "message") -> str:
         return f"{self._turn_id}-{kind}-{self._message}"
 
     def _put(self, event: SessionEvent) -> None:
-        if not self._closed:
-            self._outbox.put(event, self._token)
+        self._tell(lambda: event)
+
+    def _tell(self, make: Callable[[], SessionEvent | None]) -> None:
+        """Add what `make` gives. Both happen under the lock, so that `close` comes wholly before or after them."""
+        self._outbox.wait_for_space(self._token)
+        with self._lock:
+            if not self._closed and (event := make()) is not None:
+                self._outbox.put(event)

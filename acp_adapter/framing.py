@@ -41,8 +41,10 @@ class LineReader:
                 self._emit(pending, size, line)
                 pending, size = [], 0
             size += len(rest)
-            # Of an oversized line only its length is kept.
-            pending = [*pending, rest] if size <= MAX_LINE else []
+            if size <= MAX_LINE:
+                pending.append(rest)
+            else:
+                pending = []  # of an oversized line only its length is kept
         if size:
             self._emit(pending, size, b"")
         self._on_line(None)

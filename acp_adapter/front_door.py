@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from acp_adapter.errors import wire_error
-from acp_adapter.handshake import SessionSeed, initialize_result, open_session, session_result
+from acp_adapter.handshake import Greeting, SessionSeed, initialize_result, open_session, session_result
 from acp_adapter.transport import Transport
+from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
 
 # How long the SDK's loading waits for a `session/new` that follows `initialize`: it would slow that answer down.
 _PATIENCE = 0.3
-
-
-@dataclass(slots=True)
-class Greeting:
-    """What the front door has agreed with the client when the server takes over.
-
-    Attributes:
-        initialized: `initialize` was answered.
-        ended: the client is gone already.
-    """
-
-    initialized: bool = False
-    client_capabilities: Any = None
-    seed: SessionSeed | None = None
-    ended: bool = False
 
 
 class Warmup:
@@ -100,8 +85,11 @@ def _answer_session(
     try:
         names = [server["name"] for server in params["mcpServers"]]
         seed = open_session(params["cwd"], params.get("additionalDirectories", []), names, configure())
-    except Exception as problem:  # noqa: BLE001 - every failure of this request is this request's error answer
+    except HermesError as problem:
         transport.answer(message["id"], error=wire_error(problem))
+        return None
+    except Exception:  # noqa: BLE001 - the server meets it again, and has a log to tell it to
+        transport.put_back(message)
         return None
     transport.answer(message["id"], result=session_result(seed))
     return seed

@@ -39,6 +39,21 @@ class SessionSeed:
     mode: Mode
 
 
+@dataclass(slots=True)
+class Greeting:
+    """What the front door has agreed with the client when the server takes over.
+
+    Attributes:
+        initialized: `initialize` was answered.
+        ended: the client is gone already.
+    """
+
+    initialized: bool = False
+    client_capabilities: Any = None
+    seed: SessionSeed | None = None
+    ended: bool = False
+
+
 def initialize_result() -> dict[str, Any]:
     """The answer to `initialize`: always our own protocol version, whatever number the client sent.
 

@@ -48,17 +48,26 @@ class Outbox:
         self._flushing = False
         self._idle = asyncio.Event()
 
-    def put(self, event: SessionEvent, token: CancelToken | None = None) -> None:
-        """Add an event, from any thread. With a `token`, wait while too much is waiting, until it is cancelled."""
+    def put(self, event: SessionEvent) -> None:
+        """Add an event, from any thread; it never waits."""
         with self._condition:
-            if token is not None and self._waiting > MAX_WAITING_CHARS:
-                self._wait_for_space(token)
             if not (self._queue and self._queue[-1].absorb(event)):
                 self._queue.append(_Pending(event))
             self._waiting += _size(event)
             starts = self._claim_flush()
         if starts:
             asyncio.run_coroutine_threadsafe(self._flush(), self._loop)
+
+    def wait_for_space(self, token: CancelToken) -> None:
+        """On a worker thread: wait while too much is waiting, until `token` is cancelled."""
+        if self._waiting <= MAX_WAITING_CHARS:
+            return
+        forget = token.on_cancel(self._notify_space)
+        try:
+            with self._condition:
+                self._condition.wait_for(lambda: token.is_set() or self._waiting <= MAX_WAITING_CHARS)
+        finally:
+            forget()
 
     def release(self) -> None:
         """The editor knows the session now; on the loop."""
@@ -79,13 +88,6 @@ class Outbox:
             return False
         self._flushing = True
         return True
-
-    def _wait_for_space(self, token: CancelToken) -> None:
-        forget = token.on_cancel(self._notify_space)
-        try:
-            self._condition.wait_for(lambda: token.is_set() or self._waiting <= MAX_WAITING_CHARS)
-        finally:
-            forget()
 
     def _notify_space(self) -> None:
         with self._condition:

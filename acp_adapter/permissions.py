@@ -98,7 +98,8 @@ def _tool_call(question: Question) -> dict[str, Any]:
         case WritePath(before=before, after=after, shown=path):
             diff = ShownDiff(path, _text(before), _text(after))
             call["locations"] = [{"path": str(path)}]
-            call["title"] = f"{question.action.verb.capitalize()} {path.name}: it {question.reason}"
+            why = f": it {question.reason}" if question.reason else ""
+            call["title"] = f"{question.action.verb.capitalize()} {path.name}{why}"
             is_text = not any(b"\0" in part for part in (before, after) if part is not None)
             call["content"] = [diff_block(diff) if is_text else text_block(f"{path} is not a text file.")]
         case ReadPath(path=path):

@@ -10,7 +10,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_adapter.front_door import Greeting, greet
+from acp_adapter.front_door import greet
+from acp_adapter.handshake import Greeting
 from acp_adapter.logs import set_up_logs, silence_early_logs
 from acp_adapter.server_arguments import ServerOptions
 from acp_adapter.stdio import claim_stdio

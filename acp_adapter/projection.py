@@ -14,6 +14,7 @@ from acp_adapter.tools import finished_call, live_output, requested_call, runnin
 from agent_core.events import (
     AgentText,
     AgentThought,
+    ContextUsed,
     ModeChanged,
     PlanChanged,
     SessionEvent,
@@ -54,6 +55,8 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
                 for item in items
             ]
             return [{"sessionUpdate": "plan", "entries": entries}]
+        case ContextUsed(used=used, size=size):
+            return [{"sessionUpdate": "usage_update", "used": used, "size": size}]
         case ModeChanged(mode=mode):
             return [
                 {"sessionUpdate": "current_mode_update", "currentModeId": mode},

@@ -17,8 +17,7 @@ from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
 from acp_adapter.content import Block, to_content
 from acp_adapter.errors import wire_error
-from acp_adapter.front_door import Greeting
-from acp_adapter.handshake import AUTH_METHOD, initialize_result, open_session, session_result
+from acp_adapter.handshake import AUTH_METHOD, Greeting, SessionSeed, initialize_result, open_session, session_result
 from acp_adapter.options import config_options, parse_mode, parse_option
 from acp_adapter.projection import project
 from acp_adapter.session import SessionManager, SessionState, Ticket
@@ -68,17 +67,20 @@ class HermesACPAgent:
         self._client: Client | None = None
         self._executor = ThreadPoolExecutor(MAX_TURNS_AT_ONCE, thread_name_prefix="turn")
         self._factory = AgentFactory(config)
-        self._sessions = SessionManager(self._factory, self._deliver, self._ask)
+        self._sessions = SessionManager(self._factory, self._deliver, self._ask, self._blocking)
         self._capabilities = read_capabilities(greeting.client_capabilities)
         self._input_ended = False
         transport.on_cancel_request = self._cancel_request
         transport.on_end = self._on_end
 
     def on_connect(self, conn: Client) -> None:
-        """The SDK's connection is there; the front door's session becomes a real one."""
+        """The SDK's connection is there."""
         self._client = conn
+
+    async def adopt(self) -> None:
+        """Make a real session of the one that the front door opened, before anything else is received."""
         if self._greeting.seed is not None:
-            self._sessions.open(self._greeting.seed, held=False)
+            await self._open(self._greeting.seed, held=False)
 
     @_method
     async def initialize(self, client_capabilities: object = None, **_: object) -> dict[str, Any]:
@@ -109,7 +111,7 @@ class HermesACPAgent:
         seed = await self._blocking(
             lambda: open_session(cwd, additional_directories or (), names, self._config.load())
         )
-        session = self._sessions.open(seed, held=True)
+        session = await self._open(seed, held=True)
         self._transport.after_answer(hermes_meta.request_id, session.outbox.release)
         return session_result(seed)
 
@@ -120,6 +122,8 @@ class HermesACPAgent:
         """ACP `session/prompt`: answered when the turn is over and everything it showed is written."""
         session = self._sessions.get(session_id)
         ticket = Ticket(hermes_meta.request_id, CancelToken())
+        if self._transport.is_cancelled(ticket.request_id):
+            ticket.token.cancel()
         runner = TurnRunner(self._factory, self._executor, self._capabilities)
         return {"stopReason": await runner.run(session, to_content(prompt), ticket)}
 
@@ -144,7 +148,7 @@ class HermesACPAgent:
     @_method
     async def close_session(self, session_id: str, **_: object) -> dict[str, Any]:
         """ACP `session/close`: cancels what runs and frees everything."""
-        await self._sessions.close(self._sessions.get(session_id), self._blocking)
+        await self._sessions.close(self._sessions.get(session_id))
         return {}
 
     def shut_down(self) -> None:
@@ -152,6 +156,11 @@ class HermesACPAgent:
         for session in self._sessions.all():
             session.cancel()
         self._factory.close()
+
+    async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
+        session = await self._sessions.open(seed, held=held)
+        self._executor.submit(self._factory.warm)
+        return session
 
     def _set_mode(self, session: SessionState, mode: Mode) -> None:
         if session.mode != mode:
@@ -190,6 +199,7 @@ async def serve(transport: Transport, config: ConfigSource, greeting: Greeting) 
     transport.attach(asyncio.get_running_loop())
     agent = HermesACPAgent(transport, config, greeting)
     try:
+        await agent.adopt()
         # The flag opens resume, close and fork, which the protocol has as stable and SDK 0.12 calls unstable.
         await run_agent(agent, transport, use_unstable_protocol=True)  # type: ignore[arg-type] # methods it lacks answer -32601
     finally:

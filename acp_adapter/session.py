@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from acp_adapter.handshake import SessionSeed
 from acp_adapter.outbox import Outbox
@@ -18,6 +19,8 @@ from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
 from tools.approval.policy import Mode
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,38 +61,47 @@ class SessionState:
 
 
 Deliver = Callable[[str, SessionEvent], Awaitable[None]]
-RunBlocking = Callable[[Callable[[], None]], Awaitable[None]]
+
+
+class RunBlocking(Protocol):
+    """Runs a function on a worker thread and awaits its result."""
+
+    async def __call__(self, function: Callable[[], _T]) -> _T:
+        """Run it."""
+        ...
 
 
 class SessionManager:
     """The sessions of one connection. Used on the event loop only."""
 
-    def __init__(self, factory: AgentFactory, deliver: Deliver, ask: Ask) -> None:
+    def __init__(self, factory: AgentFactory, deliver: Deliver, ask: Ask, run_blocking: RunBlocking) -> None:
         """Make it.
 
         Args:
             deliver: shows an event of a session (by id) in the editor.
             ask: puts a permission question.
+            run_blocking: runs a function on a worker thread.
         """
+        self._run_blocking = run_blocking
         self._factory = factory
         self._deliver = deliver
         self._ask = ask
         self._sessions: dict[str, SessionState] = {}
 
-    def open(self, seed: SessionSeed, *, held: bool) -> SessionState:
+    async def open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         """Begin a session. `held`: its updates wait until `outbox.release`, because the editor does not know it yet.
 
         Raises:
             SettingsError: the settings cannot be read.
         """
+        workspace, timeout = await self._run_blocking(lambda: self._prepare(seed))
         loop = asyncio.get_running_loop()
 
         async def deliver(event: SessionEvent) -> None:
             await self._deliver(seed.session_id, event)
 
         outbox = Outbox(loop, deliver, held=held)
-        approver = EditorApprover(loop, seed.session_id, outbox, self._ask, self._factory.approval_timeout())
-        workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.mode, approver)
+        workspace.approvals.approver = EditorApprover(loop, seed.session_id, outbox, self._ask, timeout)
         session = SessionState(seed, workspace, outbox)
         self._sessions[seed.session_id] = session
         return session
@@ -109,12 +121,14 @@ class SessionManager:
         """Every live session."""
         return list(self._sessions.values())
 
-    async def close(
-        self, session: SessionState, run_blocking: Callable[[Callable[[], None]], Awaitable[None]]
-    ) -> None:
+    async def close(self, session: SessionState) -> None:
         """Cancel a session's work, wait for its turn to end, and free everything it holds."""
         self._sessions.pop(session.id, None)
         session.cancel()
         async with session.turn:
-            await run_blocking(session.workspace.close)
+            await self._run_blocking(session.workspace.close)
         self._factory.store.forget(session.id)
+
+    def _prepare(self, seed: SessionSeed) -> tuple[Workspace, float]:
+        workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.mode)
+        return workspace, self._factory.approval_timeout()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,9 @@ def claim_stdio(stray_output: Path | None) -> Stdio:
     Raises:
         OSError: stdin or stdout is closed.
     """
-    claimed = Stdio(os.dup(0), os.dup(1))
+    # Never as 0, 1 or 2: where one of those is closed, a plain dup would take its number.
+    reader, writer = (fcntl.fcntl(public, fcntl.F_DUPFD_CLOEXEC, 3) for public in (0, 1))
+    claimed = Stdio(reader, writer)
     null = os.open(os.devnull, os.O_RDWR)
     sink = _open_sink(stray_output)
     os.dup2(null, 0)

@@ -12,6 +12,7 @@ from typing import Any
 from acp_adapter.capabilities import ClientCapabilities
 from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
+from tools.text.terminal_output import plain_text
 
 Update = dict[str, Any]
 Arguments = Mapping[str, Any]
@@ -20,6 +21,7 @@ _MAX_TITLE = 200
 _MAX_RAW = 2_000
 _MAX_TEXT = 20_000
 _MAX_DIFF = 1024 * 1024
+_MAX_LINE_NUMBER = 2**32 - 1  # clients read it as an unsigned number of 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,7 @@ def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
         "rawInput": _clipped_values(arguments),
     }
     if full := _absolute(arguments.get("path"), cwd):
-        line = arguments.get("offset")
-        details["locations"] = [_location(full, line if isinstance(line, int) and line > 0 else None)]
+        details["locations"] = [_location(full, arguments.get("offset"))]
     return details
 
 
@@ -126,7 +127,7 @@ def live_output(event: ToolOutput, client: ClientCapabilities) -> Update:
             **update,
             "_meta": {"terminal_output": {"terminal_id": terminal_id(event.call_id), "data": event.text}},
         }
-    return {**update, "content": [_text_block(_fenced(_plain(event.tail), ""))]}
+    return {**update, "content": [_text_block(_fenced(plain_text(event.tail), ""))]}
 
 
 def finished_call(event: ToolFinished, client: ClientCapabilities) -> list[Update]:
@@ -144,8 +145,7 @@ def finished_call(event: ToolFinished, client: ClientCapabilities) -> list[Updat
     if result.facts:
         update["rawOutput"] = dict(result.facts)
         if isinstance(path := result.facts.get("path"), str) and os.path.isabs(path):  # noqa: PTH117
-            line = result.facts.get("line")
-            update["locations"] = [_location(path, line if isinstance(line, int) and line > 0 else None)]
+            update["locations"] = [_location(path, result.facts.get("line"))]
     output = next((shown for shown in result.shown if isinstance(shown, ShownOutput)), None)
     if output is not None and look.is_terminal and client.terminal_output:
         ended = {"terminal_id": terminal_id(event.call_id), "exit_code": output.exit_code, "signal": output.signal}
@@ -195,7 +195,7 @@ def _block(shown: Shown) -> Update:
             return text_block(text, language)
         case ShownOutput(output=output, exit_code=exit_code, signal=signal):
             ended = f"ended by {signal}" if signal else f"exit code {exit_code}"
-            return _text_block(f"{_fenced(_clip(_plain(output), _MAX_TEXT), '')}\n{ended}")
+            return _text_block(f"{_fenced(_clip(plain_text(output), _MAX_TEXT), '')}\n{ended}")
 
 
 def _message(text: str) -> str:
@@ -219,8 +219,9 @@ def _title(look: Look, arguments: Arguments, cwd: str) -> str:
     return _clip(look.title(arguments, cwd), _MAX_TITLE)
 
 
-def _location(path: str, line: int | None) -> Update:
-    return {"path": path} if line is None else {"path": path, "line": line}
+def _location(path: str, line: object) -> Update:
+    is_line = isinstance(line, int) and not isinstance(line, bool) and 0 < line <= _MAX_LINE_NUMBER
+    return {"path": path, "line": line} if is_line else {"path": path}
 
 
 def _clipped_values(arguments: Arguments) -> dict[str, Any]:
@@ -229,13 +230,6 @@ def _clipped_values(arguments: Arguments) -> dict[str, Any]:
 
 def _clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"
-
-
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-
-
-def _plain(text: str) -> str:
-    return _ANSI.sub("", text).replace("\r\n", "\n")
 
 
 def _fenced(text: str, language: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from acp_adapter.errors import (
     INVALID_PARAMS,
@@ -70,6 +71,7 @@ class Transport:
         self._over = False
         self._lock = threading.Lock()
         self._unanswered: dict[RequestId, str] = {}
+        self._cancelled: set[RequestId] = set()
         self._after_answer: dict[RequestId, list[Callable[[], None]]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
@@ -94,9 +96,9 @@ class Transport:
 
     def answer(self, request_id: RequestId, *, result: Any = None, error: WireError | None = None) -> None:
         """Answer a request at once, from any thread."""
-        self._settle(request_id)
         outcome = {"result": result} if error is None else {"error": error}
         self._writer.put(_encode({"jsonrpc": "2.0", "id": request_id, **outcome}))
+        self._answered(request_id)
 
     # -- on the event loop: the SDK's Transport protocol, and ours --
 
@@ -135,6 +137,10 @@ class Transport:
                 self._after_answer.setdefault(request_id, []).append(callback)
                 return
         callback()
+
+    def is_cancelled(self, request_id: RequestId) -> bool:
+        """Whether the client has cancelled this request, perhaps before its handler began."""
+        return request_id in self._cancelled
 
     async def close(self) -> None:
         """Nothing is read any more; what is queued still goes out."""
@@ -196,7 +202,7 @@ class Transport:
     def _notification(self, message: Incoming) -> Incoming | None:
         method, params = message["method"], message["params"]
         if method == "$/cancel_request":
-            self._on_loop(lambda: self.on_cancel_request(params.get("requestId")))
+            self._cancel(params.get("requestId"))
             return None
         if method == "session/cancel":
             _wrap_meta(params, None)
@@ -206,8 +212,19 @@ class Transport:
         log.info("an unknown notification was ignored: %s", method)
         return None
 
+    def _cancel(self, request_id: object) -> None:
+        with self._lock:
+            if not _is_id(request_id) or request_id not in self._unanswered:
+                return
+            self._cancelled.add(request_id)
+        self._on_loop(lambda: self.on_cancel_request(request_id))
+
     def _checked_response(self, message: Incoming) -> Incoming | None:
         answer_id = message.get("id")
+        if answer_id is None and "error" in message:
+            # The client could not read something of ours. An error in return could go on for ever.
+            log.warning("the client reports an error: %s", message["error"])
+            return None
         if isinstance(answer_id, bool) or not isinstance(answer_id, int):
             if not isinstance(answer_id, str):
                 self._reject(None, INVALID_REQUEST, "A message must have a method, or the id of a request of ours.")
@@ -249,6 +266,7 @@ class Transport:
     def _settle(self, request_id: RequestId) -> list[Callable[[], None]]:
         with self._lock:
             self._unanswered.pop(request_id, None)
+            self._cancelled.discard(request_id)
             last = self._ended and self._finish_before_end and not self._unanswered
             callbacks = self._after_answer.pop(request_id, [])
         if last:
@@ -275,13 +293,13 @@ class Transport:
             self._on_loop(self._resolve)
 
     def _resolve(self) -> None:
-        written = self._writer.written
-        done = [waiter for position, waiter in self._waiting if position <= written or self._writer.broken]
-        self._waiting = [
-            (position, waiter) for position, waiter in self._waiting if position > written and not self._writer.broken
-        ]
-        for waiter in done:
-            if not waiter.done():
+        # One look at the writer, whose thread goes on meanwhile: a waiter is either done or waits on.
+        reached = math.inf if self._writer.broken else self._writer.written
+        waiting, self._waiting = self._waiting, []
+        for position, waiter in waiting:
+            if position > reached:
+                self._waiting.append((position, waiter))
+            elif not waiter.done():
                 waiter.set_result(None)
 
     def _on_loop(self, callback: Callable[[], None]) -> None:
@@ -297,10 +315,30 @@ def _wrap_meta(params: dict[str, Any], request_id: RequestId) -> None:
     params["_meta"] = {"hermes_meta": RequestMeta(request_id, meta if isinstance(meta, dict) else {})}
 
 
-def _is_id(value: object) -> bool:
+def _is_id(value: object) -> TypeGuard[RequestId]:
     return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
 def _encode(message: Mapping[str, Any]) -> bytes:
-    # ASCII output: no U+2028 or lone surrogate can upset a client's line splitting or decoding.
-    return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
+    # ASCII output: no U+2028 can upset a client's line splitting.
+    try:
+        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
+    except ValueError:  # NaN or an infinity, which JSON does not have
+        text = json.dumps(_strict(message), separators=(",", ":"))
+    if "\\ud" in text:
+        text = json.dumps(_strict(message), separators=(",", ":"))
+    return text.encode("ascii") + b"\n"
+
+
+def _strict(value: Any) -> Any:
+    """`value` as strict JSON parsers take it: numbers finite, no half of a surrogate pair alone."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case float() if not math.isfinite(value):
+            return None
+        case Mapping():
+            return {_strict(key): _strict(part) for key, part in value.items()}
+        case list() | tuple():
+            return [_strict(part) for part in value]
+    return value

@@ -11,6 +11,7 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.events import EventBridge
 from acp_adapter.session import SessionState, Ticket
 from agent_core.agent import ConversationResult, StopReason
+from agent_core.errors import TurnInterrupted
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
@@ -43,7 +44,9 @@ class TurnRunner:
             async with session.turn:
                 if ticket.token.is_set():
                     return "cancelled"
-                return await self._run_now(session, content, ticket.token)
+                stop = await self._run_now(session, content, ticket.token)
+                # A cancel that came while the last updates went out is answered as one too.
+                return "cancelled" if ticket.token.is_set() else stop
         finally:
             session.tickets.remove(ticket)
 
@@ -67,8 +70,10 @@ class TurnRunner:
         agent = session.agent
         if agent is None:
             agent = self.factory.agent(session.id, session.workspace, session.services)
-            if not token.is_set():
-                session.agent = agent
+            if token.is_set():
+                # The turn may have been given up meanwhile; it must not take the next one's place.
+                raise TurnInterrupted
+            session.agent = agent
         return agent.run_conversation(content, token=token, callbacks=bridge.callbacks())
 
 

@@ -96,6 +96,7 @@ class AIAgent:
         services: SessionServices | None = None,
         disabled_toolsets: Sequence[str] = (),
         max_tokens: int | None = None,
+        context_length: int | None = None,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -106,6 +107,7 @@ class AIAgent:
             max_iterations: model requests in one turn, at most.
             callbacks: listeners of every turn; `run_conversation` may be given others.
             workspace: where it works; None is the current directory, with nobody to ask for permission.
+            context_length: the model's window in tokens, where it is known.
             services: what outlasts an agent (the plan), where the session keeps it.
 
         Raises:
@@ -113,6 +115,7 @@ class AIAgent:
         """
         self.model = model
         self.provider = _provider(provider, model, api_mode) if isinstance(provider, str) else provider
+        self._own_provider = isinstance(provider, str)
         self.platform = platform
         self.callbacks = callbacks or AgentCallbacks()
         self.session_id = session_id or uuid.uuid4().hex
@@ -121,6 +124,7 @@ class AIAgent:
         self._disabled = tuple(disabled_toolsets)
         self._max_iterations = max_iterations
         self._max_tokens = max_tokens
+        self._context_length = context_length
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.cwd))
         self._services = services or SessionServices()
@@ -148,10 +152,11 @@ class AIAgent:
             self._store.end_turn(self.session_id, turn_id)
 
     def close(self) -> None:
-        """End the session's processes and the provider's connections."""
+        """End the session's processes, and the provider's connections where the agent made the provider itself."""
         self.interrupt()
         self.workspace.close()
-        self.provider.close()
+        if self._own_provider:
+            self.provider.close()
 
     def run_conversation(
         self,
@@ -180,8 +185,8 @@ class AIAgent:
             raise RequestError("A turn is already running in this session. Wait for it or cancel it.")
         turn_id = uuid.uuid4().hex
         self._token, self._turn_id = token or CancelToken(), turn_id
-        self._store.begin_turn(self.session_id, turn_id)
         try:
+            self._store.begin_turn(self.session_id, turn_id)
             turn = self._begin(turn_id, task_id, system_message, conversation_history, token=self._token)
             turn.callbacks = callbacks or self.callbacks
             return self._run(turn, user_message)
@@ -215,8 +220,8 @@ class AIAgent:
         return turn
 
     def _run(self, turn: _Turn, content: Content) -> ConversationResult:
-        self._remember(turn, user_message(content))
         try:
+            self._remember(turn, user_message(content))
             stop, text = self._converse(turn)
         except TurnInterrupted:
             self._close_off(turn, _INTERRUPTED)
@@ -256,8 +261,8 @@ class AIAgent:
         reply = ask_model(self.provider, request, turn.token, turn.callbacks, turn.ids)
         _add(turn.usage, reply.usage)
         if turn.callbacks.step_callback is not None:
-            turn.callbacks.step_callback(Step(turn.budget.used, reply.finish, reply.usage))
-        if not reply.text and not reply.tool_calls and reply.finish == "stop":
+            turn.callbacks.step_callback(Step(turn.budget.used, reply.finish, reply.usage, self._context_length))
+        if not reply.text.strip() and not reply.tool_calls and reply.finish in {"stop", "tool_calls"}:
             raise ProviderProtocolError(
                 f"The model {self.model} gave an empty answer. Send the prompt again, or try another model."
             )

@@ -51,11 +51,12 @@ ToolProgress = CallRequested | CallRunning | CallOutput | CallFinished
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model request is over. `iteration` counts from 1 in the turn."""
+    """One model request is over. `iteration` counts from 1 in the turn; `context_length` is the model's window."""
 
     iteration: int
     finish: FinishReason
     usage: Usage
+    context_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,9 +193,15 @@ def _describe(problem: ValidationError, path: Path) -> str:
     parts = []
     for found in problem.errors(include_url=False):
         key = ".".join(str(step) for step in found["loc"])
-        value = "(not shown)" if "key" in key.rpartition(".")[2] else repr(found["input"])
-        parts.append(f"{key} = {value}: {found['msg']}")
+        parts.append(f"{key} = {_shown(key, found['input'])}: {found['msg']}")
     return f"{path} has a setting that cannot be used: {'; '.join(parts)}. Correct it or remove the line."
+
+
+def _shown(key: str, value: object) -> str:
+    if "key" in key.rpartition(".")[2]:
+        return "(not shown)"
+    # A list or a mapping in a wrong place may hold a key.
+    return f"a {type(value).__name__}" if isinstance(value, list | dict) else repr(value)
 
 
 def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:

@@ -87,6 +87,14 @@ class PlanChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextUsed:
+    """How much of the model's window the conversation fills, in tokens."""
+
+    used: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModeChanged:
     """The session's permission mode is another."""
 
@@ -102,5 +110,6 @@ SessionEvent = (
     | ToolOutput
     | ToolFinished
     | PlanChanged
+    | ContextUsed
     | ModeChanged
 )

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 
 from agent_core.agent import AIAgent
 from agent_core.config import ConfigSource
+from agent_core.errors import HermesError
 from agent_core.providers.base import Provider
 from agent_core.providers.resolve import ModelChoice, make_provider, resolve_model
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
 from agent_core.workspace import Workspace, local_workspace
-from tools.approval.gate import Approver
 from tools.approval.policy import Mode
 from tools.environments.guardian import Guardian
+
+log = logging.getLogger(__name__)
 
 
 class AgentFactory:
@@ -29,8 +32,8 @@ class AgentFactory:
         self._lock = threading.Lock()
         self.store = store or InMemorySessionStore()
 
-    def workspace(self, cwd: Path, extra_roots: Sequence[Path], mode: Mode, approver: Approver) -> Workspace:
-        """Where a session works: this machine's disk and shell, behind the user's rules.
+    def workspace(self, cwd: Path, extra_roots: Sequence[Path], mode: Mode) -> Workspace:
+        """Where a session works: this machine's disk and shell, behind the user's rules; nobody is asked yet.
 
         Raises:
             SettingsError: the settings cannot be read.
@@ -40,7 +43,6 @@ class AgentFactory:
             cwd,
             tuple(extra_roots),
             guardian=self._guardian,
-            approver=approver,
             mode=mode,
             private=(self._config.home.root,),
             allowed_commands=frozenset(command.strip() for command in settings.command_allowlist),
@@ -67,6 +69,7 @@ class AgentFactory:
             workspace=workspace,
             services=services,
             max_tokens=choice.max_tokens,
+            context_length=choice.context_length,
         )
 
     def check_model(self) -> ModelChoice:
@@ -76,6 +79,13 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model.
         """
         return resolve_model(self._config.load())
+
+    def warm(self) -> None:
+        """Load what the first request to the model needs; a model that cannot be used is no error here."""
+        try:
+            self._provider(self.check_model()).warm()
+        except HermesError:
+            log.info("the model is not ready", exc_info=True)
 
     def close(self) -> None:
         """End every process and connection."""

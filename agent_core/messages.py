@@ -100,7 +100,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
         return {}
     try:
         value = json.loads(text, strict=False)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ValueError(f"The arguments are not valid JSON ({problem}). Send one JSON object.") from problem
     if not isinstance(value, dict):
         raise ValueError("The arguments must be one JSON object.")  # noqa: TRY004 - one error kind for the model

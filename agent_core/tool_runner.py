@@ -135,7 +135,10 @@ class ToolRunner:
         path = call.arguments.get("path")
         if not isinstance(path, str):
             return PlannedCall(entry.parallel, self._workspace.cwd)
-        full = os.path.realpath(os.path.join(self._workspace.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+        try:
+            full = os.path.realpath(os.path.join(self._workspace.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+        except ValueError:  # no path at all: a null byte, a lone surrogate; the tool will say so
+            return PlannedCall("never", None)
         return PlannedCall(entry.parallel, Path(full))
 
     def _start(self, call: _Call) -> None:

@@ -104,6 +104,10 @@ class Provider(Protocol):
         """Begin a request. Nothing is sent before the stream is iterated, so that `close` can always end it."""
         ...
 
+    def warm(self) -> None:
+        """Load what the first request needs; it may take a second."""
+        ...
+
     def close(self) -> None:
         """Let go of connections."""
         ...

@@ -7,6 +7,7 @@ twenty times what the few fields that matter cost, and it would check the whole 
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.chat_messages import to_wire
-from agent_core.providers.failures import Endpoint, translated
+from agent_core.providers.failures import Endpoint, readable, translated
 from agent_core.providers.sse import DONE, data_lines
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from agent_core.providers.http import Abort
 
+_LAST_READ_TIMEOUT = 0.5
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
     "tool_calls": "tool_calls",
@@ -62,6 +64,10 @@ class ChatCompletionsProvider:
             if self._client is None:
                 self._client = _make_client(self._endpoint.base_url, self._api_key)
             return self._client
+
+    def warm(self) -> None:
+        """Load the SDK and make the client."""
+        self.client()
 
     def close(self) -> None:
         """Close the connections."""
@@ -103,10 +109,10 @@ class ChatStream:
         abort = self._begin()
         finished: FinishReason | None = None
         with translated(self._provider.endpoint, self._request.model, self._provider.secret), abort.watching():
-            for payload in self._payloads():
-                for event in _events(payload):
+            for payload in self._payloads(abort):
+                for event in _understood(payload, self._provider.endpoint):
                     if isinstance(event, Finished):
-                        finished = event.reason
+                        finished = finished or event.reason
                     else:
                         yield event
         if finished is None:
@@ -124,7 +130,7 @@ class ChatStream:
             self._abort = Abort()
             return self._abort
 
-    def _payloads(self) -> Iterator[dict[str, Any]]:
+    def _payloads(self, abort: Abort) -> Iterator[dict[str, Any]]:
         import httpx2  # noqa: PLC0415
 
         body = json.dumps(_body(self._request, self._provider.endpoint), ensure_ascii=False).encode(
@@ -135,21 +141,30 @@ class ChatStream:
             content=body,
             cast_to=httpx2.Response,
             # The header asks the SDK for the response as it is, its body unread.
-            options={"headers": {"X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}},
+            options={"headers": _headers(self._provider.secret)},
         )
-        saw_finish = False
+        silent, done = True, False
         try:
             for data in data_lines(response.iter_bytes()):
+                silent = False
                 if data == DONE:
-                    # Read on to the end of the body: only then can the connection serve the next request.
-                    if not saw_finish:
-                        yield {"choices": [{"finish_reason": "stop"}]}
-                    continue
-                payload = _decode(data, self._provider.endpoint)
-                saw_finish = saw_finish or any(part.get("finish_reason") for part in payload.get("choices") or ())
-                yield payload
+                    # Read on to the end of the body: only then can the connection serve the next request. But the
+                    # answer is complete, so that an end that does not come is not waited for.
+                    done, abort.patience = True, _LAST_READ_TIMEOUT
+                    yield {"choices": [{"finish_reason": "stop"}]}
+                else:
+                    yield _decode(data, self._provider.endpoint, self._provider.secret)
+        except httpx2.TransportError:
+            if not done:
+                raise
         finally:
             response.close()
+        kind = response.headers.get("content-type", "")
+        if silent and not kind.startswith("text/event-stream"):
+            raise ProviderProtocolError(
+                f"{self._provider.endpoint} did not answer with a stream of events but with {kind or 'nothing'}. "
+                "Check that model.base_url is the address of a Chat Completions API (it often ends in /v1)."
+            )
 
 
 def _make_client(base_url: str, api_key: str | None) -> openai.OpenAI:
@@ -157,18 +172,26 @@ def _make_client(base_url: str, api_key: str | None) -> openai.OpenAI:
 
     from agent_core.providers.http import CONNECT_TIMEOUT, READ_TIMEOUT, make_client  # noqa: PLC0415
 
-    # What the environment says of OpenAI accounts is for OpenAI's own host only.
-    unwanted: dict[str, Any] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    if api_key is None:
-        unwanted["Authorization"] = openai.Omit()
     return openai.OpenAI(
         base_url=base_url,
         api_key=api_key or "none",
         max_retries=0,
         timeout=openai.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
-        default_headers=unwanted,
         http_client=make_client(),
     )
+
+
+def _headers(api_key: str | None) -> dict[str, Any]:
+    import openai  # noqa: PLC0415
+
+    # What the environment says of OpenAI accounts is not for whichever server is asked here.
+    ambient = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")]
+    unwanted = {"OpenAI-Organization", "OpenAI-Project", *(name for name in ambient if name)}
+    unwanted = {name for name in unwanted if name.lower() != "authorization"}
+    headers: dict[str, Any] = {name: openai.Omit() for name in unwanted}
+    # The key is named here again: the SDK asks for it, or for its omission, at each request.
+    headers["Authorization"] = f"Bearer {api_key}" if api_key else openai.Omit()
+    return {**headers, "X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}
 
 
 def _body(request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
@@ -185,7 +208,7 @@ def _body(request: ModelRequest, endpoint: Endpoint) -> dict[str, Any]:
     return body
 
 
-def _decode(data: bytes, endpoint: Endpoint) -> dict[str, Any]:
+def _decode(data: bytes, endpoint: Endpoint, secret: str | None) -> dict[str, Any]:
     try:
         payload = json.loads(data)
     except ValueError as problem:
@@ -193,9 +216,21 @@ def _decode(data: bytes, endpoint: Endpoint) -> dict[str, Any]:
     if not isinstance(payload, dict):
         raise ProviderProtocolError(f"{endpoint} sent JSON that is not an object in its answer.")
     if failure := payload.get("error"):
-        text = failure.get("message") if isinstance(failure, dict) else str(failure)
-        raise ProviderProtocolError(f"{endpoint} reported an error in the middle of its answer: {text}")
+        text = failure.get("message") or failure.get("code") if isinstance(failure, dict) else failure
+        raise ProviderProtocolError(
+            f"{endpoint} reported an error in the middle of its answer: «{readable(str(text), secret)}». "
+            "Send the prompt again."
+        )
     return payload
+
+
+def _understood(payload: dict[str, Any], endpoint: Endpoint) -> list[StreamEvent]:
+    try:
+        return list(_events(payload))
+    except (AttributeError, KeyError, TypeError) as problem:
+        raise ProviderProtocolError(
+            f"{endpoint} sent an answer that does not follow the Chat Completions protocol."
+        ) from problem
 
 
 def _events(payload: dict[str, Any]) -> Iterator[StreamEvent]:
@@ -213,7 +248,8 @@ def _delta_events(delta: dict[str, Any]) -> Iterator[StreamEvent]:
     if text := delta.get("content") or delta.get("refusal"):
         yield TextDelta(str(text))
     for position, call in enumerate(delta.get("tool_calls") or ()):
-        index = call.get("index", position)
+        index = call.get("index")
+        index = position if index is None else index
         function = call.get("function") or {}
         if name := function.get("name"):
             yield ToolCallStarted(index, call.get("id") or "", name)

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from agent_core.errors import ProviderConnectionError, ProviderProtocolError, ProviderStatusError
 
@@ -36,7 +36,10 @@ class Endpoint:
         return urlsplit(self.base_url).hostname or ""
 
     def __str__(self) -> str:
-        return f"{self.provider} ({self.base_url})"
+        # An address may hold a password or a key, which is for the server only.
+        parts = urlsplit(self.base_url)
+        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
+        return f"{self.provider} ({urlunsplit(shown)})"
 
 
 @contextlib.contextmanager
@@ -61,18 +64,18 @@ def translated(endpoint: Endpoint, model: str, secret: str | None) -> Iterator[N
     except (openai.APIConnectionError, httpx2.TransportError, httpcore2.NetworkError) as problem:
         cause = problem.__cause__ or problem
         raise ProviderConnectionError(
-            f"{endpoint} could not be reached or broke off ({_short(str(cause) or type(cause).__name__, secret)}). "
+            f"{endpoint} could not be reached or broke off ({readable(str(cause) or type(cause).__name__, secret)}). "
             "Check that the server runs and that model.base_url is right."
         ) from problem
     except openai.OpenAIError as problem:
         raise ProviderProtocolError(
-            f"The request to {endpoint} failed: {_short(str(problem), secret)}. Check the model's settings."
+            f"The request to {endpoint} failed: {readable(str(problem), secret)}. Check the model's settings."
         ) from problem
 
 
 def _status_error(endpoint: Endpoint, model: str, status: int, body: str, secret: str | None) -> ProviderStatusError:
     step = _NEXT_STEP.get(status, "Send the prompt again later." if status >= 500 else "Check the model's settings.")  # noqa: PLR2004
-    said = _short(_server_message(body), secret)
+    said = readable(_server_message(body), secret)
     quoted = f": «{said}»" if said else ""
     return ProviderStatusError(f"{endpoint} answered {status} for model {model}{quoted}. {step}", status, body)
 
@@ -88,7 +91,8 @@ def _server_message(body: str) -> str:
     return str(error)
 
 
-def _short(text: str, secret: str | None) -> str:
+def readable(text: str, secret: str | None) -> str:
+    """What a server said, as one line of bounded length without the key."""
     plain = " ".join(text.split())
     if secret:
         plain = plain.replace(secret, "[key]")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import ssl
 import threading
@@ -13,6 +14,8 @@ from typing import Any, cast
 import httpcore2
 import httpx2
 
+from agent_core.errors import ProviderConnectionError
+
 CONNECT_TIMEOUT = 15.0
 READ_TIMEOUT = 600.0
 
@@ -22,19 +25,21 @@ class Abort:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._stream: httpcore2.NetworkStream | None = None
+        self._socket: socket.socket | None = None
         self.done = False
+        self.patience: float | None = None
+        """Seconds that a read may wait, where that is less than usual."""
 
     def abort(self) -> None:
         """Shut the request's connection down; a read that waits on it fails at once."""
         with self._lock:
             self.done = True
-            stream, self._stream = self._stream, None
-        if stream is not None:
-            _shut_down(stream)
+            used, self._socket = self._socket, None
+        if used is not None:
+            _shut_down(used)
 
-    def uses(self, stream: httpcore2.NetworkStream) -> None:
-        """The request now reads from or writes to `stream`.
+    def uses(self, used: socket.socket) -> None:
+        """The request now reads from or writes to the connection of this socket.
 
         Raises:
             httpcore2.ReadError: the request was given up.
@@ -42,7 +47,7 @@ class Abort:
         with self._lock:
             if self.done:
                 raise httpcore2.ReadError("the request was given up")
-            self._stream = stream
+            self._socket = used
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -52,6 +57,9 @@ class Abort:
             yield
         finally:
             _current.abort = None
+            # The connection may serve another request now, which a late abort must not end.
+            with self._lock:
+                self._socket = None
 
 
 class _Current(threading.local):
@@ -62,7 +70,11 @@ _current = _Current()
 
 
 def make_client(headers: dict[str, str] | None = None) -> httpx2.Client:
-    """A client for one model server: proxies from the environment, no redirects, interruptible."""
+    """A client for one model server: proxies from the environment, no redirects, interruptible.
+
+    Raises:
+        ProviderConnectionError: a proxy that the environment names cannot be used.
+    """
     return httpx2.Client(
         transport=_transport(),
         mounts=_proxies(),
@@ -87,7 +99,13 @@ def _proxies() -> dict[str, httpx2.BaseTransport | None]:
     mounts: dict[str, httpx2.BaseTransport | None] = {}
     for scheme in ("http", "https", "all"):
         if url := found.get(scheme):
-            mounts[f"{scheme}://"] = _transport(url if "://" in url else f"http://{url}")
+            try:
+                mounts[f"{scheme}://"] = _transport(url if "://" in url else f"http://{url}")
+            except (ImportError, ValueError, httpx2.InvalidURL) as problem:  # SOCKS, or no proxy's address at all
+                raise ProviderConnectionError(
+                    f"The proxy in the environment's {scheme}_proxy cannot be used: give the address of an HTTP "
+                    "proxy (http://HOST:PORT), or unset the variable."
+                ) from problem
     if not mounts:
         return {}
     for host in ("localhost", "127.0.0.1", "[::1]", *_bypassed(found.get("no", ""))):
@@ -110,11 +128,14 @@ class _TrackedStream(httpcore2.NetworkStream):
         self._inner = inner
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._mark()
+        _mark(_socket_of(self._inner))
+        abort = _current.abort
+        if abort is not None and abort.patience is not None:
+            timeout = abort.patience if timeout is None else min(timeout, abort.patience)
         return self._inner.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._mark()
+        _mark(_socket_of(self._inner))
         self._inner.write(buffer, timeout)
 
     def close(self) -> None:
@@ -123,16 +144,13 @@ class _TrackedStream(httpcore2.NetworkStream):
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        self._mark()
-        return _TrackedStream(self._inner.start_tls(ssl_context, server_hostname, timeout))
+        # The handshake takes the socket's descriptor over: a second one keeps the way to end it.
+        with socket.socket(fileno=os.dup(_socket_of(self._inner).fileno())) as spare:
+            _mark(spare)
+            return _TrackedStream(self._inner.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
-
-    def _mark(self) -> None:
-        abort = _current.abort
-        if abort is not None:
-            abort.uses(self._inner)
 
 
 class _TrackedBackend(httpcore2.NetworkBackend):
@@ -156,10 +174,17 @@ class _TrackedBackend(httpcore2.NetworkBackend):
         return _TrackedStream(self._inner.connect_unix_socket(path, timeout, socket_options))
 
 
-def _shut_down(stream: httpcore2.NetworkStream) -> None:
-    sock = cast("socket.socket | None", stream.get_extra_info("socket"))
-    if sock is None:
-        return
+def _socket_of(stream: httpcore2.NetworkStream) -> socket.socket:
+    return cast("socket.socket", stream.get_extra_info("socket"))
+
+
+def _mark(used: socket.socket) -> None:
+    abort = _current.abort
+    if abort is not None:
+        abort.uses(used)
+
+
+def _shut_down(used: socket.socket) -> None:
     # The plain socket's shutdown: the TLS one would take the session from under the thread that reads.
     with contextlib.suppress(OSError):
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+        socket.socket.shutdown(used, socket.SHUT_RDWR)

@@ -24,8 +24,6 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, Step, parse_script
 
-CONTEXT_LENGTH = 128_000
-
 
 class OfflineProvider:
     """Plays the script in the last user message. Implements `Provider`."""
@@ -35,6 +33,9 @@ class OfflineProvider:
     def stream(self, request: ModelRequest) -> OfflineStream:
         """Begin the next part of the script: up to and with the next tool calls, or to its end."""
         return OfflineStream(request)
+
+    def warm(self) -> None:
+        """Nothing has to be loaded."""
 
     def close(self) -> None:
         """Nothing is held."""

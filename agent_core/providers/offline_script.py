@@ -30,6 +30,8 @@ It does what the lines of your message say:
 To work with a real model, configure one (see the README) and start without --offline.
 """
 
+_LONGEST_PAUSE = 86_400.0
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _DELTA = re.compile(r"\s*\S+\s*")
 
 
@@ -137,7 +139,7 @@ def _any_call(rest: str) -> Step:
 
 def _sleep(rest: str) -> Step | None:
     try:
-        return Pause(max(0.0, float(rest)))
+        return Pause(min(max(0.0, float(rest)), _LONGEST_PAUSE))
     except ValueError:
         return None
 
@@ -157,6 +159,6 @@ _STEPS: dict[str, Callable[[str], Step | None]] = {
     "todo": _todo,
     "call": _any_call,
     "sleep": _sleep,
-    "stream": lambda rest: Say("", pieces=int(rest)) if rest.isdigit() and int(rest) else None,
-    "fail": lambda rest: Fail(int(rest)) if rest.isdigit() else None,
+    "stream": lambda rest: Say("", pieces=int(rest)) if _NUMBER.fullmatch(rest) and int(rest) else None,
+    "fail": lambda rest: Fail(int(rest)) if _NUMBER.fullmatch(rest) else None,
 }

@@ -71,9 +71,10 @@ def resolve_model(config: Configuration) -> ModelChoice:
     )
     provider = over.provider or environ.get("HERMES_PROVIDER") or settings.provider
     base_url = over.base_url or environ.get("HERMES_BASE_URL") or settings.base_url
-    if model == OFFLINE or (provider == OFFLINE and model is None):
-        return ModelChoice(OFFLINE, OFFLINE, OFFLINE, "", source or str(config.home.config_file))
+    if OFFLINE in (model, provider):
+        return _offline(config, model, source)
     provider = (provider or ("custom" if base_url else None) or "").strip().lower()
+    _check_address(base_url)
     if not provider:
         raise AuthRequired(f"No model is configured. {_SET_UP}")
     if not model:
@@ -96,6 +97,27 @@ def make_provider(choice: ModelChoice) -> Provider:
 
 def _first(*candidates: tuple[str | None, str]) -> tuple[str | None, str]:
     return next(((value.strip(), source) for value, source in candidates if value and value.strip()), (None, ""))
+
+
+def _offline(config: Configuration, model: str | None, source: str) -> ModelChoice:
+    # A model that the settings name is for another provider than the offline one that was asked for above them.
+    if model in (None, OFFLINE, config.settings.model.default):
+        return ModelChoice(OFFLINE, OFFLINE, OFFLINE, "", source or str(config.home.config_file))
+    raise SettingsError(
+        f"The provider offline has no model {model!r} ({source}): choose another provider, or no model."
+    )
+
+
+def _check_address(base_url: str | None) -> None:
+    try:
+        parts = urlsplit(base_url or "http://none")
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise SettingsError(
+            f"The server's address {base_url!r} cannot be used: give it as http://HOST:PORT/v1 or https://HOST/v1."
+        )
 
 
 def _custom(config: Configuration, model: str, base_url: str | None, source: str) -> ModelChoice:
