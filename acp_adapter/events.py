@@ -6,9 +6,10 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acp_adapter.outbox import Outbox
+from acp_adapter.tools import readable_error
 from agent_core.callbacks import (
     AgentCallbacks,
     CallFinished,
@@ -34,7 +35,7 @@ from agent_core.events import (
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, Message
 from tools.context import TodoItem
-from tools.result import ToolResult
+from tools.result import ShownText, ToolResult
 
 _TAIL_CHARS = 2_000
 
@@ -45,6 +46,7 @@ class _Card:
 
     name: str
     arguments: dict[str, object] = field(default_factory=dict)
+    runs: bool = False
     tail: str = ""
     shown_at: float = -math.inf
 
@@ -142,8 +144,8 @@ class EventBridge:
             self._closed = True
             cards, self._cards = self._cards, {}
             for call_id, card in cards.items():
-                result = ToolResult(INTERRUPTED_RESULT, failed=True)
-                self._outbox.put(ToolFinished(call_id, card.name, card.arguments, self._cwd, result))
+                result = _with_tail(ToolResult(INTERRUPTED_RESULT, failed=True), card)
+                self._outbox.put(ToolFinished(call_id, card.name, card.arguments, self._cwd, result, card.runs))
 
     def _progress(self, progress: ToolProgress) -> SessionEvent | None:
         call_id = progress.call_id
@@ -155,15 +157,16 @@ class EventBridge:
             case _ if card is None:
                 return None
             case CallRunning():
+                card.runs = True
                 return ToolRunning(call_id, card.name, card.arguments, self._cwd)
             case CallOutput(text=text):
                 return self._output(call_id, card, text)
-            case CallFinished(name=name, arguments=arguments, result=result):
+            case CallFinished(name=name, arguments=arguments, result=result, ran=ran):
                 del self._cards[call_id]
-                return ToolFinished(call_id, name, arguments, self._cwd, result)
+                return ToolFinished(call_id, name, arguments, self._cwd, _with_tail(result, card), ran)
 
     def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
-        card.tail = (card.tail + text)[-_TAIL_CHARS:]
+        card.tail = _tail(card.tail + text)
         now = time.monotonic()
         if now - card.shown_at < self._output_pause:
             return None
@@ -182,3 +185,18 @@ class EventBridge:
         with self._lock:
             if not self._closed and (event := make()) is not None:
                 self._outbox.put(event)
+
+
+def _tail(text: str) -> str:
+    """The end of `text`, from the beginning of a line."""
+    if len(text) <= _TAIL_CHARS:
+        return text
+    cut = text[-_TAIL_CHARS:]
+    return cut[cut.find("\n") + 1 :]
+
+
+def _with_tail(result: ToolResult, card: _Card) -> ToolResult:
+    """A result that has nothing of its own to show keeps what the call printed before it broke off."""
+    if result.shown or not result.failed or not card.tail:
+        return result
+    return replace(result, shown=(ShownText(card.tail, ""), ShownText(readable_error(result.text))))

@@ -118,4 +118,5 @@ def _directory(name: str, value: object) -> Path:
         raise RequestError(f"{name} {value!r} cannot be used: {reason}. Open an existing directory.") from problem
     if not stat.S_ISDIR(found.st_mode):
         raise RequestError(f"{name} {value!r} is not a directory.")
-    return Path(os.path.normpath(value))
+    # Dots are resolved as the system does: across a symbolic link, cutting them out names another directory.
+    return Path(os.path.realpath(value)) if ".." in Path(value).parts else Path(value)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from acp_adapter.jsonrpc import Incoming
 
 if TYPE_CHECKING:
     import asyncio
-
-Incoming = dict[str, Any]
 
 
 class Inbox:

@@ -50,7 +50,7 @@ def parse_mode(value: object) -> Mode:
     for mode in get_args(Mode):
         if value == mode:
             return mode  # type: ignore[no-any-return] # get_args loses the literal's type
-    raise RequestError(f"There is no mode {value!r}. Choose one of: {', '.join(_MODES)}.")
+    raise RequestError(f"There is no mode {str(value)[:40]!r}. Choose one of: {', '.join(_MODES)}.")
 
 
 def parse_option(config_id: str, value: object) -> Mode:
@@ -60,5 +60,5 @@ def parse_option(config_id: str, value: object) -> Mode:
         RequestError: there is no such option, or no such value.
     """
     if config_id != MODE_OPTION:
-        raise RequestError(f"There is no option {config_id!r}. The only one is {MODE_OPTION!r}.")
+        raise RequestError(f"There is no option {config_id[:40]!r}. The only one is {MODE_OPTION!r}.")
     return parse_mode(value)

@@ -11,11 +11,12 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
-from agent_core.events import AgentText, AgentThought, SessionEvent, ToolOutput
+from agent_core.events import AgentText, AgentThought, SessionEvent, ToolFinished, ToolOutput, ToolRequested
 from agent_core.interrupt import CancelToken
+from tools.result import Shown, ShownDiff, ShownOutput, ShownText
 
 log = logging.getLogger(__name__)
 
@@ -148,4 +149,26 @@ def _continues(last: SessionEvent, event: SessionEvent) -> bool:
 
 
 def _size(event: SessionEvent) -> int:
-    return len(event.text) if isinstance(event, _Streamed) else _EVENT_SIZE
+    """About how many characters of memory an event holds."""
+    match event:
+        case AgentText() | AgentThought() | ToolOutput():
+            return len(event.text)
+        case ToolRequested(arguments=arguments):
+            return _EVENT_SIZE + _length(arguments.values())
+        case ToolFinished(arguments=arguments, result=result):
+            return _EVENT_SIZE + _length(arguments.values()) + len(result.text) + sum(map(_shown, result.shown))
+    return _EVENT_SIZE
+
+
+def _shown(shown: Shown) -> int:
+    match shown:
+        case ShownText():
+            return len(shown.text)
+        case ShownDiff():
+            return _length((shown.before, shown.after))
+        case ShownOutput():
+            return len(shown.output)
+
+
+def _length(values: Iterable[object]) -> int:
+    return sum(len(value) for value in values if isinstance(value, str))

@@ -66,5 +66,16 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
             assert_never(event)
 
 
+def bare(event: SessionEvent) -> list[Update]:
+    """What must be sent of `event` even where showing it failed: a card begins, and a card ends."""
+    match event:
+        case ToolAnnounced(call_id=call_id, name=name) | ToolRequested(call_id=call_id, name=name, announced=False):
+            return [{"sessionUpdate": "tool_call", "toolCallId": call_id, "status": "pending", "title": name}]
+        case ToolFinished(call_id=call_id, result=result):
+            status = "failed" if result.failed else "completed"
+            return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": status}]
+    return []
+
+
 def _chunk(kind: str, message_id: str, text: str) -> Update:
     return {"sessionUpdate": kind, "messageId": message_id, "content": {"type": "text", "text": text}}

@@ -12,16 +12,17 @@ from typing import Any, TypeVar
 from acp import RequestError as AcpError
 from acp import run_agent
 from acp.interfaces import Client
-from acp.schema import AllowedOutcome, PermissionOption, ToolCallUpdate
+from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallUpdate
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
 from acp_adapter.content import Block, to_content
 from acp_adapter.errors import wire_error
 from acp_adapter.handshake import AUTH_METHOD, Greeting, SessionSeed, initialize_result, open_session, session_result
+from acp_adapter.jsonrpc import RequestId, RequestMeta
 from acp_adapter.options import config_options, parse_mode, parse_option
-from acp_adapter.projection import project
+from acp_adapter.projection import bare, project
 from acp_adapter.session import SessionManager, SessionState, Ticket
-from acp_adapter.transport import RequestId, RequestMeta, Transport
+from acp_adapter.transport import Transport
 from acp_adapter.turn import TurnRunner
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError
@@ -70,6 +71,7 @@ class HermesACPAgent:
         self._sessions = SessionManager(self._factory, self._deliver, self._ask, self._blocking)
         self._capabilities = read_capabilities(greeting.client_capabilities)
         self._input_ended = False
+        self._questions: set[asyncio.Future[RequestPermissionResponse]] = set()
         transport.on_cancel_request = self._cancel_request
         transport.on_end = self._on_end
 
@@ -79,8 +81,13 @@ class HermesACPAgent:
 
     async def adopt(self) -> None:
         """Make a real session of the one that the front door opened, before anything else is received."""
-        if self._greeting.seed is not None:
+        if self._greeting.seed is None:
+            return
+        try:
             await self._open(self._greeting.seed, held=False)
+        except HermesError:
+            # The settings were good a moment ago. The first prompt is told that the session is not there.
+            log.exception("the first session could not be opened")
 
     @_method
     async def initialize(self, client_capabilities: object = None, **_: object) -> dict[str, Any]:
@@ -168,17 +175,28 @@ class HermesACPAgent:
             session.outbox.put(ModeChanged(mode))
 
     async def _deliver(self, session_id: str, event: SessionEvent) -> None:
-        for update in project(event, self._capabilities):
+        try:
+            updates = project(event, self._capabilities)
+        except Exception:
+            log.exception("an event could not be shown as it should")
+            updates = bare(event)
+        for update in updates:
             await self._transport.notify("session/update", {"sessionId": session_id, "update": update})
 
     async def _ask(self, question: dict[str, Any]) -> str | None:
         if self._client is None or self._input_ended:
             return None
-        answer = await self._client.request_permission(
+        request = self._client.request_permission(
             session_id=question["sessionId"],
             tool_call=ToolCallUpdate.model_validate(question["toolCall"]),
             options=[PermissionOption.model_validate(option) for option in question["options"]],
         )
+        asking = asyncio.ensure_future(request)
+        self._questions.add(asking)
+        try:
+            answer = await asking
+        finally:
+            self._questions.discard(asking)
         return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
 
     def _cancel_request(self, request_id: RequestId) -> None:
@@ -188,7 +206,10 @@ class HermesACPAgent:
                     ticket.token.cancel()
 
     def _on_end(self) -> None:
+        """Nobody can answer any more: open questions end, which means no."""
         self._input_ended = True
+        for question in self._questions:
+            question.cancel()
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from acp_adapter.handshake import SessionSeed
+from acp_adapter.jsonrpc import RequestId
 from acp_adapter.outbox import Outbox
 from acp_adapter.permissions import Ask, EditorApprover
-from acp_adapter.transport import RequestId
 from agent_core.agent import AIAgent
 from agent_core.errors import UnknownSession
 from agent_core.events import SessionEvent

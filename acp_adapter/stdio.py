@@ -29,6 +29,8 @@ def claim_stdio(stray_output: Path | None) -> Stdio:
     reader, writer = (fcntl.fcntl(public, fcntl.F_DUPFD_CLOEXEC, 3) for public in (0, 1))
     claimed = Stdio(reader, writer)
     null = os.open(os.devnull, os.O_RDWR)
+    if null == 2:  # noqa: PLR2004 - stderr was closed: no file of ours may take its number and get its warnings
+        null = os.dup(null)
     sink = _open_sink(stray_output)
     os.dup2(null, 0)
     os.dup2(null if sink is None else sink, 1)

@@ -11,6 +11,7 @@ from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
 from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
+from agent_core.messages import INTERRUPTED_RESULT
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 from tools.text.terminal_output import plain_text
 
@@ -147,8 +148,10 @@ def finished_call(event: ToolFinished, client: ClientCapabilities) -> list[Updat
         if isinstance(path := result.facts.get("path"), str) and os.path.isabs(path):  # noqa: PTH117
             update["locations"] = [_location(path, result.facts.get("line"))]
     output = next((shown for shown in result.shown if isinstance(shown, ShownOutput)), None)
-    if output is not None and look.is_terminal and client.terminal_output:
-        ended = {"terminal_id": terminal_id(event.call_id), "exit_code": output.exit_code, "signal": output.signal}
+    told = output is not None or result.text == INTERRUPTED_RESULT
+    if event.ran and told and look.is_terminal and client.terminal_output:
+        code, signal = (output.exit_code, output.signal) if output is not None else (None, None)
+        ended = {"terminal_id": terminal_id(event.call_id), "exit_code": code, "signal": signal}
         return [{**update, "_meta": {"terminal_exit": ended}}]
     if look.is_shown_elsewhere and not result.failed:
         return [update]
@@ -184,7 +187,7 @@ def _create(call_id: str, look: Look, cwd: str, client: ClientCapabilities, deta
 def _content(result: ToolResult) -> list[Update]:
     if result.shown:
         return [_block(shown) for shown in result.shown]
-    return [text_block(_message(result.text), None if result.failed else "")]
+    return [text_block(readable_error(result.text), None if result.failed else "")]
 
 
 def _block(shown: Shown) -> Update:
@@ -198,7 +201,7 @@ def _block(shown: Shown) -> Update:
             return _text_block(f"{_fenced(_clip(plain_text(output), _MAX_TEXT), '')}\n{ended}")
 
 
-def _message(text: str) -> str:
+def readable_error(text: str) -> str:
     """The sentence in an error result; other text as it is."""
     try:
         value = json.loads(text)
@@ -225,7 +228,18 @@ def _location(path: str, line: object) -> Update:
 
 
 def _clipped_values(arguments: Arguments) -> dict[str, Any]:
-    return {key: _clip(value, _MAX_RAW) if isinstance(value, str) else value for key, value in arguments.items()}
+    return {key: _clipped(value) for key, value in arguments.items()}
+
+
+def _clipped(value: Any) -> Any:
+    match value:
+        case str():
+            return _clip(value, _MAX_RAW)
+        case list():
+            return [_clipped(part) for part in value]
+        case dict():
+            return {key: _clipped(part) for key, part in value.items()}
+    return value
 
 
 def _clip(text: str, limit: int) -> str:

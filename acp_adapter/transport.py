@@ -1,49 +1,27 @@
-"""JSON-RPC messages over our own descriptors: the `Transport` that the protocol SDK reads from and writes to.
+"""The connection to the client: the `Transport` that the protocol SDK reads from and writes to.
 
-It answers what is no valid message by itself, hands `_meta` over as one argument, keeps one outgoing FIFO for the
-SDK's messages and ours, and tells when stdin ends or stdout breaks.
+It answers by itself what is no valid message, keeps one outgoing FIFO for the SDK's messages and ours, knows which
+requests are unanswered, and tells when stdin ends or stdout breaks. Until `attach`, it is used without an event loop.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
-from acp_adapter.errors import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    WireError,
-    make_error,
-    sanitised,
-)
+from acp_adapter.errors import INVALID_REQUEST, WireError, make_error, sanitised
 from acp_adapter.framing import LineReader, LineWriter
-from acp_adapter.inbox import Inbox, Incoming
+from acp_adapter.inbox import Inbox
+from acp_adapter.jsonrpc import Incoming, Rejected, RequestId, encode, is_id, parse_line, wrap_meta
 from acp_adapter.stdio import Stdio
 
 if TYPE_CHECKING:
     import asyncio  # not at run time: the first answer must not wait for it
 
 log = logging.getLogger(__name__)
-
-RequestId = str | int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RequestMeta:
-    """What a handler learns beside its parameters: the request's id and its `_meta`, as one argument.
-
-    The SDK spreads `_meta` into keyword arguments, where its keys would override real parameters; so the transport
-    puts this object in its place, under the single key `hermes_meta`.
-    """
-
-    request_id: RequestId = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 class ClientGone(ConnectionError):
@@ -84,8 +62,6 @@ class Transport:
         self._reader.start()
         self._writer.start()
 
-    # -- without an event loop: the front door --
-
     def take(self) -> Incoming | None:
         """Wait for the next message; None at the end of input."""
         return self._inbox.take()
@@ -97,10 +73,8 @@ class Transport:
     def answer(self, request_id: RequestId, *, result: Any = None, error: WireError | None = None) -> None:
         """Answer a request at once, from any thread."""
         outcome = {"result": result} if error is None else {"error": error}
-        self._writer.put(_encode({"jsonrpc": "2.0", "id": request_id, **outcome}))
+        self._writer.put(encode({"jsonrpc": "2.0", "id": request_id, **outcome}))
         self._answered(request_id)
-
-    # -- on the event loop: the SDK's Transport protocol, and ours --
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on the event loop receives and sends."""
@@ -121,14 +95,14 @@ class Transport:
             raise ClientGone("The client has closed its end; nothing can be asked any more.")
         if "error" in message:
             message = {**message, "error": sanitised(message["error"])}
-        position = self._writer.put(_encode(message))
+        position = self._writer.put(encode(message))
         if "method" not in message:
             self._answered(message.get("id"))
         await self._written(position)
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send one notification of ours and wait until it is written."""
-        await self._written(self._writer.put(_encode({"jsonrpc": "2.0", "method": method, "params": params})))
+        await self._written(self._writer.put(encode({"jsonrpc": "2.0", "method": method, "params": params})))
 
     def after_answer(self, request_id: RequestId, callback: Callable[[], None]) -> None:
         """Run `callback` right after the answer to `request_id` is in the FIFO (at once if it has none pending)."""
@@ -150,53 +124,37 @@ class Transport:
         """Wait until everything is written, at most `timeout` seconds; for the end of the process."""
         return self._writer.wait_written(timeout)
 
-    # -- from the reader thread --
-
     def _on_line(self, line: bytes | None) -> None:
+        """On the reader's thread."""
         if line is None:
             self._end_of_input()
             return
         if line is LineReader.OVERSIZED:
-            self._reject(None, INVALID_REQUEST, "The message is larger than 64 MiB.")
-            return
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError) as problem:
-            log.warning("a line is not JSON: %s", problem)
-            self._reject(None, PARSE_ERROR, "The line is not valid JSON (one message per line, UTF-8).")
-            return
-        if accepted := self._checked(message):
-            self._inbox.put(accepted)
+            parsed: Incoming | Rejected | None = Rejected(None, INVALID_REQUEST, "The message is larger than 64 MiB.")
+        else:
+            parsed = parse_line(line)
+        if isinstance(parsed, dict):
+            parsed = self._admitted(parsed)
+        if isinstance(parsed, Rejected):
+            self._send_error(parsed)
+        elif parsed is not None:
+            self._inbox.put(parsed)
 
-    def _checked(self, message: object) -> Incoming | None:
-        if not isinstance(message, dict):
-            self._reject(None, INVALID_REQUEST, "A message must be one JSON object; batches are not used in ACP.")
-            return None
+    def _admitted(self, message: Incoming) -> Incoming | Rejected | None:
         if "method" not in message:
-            return self._checked_response(message)
-        method, request_id = message["method"], message.get("id")
-        if not isinstance(method, str) or not _is_id(request_id):
-            self._reject(request_id, INVALID_REQUEST, "A request needs a method name and a string or number as id.")
-            return None
-        params = message.get("params")
-        if params is not None and not isinstance(params, dict):
-            if "id" in message:
-                self._reject(request_id, INVALID_PARAMS, f"The params of {method} must be an object.")
-            return None
-        message["params"] = params or {}
+            return message
         return self._request(message) if "id" in message else self._notification(message)
 
-    def _request(self, message: Incoming) -> Incoming | None:
+    def _request(self, message: Incoming) -> Incoming | Rejected:
         request_id, method = message["id"], message["method"]
         with self._lock:
             taken = request_id in self._unanswered
             if not taken:
                 self._unanswered[request_id] = method
         if taken:
-            self._reject(request_id, INVALID_REQUEST, f"The id {request_id!r} is in use by a request still running.")
-            return None
+            return Rejected(request_id, INVALID_REQUEST, "The id is in use by a request that is still running.")
         if not method.startswith("_"):
-            _wrap_meta(message["params"], request_id)
+            wrap_meta(message["params"], request_id)
         return message
 
     def _notification(self, message: Incoming) -> Incoming | None:
@@ -205,7 +163,7 @@ class Transport:
             self._cancel(params.get("requestId"))
             return None
         if method == "session/cancel":
-            _wrap_meta(params, None)
+            wrap_meta(params, None)
             return message
         if method.startswith("_"):
             return message
@@ -214,30 +172,14 @@ class Transport:
 
     def _cancel(self, request_id: object) -> None:
         with self._lock:
-            if not _is_id(request_id) or request_id not in self._unanswered:
+            if not is_id(request_id) or request_id not in self._unanswered:
                 return
             self._cancelled.add(request_id)
         self._on_loop(lambda: self.on_cancel_request(request_id))
 
-    def _checked_response(self, message: Incoming) -> Incoming | None:
-        answer_id = message.get("id")
-        if answer_id is None and "error" in message:
-            # The client could not read something of ours. An error in return could go on for ever.
-            log.warning("the client reports an error: %s", message["error"])
-            return None
-        if isinstance(answer_id, bool) or not isinstance(answer_id, int):
-            if not isinstance(answer_id, str):
-                self._reject(None, INVALID_REQUEST, "A message must have a method, or the id of a request of ours.")
-            return None
-        if "result" not in message and not isinstance(message.get("error"), dict):
-            message["error"] = {"code": INVALID_REQUEST, "message": "The client's answer has no result."}
-        return message
-
-    def _reject(self, request_id: object, code: int, text: str) -> None:
-        known = request_id if _is_id(request_id) else None
-        self._writer.put(_encode({"jsonrpc": "2.0", "id": known, "error": make_error(code, text)}))
-
-    # -- the end --
+    def _send_error(self, rejected: Rejected) -> None:
+        error = make_error(rejected.code, rejected.text)
+        self._writer.put(encode({"jsonrpc": "2.0", "id": rejected.request_id, "error": error}))
 
     def _end_of_input(self) -> None:
         with self._lock:
@@ -260,8 +202,6 @@ class Transport:
         if first:
             self._on_over()
             self._inbox.put(None)
-
-    # -- bookkeeping --
 
     def _settle(self, request_id: RequestId) -> list[Callable[[], None]]:
         with self._lock:
@@ -308,37 +248,3 @@ class Transport:
                 self._loop.call_soon_threadsafe(callback)
             except RuntimeError:
                 return  # the loop is closed: the process is ending
-
-
-def _wrap_meta(params: dict[str, Any], request_id: RequestId) -> None:
-    meta = params.get("_meta")
-    params["_meta"] = {"hermes_meta": RequestMeta(request_id, meta if isinstance(meta, dict) else {})}
-
-
-def _is_id(value: object) -> TypeGuard[RequestId]:
-    return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
-
-
-def _encode(message: Mapping[str, Any]) -> bytes:
-    # ASCII output: no U+2028 can upset a client's line splitting.
-    try:
-        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
-    except ValueError:  # NaN or an infinity, which JSON does not have
-        text = json.dumps(_strict(message), separators=(",", ":"))
-    if "\\ud" in text:
-        text = json.dumps(_strict(message), separators=(",", ":"))
-    return text.encode("ascii") + b"\n"
-
-
-def _strict(value: Any) -> Any:
-    """`value` as strict JSON parsers take it: numbers finite, no half of a surrogate pair alone."""
-    match value:
-        case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        case float() if not math.isfinite(value):
-            return None
-        case Mapping():
-            return {_strict(key): _strict(part) for key, part in value.items()}
-        case list() | tuple():
-            return [_strict(part) for part in value]
-    return value

@@ -54,9 +54,6 @@ class TurnRunner:
         session.turns_begun += 1
         pause = 0.0 if self.client.terminal_output else _OUTPUT_PAUSE
         bridge = EventBridge(session.outbox, token, str(session.seed.cwd), f"turn-{session.turns_begun}", pause)
-        if session.turns_begun == 1 and session.seed.unused_servers:
-            names = ", ".join(session.seed.unused_servers)
-            bridge.on_note(f"This version does not connect to MCP servers; not used: {names}.")
         work = asyncio.get_running_loop().run_in_executor(self.executor, self._work, session, content, token, bridge)
         try:
             return await _outcome(session, work, token)
@@ -69,12 +66,19 @@ class TurnRunner:
     ) -> ConversationResult:
         agent = session.agent
         if agent is None:
+            _note_unused_servers(session, bridge)
             agent = self.factory.agent(session.id, session.workspace, session.services)
             if token.is_set():
                 # The turn may have been given up meanwhile; it must not take the next one's place.
                 raise TurnInterrupted
             session.agent = agent
         return agent.run_conversation(content, token=token, callbacks=bridge.callbacks())
+
+
+def _note_unused_servers(session: SessionState, bridge: EventBridge) -> None:
+    if session.turns_begun == 1 and session.seed.unused_servers:
+        names = ", ".join(session.seed.unused_servers)
+        bridge.on_note(f"This version does not connect to MCP servers; not used: {names}.")
 
 
 async def _outcome(session: SessionState, work: asyncio.Future[ConversationResult], token: CancelToken) -> StopReason:

@@ -21,7 +21,7 @@ from agent_core.messages import Content, Message, ToolCall, closing, tool_messag
 from agent_core.model_call import CallIds, Reply, ask_model
 from agent_core.prompt.system import build_system_prompt, gather_facts
 from agent_core.providers.base import FinishReason, ModelRequest, Provider, Usage
-from agent_core.services import SessionServices
+from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
 from agent_core.tool_runner import ToolRunner
@@ -72,9 +72,7 @@ class _Turn:
     messages: list[Message]
     ids: CallIds
     callbacks: AgentCallbacks = field(default_factory=AgentCallbacks)
-    usage: TurnUsage = field(
-        default_factory=lambda: TurnUsage(input_tokens=0, output_tokens=0, cached_tokens=0, reasoning_tokens=0)
-    )
+    usage: TurnUsage = field(default_factory=lambda: _no_usage())  # noqa: PLW0108 - defined below
 
 
 class AIAgent:
@@ -145,7 +143,9 @@ class AIAgent:
             token.cancel()
 
     def abandon(self) -> None:
-        """Give the running turn up: it is cancelled, and nothing of it reaches the history any more."""
+        """Give the running turn up, for good: it is cancelled, nothing of it reaches the history any more, and this
+        agent takes no other turn before the stuck one has ended. Another agent may go on with the session.
+        """
         self.interrupt()
         turn_id = self._turn_id
         if turn_id is not None:
@@ -186,6 +186,8 @@ class AIAgent:
         turn_id = uuid.uuid4().hex
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
+            if self._token.is_set():
+                return self._never_begun(turn_id)
             self._store.begin_turn(self.session_id, turn_id)
             turn = self._begin(turn_id, task_id, system_message, conversation_history, token=self._token)
             turn.callbacks = callbacks or self.callbacks
@@ -194,6 +196,19 @@ class AIAgent:
             self._store.end_turn(self.session_id, turn_id)
             self._token = self._turn_id = None
             self._running.release()
+
+    def _never_begun(self, turn_id: str) -> ConversationResult:
+        """A turn that was given up before it began: it must not take the place of one that runs now."""
+        return ConversationResult(
+            final_response="",
+            messages=self._store.messages(self.session_id),
+            usage=_no_usage(),
+            stop_reason="cancelled",
+            interrupted=True,
+            iterations=0,
+            model=self.model,
+            turn_id=turn_id,
+        )
 
     def _begin(
         self,
@@ -215,7 +230,9 @@ class AIAgent:
             messages=messages,
             ids=CallIds(used),
         )
-        if messages:
+        if history is not None:
+            messages.extend(closing(messages, _INTERRUPTED) if messages else ())
+        elif messages:
             self._close_off(turn, _INTERRUPTED)  # an earlier turn may have been left in the middle
         return turn
 
@@ -269,10 +286,9 @@ class AIAgent:
         return reply
 
     def _use_tools(self, turn: _Turn, calls: Sequence[ToolCall]) -> None:
-        self._services.on_plan = turn.callbacks.plan_callback
         runner = ToolRunner(
             self.workspace,
-            self._services,
+            TurnServices(self._services, turn.callbacks.plan_callback),
             frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions()),  # type: ignore[index]
             token=turn.token,
             session_id=self.session_id,
@@ -314,6 +330,10 @@ class AIAgent:
         if self._system is None:
             self._system = build_system_prompt(gather_facts(self.workspace.cwd, self.workspace.roots), self.platform)
         return self._system
+
+
+def _no_usage() -> TurnUsage:
+    return TurnUsage(input_tokens=0, output_tokens=0, cached_tokens=0, reasoning_tokens=0)
 
 
 def _add(total: TurnUsage, usage: Usage) -> None:

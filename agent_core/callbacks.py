@@ -1,4 +1,8 @@
-"""What the agent tells whoever runs it, while it works. Every callback is called on a worker thread, in order."""
+"""What the agent tells whoever runs it, while it works.
+
+Callbacks come on worker threads: those of the model's answer in order, on one thread; those of tool calls that run
+side by side each from its own thread, in order for each call.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +42,13 @@ class CallOutput:
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """A tool call is over."""
+    """A tool call is over. `ran` is False when it was refused or came to nothing before it could have an effect."""
 
     call_id: str
     name: str
     arguments: Mapping[str, Any]
     result: ToolResult
+    ran: bool = True
 
 
 ToolProgress = CallRequested | CallRunning | CallOutput | CallFinished

@@ -79,10 +79,15 @@ class Settings(_Part):
     def _plain_model(cls, value: object) -> object:
         if not isinstance(value, Mapping):
             return value
-        known = {key: part for key, part in value.items() if part is not None}
+        known = {key: _without_nulls(part) for key, part in value.items() if part is not None}
         if isinstance(known.get("model"), str):
             known["model"] = {"default": known["model"]}
         return known
+
+
+def _without_nulls(part: object) -> object:
+    """A part of the settings without the keys that YAML has no value for (`max_turns:`)."""
+    return {key: value for key, value in part.items() if value is not None} if isinstance(part, Mapping) else part
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,13 +70,14 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call is over."""
+    """A tool call is over. `ran` is False when it was refused or came to nothing before it could have an effect."""
 
     call_id: str
     name: str
     arguments: Mapping[str, Any]
     cwd: str
     result: ToolResult
+    ran: bool = True
 
 
 @dataclass(frozen=True, slots=True)

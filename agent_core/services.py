@@ -10,18 +10,25 @@ PlanListener = Callable[[tuple[TodoItem, ...]], None]
 
 
 class SessionServices:
-    """One session's services; `on_plan` is told of each new plan. Implements `AgentServices`."""
+    """What one session keeps between its turns, whichever agent runs them."""
 
-    def __init__(self, on_plan: PlanListener | None = None) -> None:
-        self._plan: tuple[TodoItem, ...] = ()
-        self.on_plan = on_plan
+    def __init__(self) -> None:
+        self.plan: tuple[TodoItem, ...] = ()
+
+
+class TurnServices:
+    """A session's services as one turn's tools see them; its own listener is told. Implements `AgentServices`."""
+
+    def __init__(self, session: SessionServices, on_plan: PlanListener | None = None) -> None:
+        self._session = session
+        self._on_plan = on_plan
 
     def todos(self) -> Sequence[TodoItem]:
         """The plan as it stands."""
-        return self._plan
+        return self._session.plan
 
     def set_todos(self, items: Sequence[TodoItem]) -> None:
         """Replace the plan and show it."""
-        self._plan = tuple(items)
-        if self.on_plan is not None:
-            self.on_plan(self._plan)
+        self._session.plan = tuple(items)
+        if self._on_plan is not None:
+            self._on_plan(self._session.plan)

@@ -103,9 +103,10 @@ class ToolRunner:
             result = self._dispatch(call)
         except ToolInterrupted as stop:
             raise TurnInterrupted from stop
+        # What was done is told as done, also when the cancel came meanwhile.
+        self._finish(call, result)
         if self._token.is_set():
             raise TurnInterrupted
-        self._finish(call, result)
         return result
 
     def _dispatch(self, call: _Call) -> ToolResult:
@@ -161,7 +162,7 @@ class ToolRunner:
             if call.finished:
                 return
             call.finished = True
-            self._tell(CallFinished(call.id, call.name, call.arguments, result))
+            self._tell(CallFinished(call.id, call.name, call.arguments, result, call.started))
 
     def _tell(self, progress: ToolProgress) -> None:
         if self._listener is not None:

@@ -185,10 +185,9 @@ def _headers(api_key: str | None) -> dict[str, Any]:
     import openai  # noqa: PLC0415
 
     # What the environment says of OpenAI accounts is not for whichever server is asked here.
-    ambient = [line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")]
-    unwanted = {"OpenAI-Organization", "OpenAI-Project", *(name for name in ambient if name)}
-    unwanted = {name for name in unwanted if name.lower() != "authorization"}
-    headers: dict[str, Any] = {name: openai.Omit() for name in unwanted}
+    ambient = (line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
+    unwanted = ("OpenAI-Organization", "OpenAI-Project", *ambient)
+    headers: dict[str, Any] = {name: openai.Omit() for name in unwanted if name and name.lower() != "authorization"}
     # The key is named here again: the SDK asks for it, or for its omission, at each request.
     headers["Authorization"] = f"Bearer {api_key}" if api_key else openai.Omit()
     return {**headers, "X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}

@@ -1,0 +1,231 @@
+"""The bridge: what the agent tells, as events in the session's outbox, until the turn is closed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from acp_adapter.events import EventBridge
+from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
+from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, Status, Step
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ContextUsed,
+    PlanChanged,
+    SessionEvent,
+    ToolAnnounced,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolRunning,
+)
+from agent_core.interrupt import CancelToken
+from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
+from agent_core.providers.base import Usage
+from tools.context import TodoItem
+from tools.result import ToolResult
+
+_CWD = "/work"
+_RESULT = ToolResult("{}")
+_INTERRUPTED = ToolResult(INTERRUPTED_RESULT, failed=True)
+
+
+class Turn:
+    """A bridge whose events are kept; each is delivered before the next is told, so that none merge."""
+
+    def __init__(self, output_pause: float = 0.0) -> None:
+        self.seen: list[SessionEvent] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver)
+        self.token = CancelToken()
+        self.bridge = EventBridge(self.outbox, self.token, _CWD, "turn-1", output_pause)
+
+    async def _deliver(self, event: SessionEvent) -> None:
+        self.seen.append(event)
+        await self.open.wait()
+
+    async def events(self) -> list[SessionEvent]:
+        """What has come since the last look."""
+        await asyncio.wait_for(self.outbox.drain(), 5)
+        seen, self.seen = self.seen, []
+        return seen
+
+    async def running(self, call_id: str = "c", name: str = "terminal") -> None:
+        self.bridge.on_tool(CallRequested(call_id, name, {"command": "x"}))
+        self.bridge.on_tool(CallRunning(call_id))
+        await self.events()
+
+
+async def test_text_reasoning_and_notes_are_messages_of_their_own() -> None:
+    turn = Turn()
+    turn.bridge.on_text("answer")
+    turn.bridge.on_thought("why")
+    turn.bridge.on_note("retrying")
+    turn.bridge.on_status(Status("budget", "too much"))
+    turn.bridge.on_clarify("Which?", ["this", "that"])
+    text, thought, note, status, question = await turn.events()
+    assert isinstance(text, AgentText)
+    assert text.text == "answer"
+    assert isinstance(thought, AgentThought)
+    assert thought.text == "why"
+    assert isinstance(note, AgentThought)
+    assert note.text == "retrying\n"
+    assert isinstance(status, AgentText)
+    assert status.text == "too much"
+    assert isinstance(question, AgentText)
+    assert question.text == "Which?\n- this\n- that"
+    assert len({event.message_id for event in (text, thought, note, status, question)}) == 5
+
+
+async def test_the_id_changes_after_an_assistants_message_and_only_then() -> None:
+    turn = Turn()
+    for message in (None, user_message("u"), assistant_message("done")):
+        if message is not None:
+            turn.bridge.on_message(message)
+        turn.bridge.on_text("x")
+        await asyncio.sleep(0)
+    ids = [event.message_id for event in await turn.events() if isinstance(event, AgentText)]
+    assert len(set(ids)) == 2
+    assert ids[-1] != ids[0]
+
+
+async def test_the_plan_and_the_window_are_told() -> None:
+    turn = Turn()
+    items = (TodoItem("1", "read", "pending"),)
+    turn.bridge.on_plan(items)
+    turn.bridge.on_step(Step(1, "stop", Usage(input_tokens=10, output_tokens=5), 100))
+    turn.bridge.on_step(Step(1, "stop", Usage(input_tokens=10, output_tokens=5), None))
+    turn.bridge.on_step(Step(1, "stop", Usage(output_tokens=5), 100))
+    assert await turn.events() == [PlanChanged(items), ContextUsed(15, 100)]
+
+
+async def test_a_tool_call_from_its_first_sight_to_its_end() -> None:
+    turn = Turn()
+    bridge, arguments = turn.bridge, {"command": "make"}
+    bridge.on_tool_begun("c", "terminal")
+    bridge.on_tool(CallRequested("c", "terminal", arguments))
+    bridge.on_tool(CallRunning("c"))
+    bridge.on_tool(CallOutput("c", "out"))
+    bridge.on_tool(CallFinished("c", "terminal", arguments, _RESULT))
+    assert await turn.events() == [
+        ToolAnnounced("c", "terminal", _CWD),
+        ToolRequested("c", "terminal", arguments, _CWD, announced=True),
+        ToolRunning("c", "terminal", arguments, _CWD),
+        ToolOutput("c", "out", "out"),
+        ToolFinished("c", "terminal", arguments, _CWD, _RESULT),
+    ]
+    bridge.on_tool(CallFinished("c", "terminal", arguments, _RESULT))
+    bridge.on_tool(CallOutput("c", "late"))
+    bridge.on_tool(CallRunning("unknown"))
+    assert await turn.events() == []
+
+
+async def test_a_call_that_was_not_announced_is_requested_as_a_new_one() -> None:
+    turn = Turn()
+    turn.bridge.on_tool(CallRequested("c", "todo", {}))
+    assert await turn.events() == [ToolRequested("c", "todo", {}, _CWD, announced=False)]
+
+
+class TestOutput:
+    async def test_without_a_pause_every_piece_is_told_with_a_bounded_tail(self) -> None:
+        turn = Turn()
+        await turn.running()
+        for number in range(1000):
+            turn.bridge.on_tool(CallOutput("c", f"{number:9}\n"))
+            if number % 10 == 0:
+                await asyncio.sleep(0)
+        events = [event for event in await turn.events() if isinstance(event, ToolOutput)]
+        assert "".join(event.text for event in events) == "".join(f"{number:9}\n" for number in range(1000))
+        assert events[-1].tail.endswith("      999\n")
+        assert max(len(event.tail) for event in events) <= 2000
+
+    async def test_with_a_pause_the_first_picture_comes_at_once_and_the_next_ones_later(self) -> None:
+        turn = Turn(output_pause=1e9)
+        await turn.running()
+        for number in range(100):
+            turn.bridge.on_tool(CallOutput("c", f"{number}\n"))
+        assert await turn.events() == [ToolOutput("c", "0\n", "0\n")]
+
+    async def test_each_call_has_its_own_pause(self) -> None:
+        turn = Turn(output_pause=1e9)
+        await turn.running("a")
+        await turn.running("b")
+        turn.bridge.on_tool(CallOutput("a", "1"))
+        turn.bridge.on_tool(CallOutput("b", "2"))
+        assert await turn.events() == [ToolOutput("a", "1", "1"), ToolOutput("b", "2", "2")]
+
+    async def test_a_picture_after_the_pause_holds_what_came_between(self) -> None:
+        turn = Turn(output_pause=0.01)
+        await turn.running()
+        turn.bridge.on_tool(CallOutput("c", "a"))
+        turn.bridge.on_tool(CallOutput("c", "b"))
+        await asyncio.sleep(0.02)  # the pause itself
+        turn.bridge.on_tool(CallOutput("c", "c"))
+        events = await turn.events()
+        assert isinstance(events[-1], ToolOutput)
+        assert events[-1].tail == "abc"
+
+
+class TestClose:
+    async def test_open_cards_fail_and_finished_ones_stay(self) -> None:
+        turn = Turn()
+        turn.bridge.on_tool_begun("announced", "read_file")
+        await turn.running("done", "todo")
+        await turn.running("runs")
+        turn.bridge.on_tool(CallFinished("done", "todo", {}, _RESULT))
+        await turn.events()
+        turn.bridge.close()
+        assert await turn.events() == [
+            ToolFinished("announced", "read_file", {}, _CWD, _INTERRUPTED, ran=False),
+            ToolFinished("runs", "terminal", {"command": "x"}, _CWD, _INTERRUPTED),
+        ]
+        turn.bridge.close()
+        assert await turn.events() == []
+
+    async def test_whatever_comes_later_is_dropped(self) -> None:
+        turn = Turn()
+        await turn.running("runs")
+        turn.bridge.close()
+        await turn.events()
+        turn.bridge.on_text("x")
+        turn.bridge.on_thought("x")
+        turn.bridge.on_note("x")
+        turn.bridge.on_status(Status("budget", "x"))
+        turn.bridge.on_plan(())
+        turn.bridge.on_tool_begun("new", "todo")
+        for progress in (
+            CallRequested("new", "todo", {}),
+            CallRunning("runs"),
+            CallOutput("runs", "x"),
+            CallFinished("runs", "terminal", {}, _RESULT),
+        ):
+            turn.bridge.on_tool(progress)
+        turn.bridge.close()
+        assert await turn.events() == []
+
+    @pytest.mark.parametrize("cancelled", [True, False])
+    async def test_a_worker_that_waited_for_space_meanwhile_is_too_late(self, cancelled: bool) -> None:
+        turn = Turn()
+        turn.open.clear()
+        turn.bridge.on_plan(())
+        turn.bridge.on_text("x" * (MAX_WAITING_CHARS + 1))
+        worker = asyncio.create_task(asyncio.to_thread(turn.bridge.on_tool_begun, "late", "todo"))
+        assert not (await asyncio.wait([worker], timeout=0.05))[0], "it waits for space"
+        turn.bridge.close()
+        if cancelled:
+            turn.token.cancel()
+        turn.open.set()
+        await asyncio.wait_for(worker, 5)
+        assert not any(isinstance(event, ToolAnnounced | ToolFinished) for event in await turn.events())
+
+    async def test_close_does_not_wait_for_space(self) -> None:
+        turn = Turn()
+        await turn.running()
+        turn.open.clear()
+        turn.bridge.on_text("x" * (MAX_WAITING_CHARS + 1))
+        turn.bridge.close()
+        turn.open.set()
+        assert isinstance((await turn.events())[-1], ToolFinished)

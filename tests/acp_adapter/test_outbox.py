@@ -1,0 +1,260 @@
+"""The queue of a session's events: order, merging, holding, bound and end, with real threads and a real loop."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
+from agent_core.events import AgentText, AgentThought, ModeChanged, SessionEvent, ToolOutput, ToolRunning
+from agent_core.interrupt import CancelToken
+
+_OTHER = ToolRunning("c", "read_file", {}, "/")
+
+
+class Editor:
+    """Takes events, one at a time; keeps them while `gate` is closed."""
+
+    def __init__(self, *, held: bool = False) -> None:
+        self.seen: list[SessionEvent] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.arrived = asyncio.Event()
+        self.busy = 0
+        self.busiest = 0
+        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, held=held)
+
+    async def _deliver(self, event: SessionEvent) -> None:
+        self.busy += 1
+        self.busiest = max(self.busiest, self.busy)
+        self.seen.append(event)
+        self.arrived.set()
+        await self.gate.wait()
+        self.busy -= 1
+
+    async def blocked(self) -> None:
+        """From now on the pipe is full: one event is on its way, all others wait."""
+        self.gate.clear()
+        self.outbox.put(ModeChanged("default"))
+        await asyncio.wait_for(self.arrived.wait(), 5)
+        self.seen.clear()
+
+    async def all(self) -> list[SessionEvent]:
+        self.gate.set()
+        await asyncio.wait_for(self.outbox.drain(), 5)
+        return self.seen
+
+
+def _text(text: str, message: str = "m") -> AgentText:
+    return AgentText(message, text)
+
+
+async def test_events_arrive_in_the_order_they_were_put() -> None:
+    editor = Editor()
+    events = [
+        _text("a"),
+        AgentThought("t", "b"),
+        _OTHER,
+        ToolOutput("c", "d", "d"),
+        ModeChanged("default"),
+        _text("e"),
+    ]
+    for event in events:
+        editor.outbox.put(event)
+    assert await editor.all() == events
+    assert editor.busiest == 1
+
+
+@pytest.mark.parametrize(
+    ("events", "merged"),
+    [
+        ([_text("a"), _text("b"), _text("c")], [_text("abc")]),
+        ([AgentThought("t", "a"), AgentThought("t", "b")], [AgentThought("t", "ab")]),
+        ([ToolOutput("c", "a", "a"), ToolOutput("c", "b", "ab")], [ToolOutput("c", "ab", "ab")]),
+    ],
+)
+async def test_adjacent_text_grows_together_while_the_pipe_is_busy(
+    events: list[SessionEvent], merged: list[SessionEvent]
+) -> None:
+    editor = Editor()
+    await editor.blocked()
+    for event in events:
+        editor.outbox.put(event)
+    assert await editor.all() == merged
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [_text("a", "m1"), _text("b", "m2")],
+        [AgentThought("m", "a"), _text("b")],
+        [ToolOutput("c1", "a", "a"), ToolOutput("c2", "b", "b")],
+        [_text("a"), _OTHER, _text("b")],
+        [_text("a"), ToolOutput("c", "x", "x"), _text("b")],
+        [_OTHER, _OTHER],
+    ],
+)
+async def test_nothing_else_is_merged(events: list[SessionEvent]) -> None:
+    editor = Editor()
+    await editor.blocked()
+    for event in events:
+        editor.outbox.put(event)
+    assert await editor.all() == events
+
+
+async def test_one_event_at_a_time_is_on_its_way_whoever_puts_the_next() -> None:
+    editor = Editor()
+    await editor.blocked()
+    for number in range(3):
+        await asyncio.to_thread(editor.outbox.put, _text("x", str(number)))
+        for _ in range(10):
+            await asyncio.sleep(0)
+    assert editor.seen == []
+    assert len(await editor.all()) == 3
+    assert editor.busiest == 1
+
+
+async def test_merged_pieces_have_a_bound() -> None:
+    editor = Editor()
+    await editor.blocked()
+    for _ in range(20):
+        editor.outbox.put(_text("x" * 100_000))
+    seen = await editor.all()
+    assert sum(len(event.text) for event in seen if isinstance(event, AgentText)) == 2_000_000
+    assert 1 < len(seen) < 20
+
+
+async def test_what_was_put_is_what_arrives_however_threads_and_loop_interleave() -> None:
+    dice = random.Random(20)
+    kinds: list[Callable[[str, str], SessionEvent]] = [
+        AgentText,
+        AgentThought,
+        lambda call, text: ToolOutput(call, text, text),
+        lambda call, _: ToolRunning(call, "t", {}, "/"),
+    ]
+    for _ in range(30):
+        editor = Editor()
+        scripts = [
+            [dice.choice(kinds)(f"{worker}{dice.choice('ab')}", dice.choice(["", "x", "yz"])) for _ in range(200)]
+            for worker in range(3)
+        ]
+        pauses = [dice.random() < 0.1 for _ in range(200)]
+
+        def put_all(script: list[SessionEvent], pauses: list[bool] = pauses, editor: Editor = editor) -> None:
+            for event, pause in zip(script, pauses, strict=True):
+                editor.outbox.put(event)
+                if pause:
+                    threading.Event().wait(0)
+
+        await asyncio.gather(*(asyncio.to_thread(put_all, script) for script in scripts))
+        seen = await editor.all()
+        for worker, script in enumerate(scripts):
+            assert _joined([event for event in seen if _source(event) == str(worker)]) == _joined(script)
+
+
+def _source(event: SessionEvent) -> str:
+    key = event.message_id if isinstance(event, AgentText | AgentThought) else getattr(event, "call_id", "")
+    return str(key)[:1]
+
+
+def _joined(events: list[SessionEvent]) -> list[SessionEvent]:
+    """The events with everything merged that may be merged; tails do not matter."""
+    joined: list[SessionEvent] = []
+    for found in events:
+        event = replace(found, tail="") if isinstance(found, ToolOutput) else found
+        last = joined[-1] if joined else None
+        if (
+            isinstance(event, AgentText | AgentThought | ToolOutput)
+            and isinstance(last, type(event))
+            and replace(last, text="") == replace(event, text="")
+        ):
+            joined[-1] = replace(last, text=last.text + event.text)
+        else:
+            joined.append(event)
+    return joined
+
+
+async def test_a_held_outbox_keeps_everything_until_it_is_released() -> None:
+    editor = Editor(held=True)
+    editor.outbox.put(_text("a"))
+    await asyncio.to_thread(editor.outbox.put, _text("b"))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert editor.seen == []
+    editor.outbox.release()
+    editor.outbox.put(_OTHER)
+    assert await editor.all() == [_text("ab"), _OTHER]
+
+
+async def test_an_empty_outbox_is_released_and_drained_at_once() -> None:
+    editor = Editor(held=True)
+    editor.outbox.release()
+    assert await editor.all() == []
+
+
+async def test_drain_returns_only_when_the_last_event_is_written() -> None:
+    editor = Editor()
+    await editor.blocked()
+    editor.outbox.put(_OTHER)
+    draining = [asyncio.create_task(editor.outbox.drain()) for _ in range(2)]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not any(task.done() for task in draining)
+    editor.gate.set()
+    await asyncio.wait_for(asyncio.gather(*draining), 5)
+    assert editor.seen == [_OTHER]
+    assert editor.busy == 0
+
+
+async def _full(editor: Editor) -> None:
+    await editor.blocked()
+    editor.outbox.put(_text("x" * (MAX_WAITING_CHARS + 1)))
+
+
+async def test_a_worker_waits_while_too_much_is_waiting_and_goes_on_afterwards() -> None:
+    editor = Editor()
+    await _full(editor)
+    waiting = asyncio.create_task(asyncio.to_thread(editor.outbox.wait_for_space, CancelToken()))
+    assert not (await asyncio.wait([waiting], timeout=0.05))[0]
+    await editor.all()
+    await asyncio.wait_for(waiting, 5)
+
+
+@pytest.mark.parametrize("when", ["before", "while it waits"])
+async def test_a_cancel_lets_a_waiting_worker_go(when: str) -> None:
+    editor = Editor()
+    await _full(editor)
+    token = CancelToken()
+    if when == "before":
+        token.cancel()
+    waiting = asyncio.create_task(asyncio.to_thread(editor.outbox.wait_for_space, token))
+    if when != "before":
+        assert not (await asyncio.wait([waiting], timeout=0.05))[0]
+        token.cancel()
+    await asyncio.wait_for(waiting, 5)
+    await editor.all()
+
+
+async def test_an_event_that_cannot_be_shown_does_not_stop_the_rest(caplog: pytest.LogCaptureFixture) -> None:
+    seen: list[SessionEvent] = []
+
+    async def deliver(event: SessionEvent) -> None:
+        await asyncio.sleep(0)
+        if event == _OTHER:
+            raise ValueError("this one is bad")
+        seen.append(event)
+
+    outbox = Outbox(asyncio.get_running_loop(), deliver)
+    for event in (_text("a"), _OTHER, _text("b")):
+        outbox.put(event)
+    await asyncio.wait_for(outbox.drain(), 5)
+    assert seen == [_text("a"), _text("b")]
+    assert "could not be shown" in caplog.text
+    outbox.put(_text("c"))
+    await asyncio.wait_for(outbox.drain(), 5)
+    assert seen[-1] == _text("c")

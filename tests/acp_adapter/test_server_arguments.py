@@ -1,0 +1,57 @@
+"""The server's command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_adapter.server_arguments import ServerOptions, parse_arguments
+from acp_adapter.version import __version__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ([], ServerOptions()),
+        (["--offline"], ServerOptions(model="offline", provider="offline")),
+        (["--model", "m", "--provider", "p"], ServerOptions(model="m", provider="p")),
+        (["--base-url=http://localhost/v1"], ServerOptions(base_url="http://localhost/v1")),
+        (["--profile", "work", "--verbose"], ServerOptions(profile="work", verbose=True)),
+    ],
+)
+def test_what_is_chosen(arguments: list[str], options: ServerOptions) -> None:
+    assert parse_arguments(arguments) == options
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--offline", "--model", "m"],
+        ["--offline", "--provider", "p"],
+        ["--offline", "--base-url", "http://x"],
+        ["--nonsense"],
+        ["--off"],
+        ["word"],
+        ["--model"],
+    ],
+)
+def test_wrong_arguments_end_with_a_usage_message_and_nothing_on_stdout(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments(arguments)
+    assert ended.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "usage: hermes-acp" in said.err
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"), [("--version", f"hermes-acp {__version__}\n"), ("--help", "--offline")]
+)
+def test_questions_about_the_program_are_answered(
+    argument: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments([argument])
+    assert ended.value.code == 0
+    assert said in capsys.readouterr().out

@@ -1,0 +1,153 @@
+"""One prompt after the other in a session, whatever its worker does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from agent_core.errors import ProviderError
+from agent_core.events import AgentThought, ToolFinished, ToolOutput
+from agent_core.messages import Message
+from tests.support.turn_desk import Desk, Stubborn
+from tests.support.waiting import wait_until
+from tools.registry import registry
+
+
+@pytest.fixture
+def tool() -> Iterator[Stubborn]:
+    """The tool `stubborn`, which lets go at the end."""
+    made = Stubborn()
+    registry.register(name="stubborn", toolset="stubborn", schema={"type": "object"}, handler=made)
+    yield made
+    made.release.set()
+
+
+@pytest.fixture
+async def desk(home: Path, workspace: Path) -> AsyncIterator[Desk]:
+    made = Desk(home)
+    await made.open(workspace)
+    yield made
+    made.factory.slow.set()
+    await asyncio.wait_for(made.sessions.close(made.session), 10)
+    await asyncio.to_thread(made.executor.shutdown)
+    made.factory.close()
+
+
+def _check_history(messages: list[Message]) -> None:
+    """Roles alternate, and each tool call has its one result right behind it."""
+    roles = [message["role"] for message in messages if message["role"] != "tool"]
+    expected = [call["id"] for message in messages for call in message.get("tool_calls", ())]
+    assert [message.get("tool_call_id") for message in messages if message["role"] == "tool"] == expected
+    for one, other in pairwise(roles):
+        assert (one, other) in {("user", "assistant"), ("assistant", "user"), ("assistant", "assistant")}
+    assert roles[0] == "user"
+
+
+class TestAToolThatIgnoresTheCancel:
+    async def _cancelled(self, desk: Desk, tool: Stubborn) -> None:
+        turn = desk.begin("say first\ncall stubborn {}\nsay never")
+        assert await asyncio.to_thread(tool.entered.wait, 10)
+        await desk.cancel(turn)
+
+    async def test_the_turn_is_answered_without_it_and_its_card_is_final(self, desk: Desk, tool: Stubborn) -> None:
+        await self._cancelled(desk, tool)
+        assert not tool.left.is_set()
+        finished = desk.shown[-1]
+        assert isinstance(finished, ToolFinished)
+        assert finished.result.failed
+
+    async def test_its_later_effects_are_refused_and_its_progress_is_dropped(
+        self, desk: Desk, tool: Stubborn, workspace: Path
+    ) -> None:
+        await self._cancelled(desk, tool)
+        shown = list(desk.shown)
+        tool.release.set()
+        assert await asyncio.to_thread(tool.left.wait, 10)
+        assert tool.tried == ["refused", "refused"]
+        assert not (workspace / "late.txt").exists()
+        await desk.session.outbox.drain()
+        assert desk.shown == shown
+        assert [event.text for event in shown if isinstance(event, ToolOutput)] == ["before\n"]
+
+    async def test_the_next_prompt_works_and_the_history_stays_valid(self, desk: Desk, tool: Stubborn) -> None:
+        await self._cancelled(desk, tool)
+        assert await desk.prompt("say second") == "end_turn"
+        history = desk.history
+        _check_history(history)
+        assert [message["content"] for message in history if message["role"] == "user"][1:] == ["say second"]
+        assert "Interrupted" in str(next(message for message in history if message["role"] == "tool")["content"])
+        tool.release.set()
+        await asyncio.to_thread(desk.executor.shutdown)
+        assert desk.history == history, "what the given-up turn still does changes nothing"
+        assert "never" not in desk.text
+        desk.executor = ThreadPoolExecutor()
+
+    async def test_the_session_can_be_closed(self, desk: Desk, tool: Stubborn) -> None:
+        turn = desk.begin("call stubborn {}")
+        assert await asyncio.to_thread(tool.entered.wait, 10)
+        await asyncio.wait_for(desk.sessions.close(desk.session), 5)
+        assert await turn == "cancelled"
+
+
+async def test_a_turn_given_up_while_its_agent_is_made_does_not_take_the_next_ones_place(
+    desk: Desk, tool: Stubborn
+) -> None:
+    desk.factory.slow.clear()
+    first = desk.begin("say first")
+    assert await asyncio.to_thread(desk.factory.making.wait, 10)
+    await desk.cancel(first)
+    second = desk.begin("call stubborn {}\nsay second")
+    assert await asyncio.to_thread(tool.entered.wait, 10)
+    desk.factory.slow.set()
+    await desk.free_worker()
+    tool.release.set()
+    assert await asyncio.wait_for(second, 10) == "end_turn"
+    assert "first" not in desk.text
+    assert "second" in desk.text
+    _check_history(desk.history)
+
+
+async def test_a_cancel_while_the_last_updates_go_out_is_answered_as_one(desk: Desk) -> None:
+    await desk.prompt("say warm")
+    desk.reading.clear()
+    turn = desk.begin("say done")
+    await asyncio.to_thread(wait_until, lambda: desk.history[-1]["content"] == "done\n")
+    await desk.free_worker()
+    await desk.free_worker()
+    desk.session.cancel()
+    desk.reading.set()
+    assert await asyncio.wait_for(turn, 5) == "cancelled"
+    assert "done" in desk.text
+
+
+async def test_a_prompt_that_is_cancelled_before_its_turn_shows_nothing(desk: Desk) -> None:
+    async with desk.session.turn:
+        turn = desk.begin("say never")
+        await asyncio.sleep(0)
+        desk.session.cancel()
+    assert await asyncio.wait_for(turn, 5) == "cancelled"
+    assert desk.shown == []
+    assert desk.session.tickets == []
+
+
+async def test_a_turn_that_fails_shows_what_it_had_and_leaves_a_valid_history(desk: Desk) -> None:
+    with pytest.raises(ProviderError, match="status 500"):
+        await desk.prompt("say begun\nfail 500")
+    assert desk.text == "begun\n"
+    assert desk.session.tickets == []
+    assert await desk.prompt("say on") == "end_turn"
+    _check_history(desk.history)
+
+
+async def test_servers_that_are_not_used_are_named_in_the_first_turn_alone(desk: Desk, workspace: Path) -> None:
+    await desk.sessions.close(desk.session)
+    await desk.open(workspace, unused=("files", "web"))
+    for _ in range(2):
+        await desk.prompt("say x")
+    notes = [event.text for event in desk.shown if isinstance(event, AgentThought)]
+    assert notes == ["This version does not connect to MCP servers; not used: files, web.\n"]

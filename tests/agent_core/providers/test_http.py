@@ -1,0 +1,177 @@
+"""Connections: what ends a request that waits, and where the key goes."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import httpcore2
+import pytest
+
+from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, TurnInterrupted
+from agent_core.messages import user_message
+from agent_core.providers.base import ModelRequest, TextDelta
+from agent_core.providers.http import Abort
+from tests.support.agents import in_background
+from tests.support.model_server import Disconnect, Hang, ModelServer, Reply, Status
+from tests.support.raw_server import RawServer, event_stream
+from tests.support.waiting import wait_until
+
+REQUEST = ModelRequest("test-model", [user_message("hello")])
+SILENCES = {
+    "before the headers": Hang(before_headers=True),
+    "before the first token": Hang(Reply("never")),
+    "in the middle of the text": Hang(Reply("some text", split=1), after=4),
+}
+
+
+def ours(before):
+    """Threads that are neither from before nor the fake server's."""
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and "process_request_thread" not in thread.name
+    ]
+
+
+@pytest.mark.parametrize("silence", SILENCES)
+def test_close_from_another_thread_ends_a_request_that_waits(model_server, connect, silence):
+    model_server.add(SILENCES[silence], Reply("fine"))
+    provider, before = connect(), threading.enumerate()
+    stream, pieces, first = provider.stream(REQUEST), [], threading.Event()
+
+    def read() -> None:
+        for event in stream:
+            pieces.append(event)
+            if len(pieces) == 4:
+                first.set()
+
+    running = in_background(read)
+    request = model_server.wait_for_request()
+    if silence == "in the middle of the text":
+        assert first.wait(5)
+    stream.close()
+    with pytest.raises(ProviderConnectionError):
+        running.result(2)
+    assert request.disconnected.wait(2)
+    wait_until(lambda: ours(before) == [])
+    assert TextDelta("fine") in list(provider.stream(REQUEST))
+
+
+def test_close_ends_a_tls_handshake_that_is_never_answered(connect):
+    with RawServer(None) as server:
+        stream = connect(f"https://127.0.0.1:{server.port}/v1").stream(REQUEST)
+        running = in_background(lambda: list(stream))
+        assert server.heard.wait(5)
+        stream.close()
+        with pytest.raises(ProviderConnectionError):
+            running.result(2)
+
+
+def test_a_stream_that_was_closed_first_sends_nothing(model_server, connect):
+    stream = connect().stream(REQUEST)
+    stream.close()
+    with pytest.raises(TurnInterrupted):
+        list(stream)
+    assert model_server.requests == []
+
+
+def test_a_request_is_sent_only_when_its_answer_is_read(model_server, connect):
+    connect().stream(REQUEST)
+    assert model_server.requests == []
+
+
+def test_close_ends_its_own_request_only(model_server, connect):
+    with ModelServer(Hang(before_headers=True)) as other:
+        model_server.add(Hang(before_headers=True))
+        streams = [connect().stream(REQUEST), connect(other.base_url).stream(REQUEST)]
+        running = [in_background(lambda stream=stream: list(stream)) for stream in streams]
+        for server in (model_server, other):
+            server.wait_for_request()
+        streams[0].close()
+        with pytest.raises(ProviderError):
+            running[0].result(2)
+        assert not running[1].done()
+        streams[1].close()
+        with pytest.raises(ProviderError):
+            running[1].result(2)
+
+
+def test_a_provider_can_be_used_again_after_it_was_closed(model_server, connect, ask):
+    model_server.add(Reply("one"), Reply("two"))
+    provider = connect()
+    ask(provider)
+    provider.close()
+    provider.close()
+    assert ask(provider)[0] == TextDelta("two")
+
+
+@pytest.mark.parametrize("code", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed_with_the_key(model_server, ask, code):
+    with ModelServer(default=Reply("stolen")) as elsewhere:
+        model_server.add(Status(code, headers={"Location": f"{elsewhere.base_url}/chat/completions"}))
+        with pytest.raises(ProviderStatusError, match=str(code)):
+            ask()
+        assert elsewhere.requests == []
+    assert len(model_server.requests) == 1
+
+
+def test_nothing_is_tried_twice(model_server, ask):
+    model_server.add(Status(503), Reply("second try"))
+    with pytest.raises(ProviderStatusError):
+        ask()
+    model_server.add(Disconnect(before_headers=True))
+    with pytest.raises(ProviderError):
+        ask(model="x") and ask(model="x")
+    assert len(model_server.requests) == 3
+
+
+ANSWER = {"choices": [{"delta": {"content": "all"}, "finish_reason": "stop"}]}
+
+
+def test_an_answer_is_complete_at_done_even_if_the_server_never_ends_it(ask, connect):
+    with RawServer(event_stream(ANSWER, b"data: [DONE]\n\n", ended=False)) as server:
+        assert ask(connect(f"{server.origin}/v1"))[0] == TextDelta("all")
+
+
+def test_a_proxy_of_the_environment_is_used_and_not_for_this_machine(model_server, connect, ask, monkeypatch):
+    with RawServer(event_stream(ANSWER)) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.origin.removeprefix("http://"))
+        ask(connect("http://model.example/v1"))
+        assert proxy.requests[0].line == "POST http://model.example/v1/chat/completions HTTP/1.1"
+        for host in ("127.0.0.1", "localhost"):
+            model_server.add(Reply("direct"))
+            assert ask(connect(f"http://{host}:{model_server.port}/v1"))[0] == TextDelta("direct")
+        assert len(proxy.requests) == 1
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "ftp://127.0.0.1:1"])
+def test_a_proxy_that_cannot_be_used_is_an_error_that_names_the_variable(ask, connect, monkeypatch, proxy):
+    monkeypatch.setenv("all_proxy", proxy)
+    with pytest.raises(ProviderConnectionError, match="all_proxy cannot be used"):
+        ask(connect())
+
+
+def test_an_abort_ends_what_is_read_and_forbids_what_would_follow():
+    abort = Abort()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        abort.uses(ours)
+        reading = in_background(lambda: ours.recv(1))
+        abort.abort()
+        abort.abort()
+        assert reading.result(2) == b""
+        assert theirs.recv(1) == b""
+        with pytest.raises(httpcore2.ReadError, match="given up"):
+            abort.uses(ours)
+
+
+def test_an_abort_after_the_work_leaves_the_connection_alone():
+    abort = Abort()
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        with abort.watching():
+            abort.uses(ours)
+        abort.abort()
+        ours.send(b"x")
+        assert theirs.recv(1) == b"x"

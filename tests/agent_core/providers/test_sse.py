@@ -1,0 +1,44 @@
+"""Server-sent events."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_core.providers.sse import DONE, data_lines
+
+STREAM = b': comment\nevent: x\ndata: {"a": 1}\n\ndata:{"b":"\xc3\xbc"}\r\n\r\nid: 7\ndata: [DONE]\n\n'
+EXPECTED = [b'{"a": 1}', '{"b":"ü"}'.encode(), DONE]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_lines_are_found_however_the_stream_is_cut(size):
+    chunks = [STREAM[start : start + size] for start in range(0, len(STREAM), size)]
+    assert list(data_lines(chunks)) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("chunks", "found"),
+    [
+        ([], []),
+        ([b""], []),
+        ([b"data: last line without an end"], [b"last line without an end"]),
+        ([b"data:\n"], [b""]),
+        ([b"database: no\n data: no\n"], []),
+        ([b"data: a\ndata: b\n"], [b"a", b"b"]),
+    ],
+)
+def test_edges(chunks, found):
+    assert list(data_lines(chunks)) == found
+
+
+def test_a_line_is_there_as_soon_as_it_is_complete():
+    taken = []
+
+    def chunks():
+        for part in (b"data: 1\n", b"data: 2\n"):
+            taken.append(part)
+            yield part
+
+    lines = data_lines(chunks())
+    assert next(lines) == b"1"
+    assert len(taken) == 1

@@ -1,0 +1,127 @@
+"""What every session store must do."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from agent_core.errors import UnknownSession
+from agent_core.messages import assistant_message, user_message
+from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions.store import SessionStore
+from tests.support.agents import in_background
+
+IMPLEMENTATIONS: dict[str, Callable[[], SessionStore]] = {"in memory": InMemorySessionStore}
+HELLO = user_message("hello")
+
+
+@pytest.fixture(params=IMPLEMENTATIONS)
+def store(request) -> SessionStore:
+    store = IMPLEMENTATIONS[request.param]()
+    store.create("s", "/src")
+    return store
+
+
+def test_a_new_session_is_empty(store):
+    assert store.messages("s") == []
+
+
+def test_messages_of_the_running_turn_are_kept_in_order(store):
+    store.begin_turn("s", "t1")
+    messages = [HELLO, assistant_message("hi", reasoning="hm"), user_message([{"type": "text", "text": "ü"}])]
+    assert [store.append("s", "t1", message) for message in messages] == [True] * 3
+    assert store.messages("s") == messages
+
+
+def test_messages_outlast_their_turn(store):
+    store.begin_turn("s", "t1")
+    store.append("s", "t1", HELLO)
+    store.end_turn("s", "t1")
+    store.begin_turn("s", "t2")
+    assert store.append("s", "t2", assistant_message("hi"))
+    assert store.messages("s") == [HELLO, assistant_message("hi")]
+
+
+def test_the_list_belongs_to_the_caller(store):
+    store.begin_turn("s", "t1")
+    store.append("s", "t1", HELLO)
+    store.messages("s").clear()
+    assert store.messages("s") == [HELLO]
+
+
+@pytest.mark.parametrize("begun", [(), ("t1",), ("t1", "t2")], ids=["none", "ended", "replaced"])
+def test_a_turn_that_is_not_the_running_one_is_refused(store, begun):
+    for turn in begun:
+        store.begin_turn("s", turn)
+    if begun == ("t1",):
+        store.end_turn("s", "t1")
+    assert store.append("s", "t1", HELLO) is False
+    assert store.messages("s") == []
+
+
+def test_the_end_of_a_replaced_turn_does_not_end_its_successor(store):
+    store.begin_turn("s", "t1")
+    store.begin_turn("s", "t2")
+    store.end_turn("s", "t1")
+    assert store.append("s", "t2", HELLO)
+
+
+def test_a_turn_may_be_ended_twice(store):
+    store.begin_turn("s", "t1")
+    store.end_turn("s", "t1")
+    store.end_turn("s", "t1")
+    assert not store.append("s", "t1", HELLO)
+
+
+def test_sessions_do_not_see_each_other(store):
+    store.create("other", "/src")
+    store.begin_turn("s", "t1")
+    store.begin_turn("other", "t2")
+    store.append("s", "t1", HELLO)
+    assert not store.append("other", "t1", HELLO)
+    assert store.messages("other") == []
+
+
+def test_a_session_that_exists_is_not_made_anew(store):
+    store.begin_turn("s", "t1")
+    store.append("s", "t1", HELLO)
+    store.create("s", "/elsewhere")
+    assert store.messages("s") == [HELLO]
+    assert store.append("s", "t1", HELLO)
+
+
+def test_an_unknown_session_is_named(store):
+    for use in (
+        lambda: store.messages("nobody"),
+        lambda: store.begin_turn("nobody", "t"),
+        lambda: store.append("nobody", "t", HELLO),
+    ):
+        with pytest.raises(UnknownSession, match="'nobody'"):
+            use()
+
+
+def test_a_forgotten_session_is_unknown_and_forgetting_twice_is_fine(store):
+    store.begin_turn("s", "t1")
+    for _ in range(2):
+        store.forget("s")
+    store.end_turn("s", "t1")
+    with pytest.raises(UnknownSession):
+        store.messages("s")
+
+
+def test_messages_of_many_threads_are_all_kept_each_threads_in_order(store):
+    store.begin_turn("s", "t1")
+    ready = threading.Barrier(4)
+
+    def write(writer: int) -> None:
+        ready.wait(5)
+        for number in range(50):
+            assert store.append("s", "t1", user_message(f"{writer}:{number}"))
+
+    for done in [in_background(lambda writer=writer: write(writer)) for writer in range(4)]:
+        done.result(10)
+    found = [str(message["content"]).split(":") for message in store.messages("s")]
+    for writer in range(4):
+        assert [number for who, number in found if who == str(writer)] == [str(number) for number in range(50)]

@@ -1,0 +1,219 @@
+"""The settings: what is read from where, and what is said when something in them is wrong."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_core.config import ConfigSource, Overrides, load
+from agent_core.errors import SettingsError
+from agent_core.home import Home
+
+SECRET = "sk-very-secret-0123456789"
+
+
+@pytest.fixture
+def read(home: Path):
+    def read(text: str | bytes | None = None, **options):
+        if text is not None:
+            (home / "config.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+        return load(Home(home), **options)
+
+    return read
+
+
+def test_no_file_gives_the_defaults(read):
+    settings = read().settings
+    assert settings.model.default is None
+    assert settings.agent.max_turns == 90
+    assert (settings.approvals.mode, settings.approvals.timeout) == ("ask", 1800)
+    assert settings.command_allowlist == ()
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "model:\nagent:\napprovals:\ncommand_allowlist:\n"])
+def test_empty_files_and_empty_parts_give_the_defaults(read, text):
+    assert read(text).settings == read("").settings
+
+
+def test_a_plain_name_is_the_models_name(read):
+    assert read("model: gpt-x\n").settings.model.default == "gpt-x"
+
+
+def test_every_nested_setting_is_read(read):
+    settings = read("""
+model:
+  default: qwen
+  provider: custom
+  base_url: http://127.0.0.1:11434/v1/
+  api_key: secret
+  api_mode: chat_completions
+  context_length: 32768
+  max_tokens: 4096
+agent: {max_turns: 5}
+approvals: {mode: "off", timeout: 12.5}
+command_allowlist: [make test, git status]
+""").settings
+    model = settings.model
+    assert (model.default, model.provider, model.base_url) == ("qwen", "custom", "http://127.0.0.1:11434/v1")
+    assert (model.api_key, model.api_mode, model.context_length, model.max_tokens) == (
+        "secret",
+        "chat_completions",
+        32768,
+        4096,
+    )
+    assert (settings.agent.max_turns, settings.approvals.mode, settings.approvals.timeout) == (5, "off", 12.5)
+    assert settings.command_allowlist == ("make test", "git status")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("manual", "ask"), ("smart", "ask"), ("ask", "ask"), ("off", "off"), ('"off"', "off")]
+)
+def test_the_names_of_approval_modes_that_others_use_are_understood(read, written, meant):
+    assert read(f"approvals:\n  mode: {written}\n").settings.approvals.mode == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "value"),
+    [
+        ("agent:\n  max_turns: none at all\n", "agent.max_turns", "none at all"),
+        ("agent:\n  max_turns: 0\n", "agent.max_turns", "0"),
+        ("approvals:\n  mode: yolo\n", "approvals.mode", "yolo"),
+        ("approvals:\n  timeout: -1\n", "approvals.timeout", "-1"),
+        ("model:\n  base_url: localhost:11434\n", "model.base_url", "localhost:11434"),
+        ("model: 5\n", "model", "5"),
+        ("command_allowlist: make\n", "command_allowlist", "make"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_key_and_its_file(read, home, text, key, value):
+    with pytest.raises(SettingsError) as caught:
+        read(text)
+    assert f"{key} = " in caught.value.public
+    assert value in caught.value.public
+    assert str(home / "config.yaml") in caught.value.public
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"model:\n  api_key: [{SECRET}]\n",
+        f"model:\n  api_key: {{value: {SECRET}}}\n",
+        f"model:\n  - api_key: {SECRET}\n",
+        f"agent:\n  max_turns: {{api_key: {SECRET}}}\n",
+    ],
+)
+def test_a_wrong_setting_never_shows_a_key(read, text):
+    with pytest.raises(SettingsError) as caught:
+        read(text)
+    assert SECRET not in caught.value.public
+
+
+def test_several_wrong_values_are_told_at_once(read):
+    with pytest.raises(SettingsError, match=r"agent\.max_turns.*approvals\.timeout"):
+        read("agent: {max_turns: x}\napprovals: {timeout: y}\n")
+
+
+def test_the_settings_do_not_show_a_key_when_they_are_printed(read):
+    assert SECRET not in repr(read(f"model:\n  api_key: {SECRET}\n").settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("modle: x\n", "modle is not a setting of this program and is ignored; did you mean model?"),
+        ("agent:\n  max_turn: 5\n", "agent.max_turn is not a setting of this program and is ignored"),
+        ("agent:\n  max_turn: 5\n", "did you mean max_turns?"),
+        ("toolsets: [a]\n", "toolsets is not a setting of this program and is ignored"),
+    ],
+)
+def test_an_unknown_key_is_warned_of_with_the_nearest_name(read, caplog, text, warning):
+    with caplog.at_level(logging.WARNING):
+        found = read(text).warnings
+    assert warning in "".join(found)
+    assert warning in caplog.text
+
+
+def test_the_keys_of_other_programs_in_a_shared_home_never_fail(read):
+    config = read("""
+2: two
+true: yes
+display: {theme: dark}
+custom_providers: [{name: x, base_url: 7}]
+model: {default: m, extra_body: {deep: [1, 2]}}
+agent: {personalities: {pirate: arr}}
+memory:
+approvals: {mode: manual, cron_mode: deny}
+""")
+    assert config.settings.model.default == "m"
+    assert len(config.warnings) == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model: [\n", "is not valid YAML"),
+        ("a: b: c\n", "is not valid YAML"),
+        ("run: !!python/object/apply:os.system [x]\n", "is not valid YAML"),
+        ("- one\n", "it holds a list"),
+        ("just words\n", "it holds a str"),
+        (b"\xff\xfe\x00", "could not be read"),
+    ],
+)
+def test_a_file_that_is_no_settings_file_is_named_with_what_to_do(read, home, text, said):
+    with pytest.raises(SettingsError, match=said) as caught:
+        read(text)
+    assert str(home / "config.yaml") in caught.value.public
+    assert len(caught.value.public.splitlines()) == 1
+
+
+def test_a_settings_file_that_cannot_be_read_is_an_error_and_not_an_empty_one(read, home):
+    (home / "config.yaml").mkdir()
+    with pytest.raises(SettingsError, match="could not be read"):
+        read()
+
+
+def test_an_env_file_is_ours_and_not_our_childrens(read, home):
+    (home / ".env").write_text("OPENAI_API_KEY='from the file'\nexport OTHER=$HOME/x # note\nBARE\n")
+    config = read()
+    assert config.environ["OPENAI_API_KEY"] == "from the file"
+    assert config.environ["OTHER"] == "$HOME/x"
+    assert "BARE" not in config.environ
+    assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_the_environment_goes_before_the_env_file(read, home, monkeypatch):
+    (home / ".env").write_text("OPENAI_API_KEY=file\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "process")
+    assert read().environ["OPENAI_API_KEY"] == "process"
+    assert read(environ={}).environ["OPENAI_API_KEY"] == "file"
+
+
+def test_an_env_file_that_cannot_be_read_is_named(read, home):
+    (home / ".env").write_bytes(b"KEY=\xff\xfe\n")
+    with pytest.raises(SettingsError, match=r"\.env could not be read"):
+        read()
+
+
+def test_a_source_reads_again_after_a_change_and_only_then(home):
+    source = ConfigSource(Home(home), Overrides(model="from the command line"))
+    first = source.load()
+    assert source.load() is first
+    (home / "config.yaml").write_text("agent: {max_turns: 7}\n")
+    second = source.load()
+    assert (second.settings.agent.max_turns, second.overrides.model) == (7, "from the command line")
+    (home / ".env").write_text("HERMES_MODEL=new\n")
+    assert source.load().environ["HERMES_MODEL"] == "new"
+    (home / "config.yaml").unlink()
+    assert source.load().settings.agent.max_turns == 90
+
+
+def test_a_source_recovers_when_a_broken_file_is_mended(home):
+    source = ConfigSource(Home(home))
+    (home / "config.yaml").write_text("agent: [\n")
+    for _ in range(2):
+        with pytest.raises(SettingsError):
+            source.load()
+    (home / "config.yaml").write_text("agent: {max_turns: 7}\n")
+    assert source.load().settings.agent.max_turns == 7

@@ -1,0 +1,144 @@
+"""The agents of one process: what they share and what each has for itself."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from agent_core.config import ConfigSource, Overrides
+from agent_core.errors import AuthRequired
+from agent_core.factory import AgentFactory
+from agent_core.home import Home
+from agent_core.services import SessionServices
+from tests.support.agents import Ears, in_background
+from tests.support.model_server import Gate, Reply
+from tests.support.settings_files import configure, use_model
+from tools.approval.actions import ReadPath, RunCommand
+from tools.approval.policy import decide
+
+
+@pytest.fixture
+def factory(home):
+    factory = AgentFactory(ConfigSource(Home(home)))
+    yield factory
+    factory.close()
+
+
+def make(factory, cwd, session_id="session-1"):
+    workspace = factory.workspace(cwd, (), "default")
+    factory.store.create(session_id, str(cwd))
+    return factory.agent(session_id, workspace, SessionServices())
+
+
+def test_an_agent_asks_the_model_of_the_settings(home, tmp_path, factory, model_server):
+    use_model(home, model_server, model={"max_tokens": 55}, agent={"max_turns": 3})
+    model_server.add(Reply("Hello."))
+    assert make(factory, tmp_path).chat("hi") == "Hello."
+    request = model_server.requests[0]
+    assert (request.body["model"], request.body["max_tokens"]) == ("test-model", 55)
+    assert request.headers["authorization"] == "Bearer test-key"
+
+
+def test_agents_share_connections_and_the_store(home, tmp_path, factory, model_server):
+    use_model(home, model_server)
+    model_server.add(Reply("one"), Reply("two"))
+    one, two = make(factory, tmp_path, "s1"), make(factory, tmp_path, "s2")
+    one.chat("hi")
+    two.chat("hi")
+    assert one.provider is two.provider
+    assert len({request.connection for request in model_server.requests}) == 1
+    assert [message["content"] for message in factory.store.messages("s1")] == ["hi", "one"]
+    assert [message["content"] for message in factory.store.messages("s2")] == ["hi", "two"]
+
+
+def test_the_end_of_one_agent_does_not_touch_the_request_of_another(home, tmp_path, factory, model_server):
+    use_model(home, model_server)
+    gate = Gate()
+    model_server.add(Reply("still here", gate=gate))
+    one, two = make(factory, tmp_path, "s1"), make(factory, tmp_path, "s2")
+    running = in_background(lambda: two.chat("hi"))
+    assert gate.reached.wait(5)
+    one.close()
+    gate.set()
+    assert running.result(5) == "still here"
+
+
+def test_a_change_of_the_settings_reaches_the_next_agent(home, tmp_path, factory, model_server):
+    use_model(home, model_server)
+    first = make(factory, tmp_path)
+    use_model(home, model_server, model={"default": "other-model"}, agent={"max_turns": 3})
+    second = make(factory, tmp_path)
+    assert (first.model, second.model) == ("test-model", "other-model")
+    assert first.provider is not second.provider
+
+
+def test_without_a_model_it_says_what_to_do(tmp_path, factory):
+    with pytest.raises(AuthRequired, match="No model is configured"):
+        factory.check_model()
+    with pytest.raises(AuthRequired, match="No model is configured"):
+        make(factory, tmp_path)
+
+
+def test_the_command_line_can_ask_for_the_offline_model(home, tmp_path):
+    factory = AgentFactory(ConfigSource(Home(home), Overrides(model="offline")))
+    assert factory.check_model().provider == "offline"
+    assert make(factory, tmp_path).chat("say hello").strip() == "hello"
+    factory.close()
+
+
+def test_what_the_first_request_needs_can_be_loaded_before_it(home, factory, model_server):
+    use_model(home, model_server)
+    factory.warm()
+    assert "openai" in sys.modules
+    assert model_server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "proxy"),
+    [({}, ""), ({"model": {"provider": "nonesuch", "default": "m"}}, ""), (None, "socks5://127.0.0.1:1")],
+    ids=["no model", "an unknown provider", "a proxy that cannot be used"],
+)
+def test_a_model_that_cannot_be_used_is_no_error_before_it_is_asked(
+    home, factory, model_server, monkeypatch, *, settings, proxy
+):
+    if settings is None:
+        use_model(home, model_server)
+    else:
+        configure(home, settings)
+    monkeypatch.setenv("all_proxy", proxy)
+    factory.warm()
+
+
+def test_the_models_window_is_told_with_each_step(home, tmp_path, factory, model_server):
+    use_model(home, model_server, model={"context_length": 4096})
+    model_server.add(Reply("hi"))
+    ears = Ears()
+    make(factory, tmp_path).run_conversation("hi", callbacks=ears.callbacks())
+    assert [step.context_length for step in ears.of("step")] == [4096]
+
+
+def test_a_workspace_has_the_users_rules(home, tmp_path, factory):
+    configure(home, {"command_allowlist": [" rm -rf build "], "approvals": {"timeout": 12}})
+    other = tmp_path / "other"
+    approvals = factory.workspace(tmp_path / "w", [other], "default").approvals
+    assert approvals.mode == "default"
+    assert factory.approval_timeout() == 12
+
+    def verdict(action):
+        return decide(action, approvals.mode, approvals.rules, approvals.grants).verdict
+
+    assert verdict(RunCommand("rm -rf build", tmp_path)) == "allow"
+    assert verdict(RunCommand("rm -rf other", tmp_path)) == "ask"
+    assert verdict(ReadPath(other.resolve() / "x")) == "allow"
+
+
+def test_the_home_is_private_even_where_it_lies_in_the_workspace(tmp_path):
+    factory = AgentFactory(ConfigSource(Home(tmp_path / "settings")))
+    approvals = factory.workspace(tmp_path, (), "default").approvals
+    verdicts = [
+        decide(ReadPath(tmp_path.resolve() / name), approvals.mode, approvals.rules, approvals.grants).verdict
+        for name in ("notes.txt", "settings/notes.txt")
+    ]
+    assert verdicts == ["allow", "ask"]
+    factory.close()

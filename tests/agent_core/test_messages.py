@@ -1,0 +1,120 @@
+"""Messages, and what keeps a history well formed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent_core.messages import (
+    assistant_message,
+    closing,
+    parse_arguments,
+    text_of,
+    tool_call,
+    tool_message,
+    unanswered,
+    user_message,
+)
+from tests.support.agents import assert_well_formed, roles
+
+CALL_A = tool_call("a", "read_file", '{"path": "x"}')
+CALL_B = tool_call("b", "read_file", '{"path": "y"}')
+ASKED = [user_message("go"), assistant_message("", [CALL_A, CALL_B])]
+
+
+def test_an_answer_with_calls_and_no_text_has_no_content():
+    assert assistant_message("", [CALL_A]) == {"role": "assistant", "content": None, "tool_calls": [CALL_A]}
+
+
+def test_an_answer_with_neither_has_empty_text_so_that_servers_take_it():
+    assert assistant_message("") == {"role": "assistant", "content": ""}
+
+
+def test_reasoning_is_kept_beside_the_text():
+    assert assistant_message("yes", reasoning="hm")["reasoning"] == "hm"
+
+
+def test_a_tools_answer_names_its_call():
+    assert tool_message(CALL_A, "{}") == {"role": "tool", "tool_call_id": "a", "name": "read_file", "content": "{}"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"path": "x"}', {"path": "x"}),
+        ("", {}),
+        (" \n", {}),
+        ('{"text": "one\ntwo"}', {"text": "one\ntwo"}),
+    ],
+    ids=["object", "nothing", "blank", "raw line break in a string"],
+)
+def test_arguments_that_are_understood(text, value):
+    assert parse_arguments(text) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"path": ', "path=x", '["x"]', '"x"', "null", "[" * 100_000],
+    ids=["cut off", "no JSON", "a list", "a string", "null", "too deep"],
+)
+def test_arguments_that_are_not_an_object_are_refused_in_words_for_the_model(text):
+    with pytest.raises(ValueError, match="one JSON object"):
+        parse_arguments(text)
+
+
+@pytest.mark.parametrize(
+    ("messages", "open_calls"),
+    [
+        ([], []),
+        ([user_message("go")], []),
+        (ASKED, ["a", "b"]),
+        ([*ASKED, tool_message(CALL_A, "1")], ["b"]),
+        ([*ASKED, tool_message(CALL_B, "1")], ["a"]),
+        ([*ASKED, tool_message(CALL_A, "1"), tool_message(CALL_B, "2")], []),
+        ([*ASKED, tool_message(CALL_A, "1"), tool_message(CALL_B, "2"), assistant_message("ok")], []),
+    ],
+)
+def test_unanswered_calls_are_found_in_call_order(messages, open_calls):
+    assert [call["id"] for call in unanswered(messages)] == open_calls
+
+
+@pytest.mark.parametrize(
+    ("messages", "added"),
+    [
+        ([], []),
+        ([user_message("go"), assistant_message("done")], []),
+        ([user_message("go")], ["assistant"]),
+        (ASKED, ["tool", "tool", "assistant"]),
+        ([*ASKED, tool_message(CALL_A, "1")], ["tool", "assistant"]),
+        ([*ASKED, tool_message(CALL_A, "1"), tool_message(CALL_B, "2")], ["assistant"]),
+    ],
+)
+def test_closing_makes_any_broken_history_well_formed_and_leaves_a_whole_one_alone(messages, added):
+    repair = closing(messages, "[stopped]")
+    assert roles(repair) == added
+    assert_well_formed([*messages, *repair])
+
+
+def test_closing_tells_the_model_that_the_effect_of_a_call_is_unknown():
+    first, *_, last = closing(ASKED, "[stopped]")
+    assert "unknown" in json.loads(str(first["content"]))["error"]
+    assert last["content"] == "[stopped]"
+
+
+def test_closing_twice_adds_nothing():
+    whole = [*ASKED, *closing(ASKED, "[stopped]")]
+    assert closing(whole, "[again]") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, ""),
+        ("plain", "plain"),
+        ([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "one\ntwo"),
+        ([{"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "text", "text": "see"}], "see"),
+    ],
+)
+def test_the_text_of_content(content, text):
+    assert text_of(content) == text

@@ -1,0 +1,116 @@
+"""The agent's end of two pipes: a started transport, and a client with blocking calls."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import struct
+import termios
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from acp_adapter.stdio import Stdio
+from acp_adapter.transport import Transport
+
+
+def unread(fd: int) -> int:
+    """How many bytes wait in a pipe."""
+    return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0" * 4))[0])
+
+
+class AgentEnd:
+    """A transport on fresh pipes. `reader` and `writer` are the client's ends; `over` tells that it has ended."""
+
+    def __init__(self, transport: type[Transport] = Transport, **options: Any) -> None:
+        agent_in, self.writer = os.pipe()
+        self.reader, agent_out = os.pipe()
+        self._descriptors = (agent_in, agent_out)
+        self.over = threading.Event()
+        self.transport = transport(Stdio(agent_in, agent_out), on_over=self.over.set, **options)
+        before = set(threading.enumerate())
+        self.transport.start()
+        self._threads = [thread for thread in threading.enumerate() if thread not in before]
+
+    def close(self) -> None:
+        """Give the agent's descriptors back; the client's must be closed."""
+        readers = [thread for thread in self._threads if thread.name == "acp-reader"]
+        for thread in readers:
+            thread.join(10)
+            assert not thread.is_alive(), "the reader does not see the end of its input"
+        assert self.transport.flush(10), "the writer does not see that nobody reads"
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+
+
+class RawClient:
+    """Lines to a transport and from it."""
+
+    def __init__(self, end: AgentEnd) -> None:
+        self.end = end
+        self.transport = end.transport
+        self._rest = b""
+        self._open = {end.reader, end.writer}
+
+    def send(self, *messages: dict[str, Any]) -> None:
+        """Write messages, all in one piece."""
+        self.write(b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages))
+
+    def write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self.end.writer, data) :]
+
+    def read(self, timeout: float = 10) -> dict[str, Any]:
+        """The next message of the agent."""
+        line = self.read_line(timeout)
+        message: dict[str, Any] = json.loads(line, parse_constant=_no_constants)
+        return message
+
+    def read_line(self, timeout: float = 10) -> bytes:
+        deadline = time.monotonic() + timeout
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self.end.reader], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                raise AssertionError(f"nothing came within {timeout} s; so far {self._rest[:400]!r}")
+            data = os.read(self.end.reader, 1 << 20)
+            if not data:
+                raise AssertionError("the agent closed its output")
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def close_input(self) -> None:
+        """The agent sees the end of its input."""
+        self._close(self.end.writer)
+
+    def close_output(self) -> None:
+        """The agent's next write finds nobody."""
+        self._close(self.end.reader)
+
+    def close(self) -> None:
+        for descriptor in list(self._open):
+            self._close(descriptor)
+        self.end.close()
+
+    def _close(self, descriptor: int) -> None:
+        if descriptor in self._open:
+            self._open.remove(descriptor)
+            os.close(descriptor)
+
+
+def _no_constants(name: str) -> None:
+    raise AssertionError(f"{name} is not JSON")
+
+
+@contextmanager
+def raw_client(**options: Any) -> Iterator[RawClient]:
+    """A client of a fresh transport; the options are the transport's."""
+    client = RawClient(AgentEnd(**options))
+    try:
+        yield client
+    finally:
+        client.close()

@@ -1,0 +1,57 @@
+"""A whole server in the test's own event loop, with a fake editor at the other end of two pipes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from acp_adapter.front_door import greet
+from acp_adapter.handshake import Greeting
+from acp_adapter.server import serve
+from acp_adapter.transport import Transport
+from agent_core.config import ConfigSource, Overrides
+from agent_core.home import Home
+from tests.support.agent_end import AgentEnd
+from tests.support.editor import Editor
+
+OFFLINE = Overrides(model="offline", provider="offline")
+
+Serve = Callable[[Transport, ConfigSource, Greeting], Awaitable[None]]
+
+
+@asynccontextmanager
+async def serving(
+    home: Path,
+    *,
+    config: ConfigSource | None = None,
+    front_door: bool = False,
+    server: Serve = serve,
+    check: bool = True,
+) -> AsyncIterator[Editor]:
+    """An editor whose agent runs over a real transport. At the end the server must come to its own end.
+
+    Args:
+        config: in place of the home's settings with the offline model.
+        front_door: let the front door answer first, as the process does.
+        server: in place of `serve`.
+    """
+    end = AgentEnd()
+    settings = config or ConfigSource(Home(home), OFFLINE)
+    running = asyncio.create_task(_run(end.transport, settings, server, front_door=front_door))
+    editor = await Editor.over(end.reader, end.writer, check=check)
+    try:
+        yield editor
+    finally:
+        try:
+            await editor.close()
+        finally:
+            await asyncio.wait_for(running, 10)
+            await asyncio.to_thread(end.close)
+
+
+async def _run(transport: Transport, settings: ConfigSource, server: Serve, *, front_door: bool) -> None:
+    greeting = await asyncio.to_thread(greet, transport, settings.load) if front_door else Greeting()
+    if not greeting.ended:
+        await server(transport, settings, greeting)

@@ -1,0 +1,136 @@
+"""A session and whoever prompts it, without a wire; and a tool that hears no cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.handshake import SessionSeed
+from acp_adapter.session import SessionManager, SessionState, Ticket
+from acp_adapter.turn import TurnRunner
+from agent_core.agent import AIAgent
+from agent_core.config import ConfigSource
+from agent_core.events import AgentText, SessionEvent
+from agent_core.factory import AgentFactory
+from agent_core.home import Home
+from agent_core.interrupt import CancelToken
+from agent_core.messages import Message
+from agent_core.providers.offline import OfflineProvider
+from agent_core.services import SessionServices
+from agent_core.workspace import Workspace
+from tests.support.in_memory import OFFLINE
+from tools.errors import ToolInterrupted
+
+_T = TypeVar("_T")
+_LIMIT = 0.5
+
+
+class Stubborn:
+    """A tool that hears no cancel; what it tries afterwards is noted."""
+
+    def __init__(self) -> None:
+        self.entered, self.release, self.left = threading.Event(), threading.Event(), threading.Event()
+        self.tried: list[object] = []
+
+    def __call__(self, args: dict[str, Any], **kw: Any) -> str:
+        ctx = kw["ctx"]
+        ctx.progress("before\n")
+        self.entered.set()
+        self.release.wait(30)
+        ctx.progress("after\n")
+        effects: list[Callable[[], object]] = [
+            lambda: ctx.fs.write(ctx.cwd / "late.txt", b"late", expected=None),
+            lambda: ctx.fs.open(ctx.cwd / "README.md"),
+        ]
+        for effect in effects:
+            try:
+                self.tried.append(effect())
+            except ToolInterrupted:
+                self.tried.append("refused")
+        self.left.set()
+        return "{}"
+
+
+class Factory(AgentFactory):
+    """Agents that have the stubborn tool too; the first one is made once `slow` is set."""
+
+    def __init__(self, config: ConfigSource) -> None:
+        super().__init__(config)
+        self.making, self.slow = threading.Event(), threading.Event()
+        self.slow.set()
+        self.made = 0
+
+    def agent(self, session_id: str, workspace: Workspace, services: SessionServices) -> AIAgent:
+        self.made += 1
+        if self.made == 1:
+            self.making.set()
+            self.slow.wait(30)
+        return AIAgent(
+            "offline",
+            OfflineProvider(),
+            enabled_toolsets=("hermes-acp", "stubborn"),
+            session_store=self.store,
+            session_id=session_id,
+            workspace=workspace,
+            services=services,
+        )
+
+
+class Desk:
+    """A session, and whoever prompts it."""
+
+    session: SessionState
+
+    def __init__(self, home: Path) -> None:
+        self.factory = Factory(ConfigSource(Home(home), OFFLINE))
+        self.executor = ThreadPoolExecutor(2)
+        self.runner = TurnRunner(self.factory, self.executor, ClientCapabilities(terminal_output=True))
+        self.sessions = SessionManager(self.factory, self._deliver, self._ask, self._blocking)
+        self.shown: list[SessionEvent] = []
+        self.reading = asyncio.Event()
+        self.reading.set()
+
+    async def open(self, cwd: Path, unused: tuple[str, ...] = ()) -> None:
+        self.session = await self.sessions.open(SessionSeed("s", cwd, (), unused, "accept_edits"), held=False)
+
+    def begin(self, text: str) -> asyncio.Task[str]:
+        ticket = Ticket("p", CancelToken())
+        return asyncio.create_task(self.runner.run(self.session, text, ticket))
+
+    async def prompt(self, text: str) -> str:
+        return await asyncio.wait_for(self.begin(text), 10)
+
+    async def free_worker(self) -> None:
+        """Wait until one of the two workers is free."""
+        await asyncio.wait_for(self._blocking(lambda: None), 10)
+
+    async def cancel(self, turn: asyncio.Task[str]) -> None:
+        """Cancel a turn, which must be answered soon."""
+        begun = time.monotonic()
+        self.session.cancel()
+        assert await asyncio.wait_for(turn, 5) == "cancelled"
+        assert time.monotonic() - begun < _LIMIT
+
+    @property
+    def text(self) -> str:
+        return "".join(event.text for event in self.shown if isinstance(event, AgentText))
+
+    @property
+    def history(self) -> list[Message]:
+        return self.factory.store.messages("s")
+
+    async def _deliver(self, _: str, event: SessionEvent) -> None:
+        self.shown.append(event)
+        await self.reading.wait()
+
+    async def _ask(self, _: dict[str, Any]) -> str | None:
+        return None
+
+    async def _blocking(self, function: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self.executor, function)
