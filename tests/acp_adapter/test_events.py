@@ -27,7 +27,7 @@ from agent_core.providers.base import Usage
 from tools.context import TodoItem
 from tools.result import ToolResult
 
-_CWD = "/work"
+_CWD = "/srv"
 _RESULT = ToolResult("{}")
 _INTERRUPTED = ToolResult(INTERRUPTED_RESULT, failed=True)
 

@@ -17,8 +17,8 @@ from tests.support.wire import check_outgoing
 from tools.approval.actions import Action, ReadPath, RunCommand, WritePath
 from tools.approval.gate import Answer, Question
 
-_FILE = Path("/work/a.py")
-_RUN = RunCommand("rm -r build", Path("/work"))
+_FILE = Path("/srv/a.py")
+_RUN = RunCommand("rm -r build", Path("/srv"))
 
 
 def _write(before: bytes | None, after: bytes | None) -> WritePath:
@@ -110,10 +110,10 @@ async def test_an_edit_of_a_file_that_is_no_text_says_so(before: bytes | None, a
 async def test_a_command_is_shown_whole_with_its_directory_and_the_reason() -> None:
     person = Person()
     command = "echo " + "x" * 5000 + "; rm -r /"
-    await person.ask(RunCommand(command, Path("/work")))
+    await person.ask(RunCommand(command, Path("/srv")))
     card = person.asked[0]["toolCall"]
     assert command in card["title"]
-    assert card["rawInput"] == {"command": command, "cwd": "/work", "reason": "deletes files"}
+    assert card["rawInput"] == {"command": command, "cwd": "/srv", "reason": "deletes files"}
     assert "content" not in card, "it would replace the card's terminal"
 
 

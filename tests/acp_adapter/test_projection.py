@@ -29,17 +29,17 @@ from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
 
 PLAIN, TERMINAL = ClientCapabilities(), ClientCapabilities(terminal_output=True)
 CLIENTS = [pytest.param(PLAIN, id="plain"), pytest.param(TERMINAL, id="terminal")]
-_CWD = "/work"
+_CWD = "/srv"
 _NAMES = ("read_file", "write_file", "patch", "search_files", "terminal", "todo", "plugin_tool")
 _ARGUMENTS: dict[str, Any] = {"path": "a.py", "offset": 3, "command": "make", "pattern": "x", "todos": [{"id": "1"}]}
 _RESULTS = (
     ToolResult("plain text"),
     ToolResult('{"error": "It went wrong."}', failed=True),
     ToolResult(
-        "{}", (ShownText("text", "python"), ShownDiff(Path("/work/a.py"), None, "new\n")), {"path": "/work/a.py"}
+        "{}", (ShownText("text", "python"), ShownDiff(Path("/srv/a.py"), None, "new\n")), {"path": "/srv/a.py"}
     ),
-    ToolResult("{}", (ShownDiff(Path("/work/a.py"), "old\n", None),), {"path": "/work/a.py", "line": 4}),
-    ToolResult("{}", (ShownOutput("out\n", 2),), {"exit_code": 2, "cwd": "/work"}, failed=True),
+    ToolResult("{}", (ShownDiff(Path("/srv/a.py"), "old\n", None),), {"path": "/srv/a.py", "line": 4}),
+    ToolResult("{}", (ShownOutput("out\n", 2),), {"exit_code": 2, "cwd": "/srv"}, failed=True),
     ToolResult("{}", (ShownOutput("", None, "SIGKILL"),), {}, failed=True),
 )
 

@@ -24,7 +24,7 @@ from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult, error
 from tools.toolsets import select
 
 PLAIN, TERMINAL = ClientCapabilities(), ClientCapabilities(terminal_output=True)
-CWD = "/work/project"
+CWD = "/srv/project"
 
 
 def _finished(name: str, result: ToolResult, client: ClientCapabilities = PLAIN, **arguments: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ GOLDEN = [
     ("read_file", {"path": "src/../a.py", "offset": 1}, ("read", "Read a file", "Read a.py"), ["a.py", 1]),
     ("read_file", {"path": "a.py", "offset": 40}, ("read", "Read a file", "Read a.py from line 40"), ["a.py", 40]),
     ("read_file", {"path": "/etc/hosts"}, ("read", "Read a file", "Read /etc/hosts"), ["/etc/hosts"]),
-    ("read_file", {"path": "../b.py"}, ("read", "Read a file", "Read /work/b.py"), ["/work/b.py"]),
+    ("read_file", {"path": "../b.py"}, ("read", "Read a file", "Read /srv/b.py"), ["/srv/b.py"]),
     ("read_file", {}, ("read", "Read a file", "Read ?"), None),
     ("write_file", {"path": "new/b.py", "content": "x"}, ("edit", "Write a file", "Write new/b.py"), ["new/b.py"]),
     ("patch", {"path": "a.py", "old_string": "x"}, ("edit", "Edit a file", "Edit a.py"), ["a.py"]),

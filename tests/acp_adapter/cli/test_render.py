@@ -8,7 +8,7 @@ from acp_adapter.cli.render import Renderer
 from acp_adapter.cli.style import Style, style_for
 from tests.support.scripted import update
 
-CWD = Path("/work space")
+CWD = Path("/srv space")
 PLAIN = Style()
 COLOURED = Style(colour=True, signs=True)
 
@@ -65,7 +65,7 @@ def test_a_card_begins_on_a_line_of_its_own_in_the_middle_of_a_message():
 
 
 def test_a_card_shows_each_status_once_with_place_and_time():
-    place = [{"path": "/work space/src/a.py", "line": 7}]
+    place = [{"path": "/srv space/src/a.py", "line": 7}]
     lines = shown(
         call(title="Read the file", kind="read", locations=place, status="pending"),
         change(status="in_progress"),
@@ -80,7 +80,7 @@ def test_a_card_shows_each_status_once_with_place_and_time():
 
 
 def test_a_place_that_the_title_names_is_not_said_twice():
-    assert shown(call(title="Read a.py", locations=[{"path": "/work space/a.py"}])).count("a.py") == 1
+    assert shown(call(title="Read a.py", locations=[{"path": "/srv space/a.py"}])).count("a.py") == 1
 
 
 def test_the_working_directory_is_no_place():
@@ -181,7 +181,7 @@ def test_a_failure_without_content_shows_its_raw_output():
 
 
 def test_a_diff_is_unified_once_and_relative():
-    diff = [{"type": "diff", "path": "/work space/a.py", "oldText": "one\ntwo\n", "newText": "one\n2\n"}]
+    diff = [{"type": "diff", "path": "/srv space/a.py", "oldText": "one\ntwo\n", "newText": "one\n2\n"}]
     lines = shown(
         call(title="Edit", kind="edit", content=diff), change(status="completed", content=diff)
     ).splitlines()
@@ -189,12 +189,12 @@ def test_a_diff_is_unified_once_and_relative():
 
 
 def test_a_new_file_is_a_diff_from_nothing():
-    diff = [{"type": "diff", "path": "/work space/a.py", "oldText": None, "newText": "one\n"}]
+    diff = [{"type": "diff", "path": "/srv space/a.py", "oldText": None, "newText": "one\n"}]
     assert "    --- /dev/null\n    +++ a.py\n" in shown(call(title="Write", content=diff))
 
 
 def test_a_diff_is_coloured_where_colours_are():
-    diff = [{"type": "diff", "path": "/work space/a.py", "oldText": "a\n", "newText": "b\n"}]
+    diff = [{"type": "diff", "path": "/srv space/a.py", "oldText": "a\n", "newText": "b\n"}]
     lines = shown(call(title="Edit", content=diff), style=COLOURED)
     assert "\x1b[31m-a\x1b[0m" in lines
     assert "\x1b[32m+b\x1b[0m" in lines
@@ -234,7 +234,7 @@ def test_nothing_from_the_agent_steers_the_terminal():
 
 
 def test_plain_output_has_no_character_beyond_ascii_of_its_own():
-    diff = [{"type": "diff", "path": "/work space/a.py", "oldText": "a\n", "newText": "b\n"}]
+    diff = [{"type": "diff", "path": "/srv space/a.py", "oldText": "a\n", "newText": "b\n"}]
     out = shown(thought("hm"), call(title="Edit", content=diff), change(status="failed", rawOutput="no\nnever"))
     assert out.isascii()
     assert "\x1b" not in out

@@ -14,7 +14,7 @@ from tools.approval.gate import Answer, Approvals, Gate
 from tools.approval.policy import Rules
 from tools.errors import Denied, ToolInterrupted
 
-ROOT = Path("/work/project")
+ROOT = Path("/srv/project")
 EDIT = WritePath(ROOT / "a.py", b"1", b"2", shown=ROOT / "a.py")
 READ_INSIDE = ReadPath(ROOT / "a.py")
 

@@ -9,8 +9,8 @@ from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.grants import Grants, scope
 from tools.approval.policy import Rules, decide
 
-ROOT = Path("/work/project")
-OTHER_ROOT = Path("/work/library")
+ROOT = Path("/srv/project")
+OTHER_ROOT = Path("/srv/library")
 RULES = Rules(
     roots=(ROOT, OTHER_ROOT), private=(Path("/home/u/agent"),), allowed_commands=frozenset({"rm -rf build"})
 )
@@ -20,7 +20,7 @@ PLACES = {
     "the root itself": ROOT,
     "inside the second root": OTHER_ROOT / "lib.py",
     "outside": Path("/srv/data.txt"),
-    "beside": Path("/work/project-two/app.py"),
+    "beside": Path("/srv/project-two/app.py"),
     "sensitive": ROOT / ".env",
     "private": Path("/home/u/agent/config.yaml"),
 }
