@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-_SUBCOMMANDS = ("demo", "prompt")
+SUBCOMMANDS = ("demo", "prompt")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -20,7 +20,7 @@ def main(argv: list[str] | None = None) -> int:
     """
     _leave_working_directory()
     arguments = sys.argv[1:] if argv is None else argv
-    if arguments and arguments[0] in _SUBCOMMANDS:
+    if arguments and arguments[0] in SUBCOMMANDS:
         return _subcommand(arguments[0], arguments[1:])
     return _serve(arguments)
 

@@ -14,6 +14,7 @@ INTERNAL_ERROR = -32603
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
 
+_MAX_TEXT = 1_000
 _UNEXPECTED = (
     "Something went wrong inside the agent. Its log file (logs/hermes-acp.log in its home directory) has the details."
 )
@@ -43,8 +44,9 @@ def wire_error(problem: BaseException) -> WireError:
 
 
 def make_error(code: int, text: str) -> WireError:
-    """An error object whose text is one line."""
+    """An error object whose text is one line of bounded length."""
     line = " ".join(text.split())
+    line = line if len(line) <= _MAX_TEXT else f"{line[:_MAX_TEXT]}…"
     return {"code": code, "message": line, "data": {"details": line}}
 
 

@@ -25,6 +25,7 @@ def set_up_logs(home: Home, *, verbose: bool) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
     try:
         path = home.make(home.logs) / "hermes-acp.log"
+        path.touch(mode=0o600)  # what is logged is for the user alone
         handlers.append(RotatingFileHandler(path, maxBytes=_MAX_BYTES, backupCount=3, encoding="utf-8", delay=True))
     except OSError:
         # A home that cannot be written to costs the log, not the session.

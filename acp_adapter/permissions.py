@@ -68,7 +68,8 @@ def _answer(future: Future[str | None]) -> Answer:
     try:
         chosen = future.result()
     except Exception as problem:  # noqa: BLE001 - whatever fails between the editor and us is a no
-        log.warning("a permission question failed: %s", problem)
+        # Not the text: a validation error repeats what the client sent.
+        log.warning("a permission question failed: %s", type(problem).__name__)
         return Answer("reject_once", "the editor could not be asked")
     for choice in _OPTION_KINDS:
         if chosen == choice:
@@ -81,7 +82,7 @@ def _options(question: Question) -> dict[Choice, str]:
     """The choices with labels that say what each allows, the safest last."""
     match question.action:
         case RunCommand():
-            always = "Always allow this exact command (this session)"
+            always = "Always allow this exact command in this directory (this session)"
         case WritePath(after=None):
             always = "Always allow deleting this file (this session)"
         case WritePath():
@@ -98,8 +99,14 @@ def _tool_call(question: Question) -> dict[str, Any]:
         case WritePath(before=before, after=after, shown=path):
             diff = ShownDiff(path, _text(before), _text(after))
             call["locations"] = [{"path": str(path)}]
+            real = question.action.path
+            # A symbolic link must not hide where the change goes. (The workspace itself may be reached by one.)
+            led_away = real.name != path.name or (bool(question.reason) and real != path)
+            name = f"{path.name} → {real}" if led_away else path.name
             why = f": it {question.reason}" if question.reason else ""
-            call["title"] = f"{question.action.verb.capitalize()} {path.name}{why}"
+            call["title"] = f"{question.action.verb.capitalize()} {name}{why}"
+            if led_away:
+                call["locations"].append({"path": str(real)})
             is_text = not any(b"\0" in part for part in (before, after) if part is not None)
             call["content"] = [diff_block(diff) if is_text else text_block(f"{path} is not a text file.")]
         case ReadPath(path=path):

@@ -48,6 +48,7 @@ def run_server(home: Home, options: ServerOptions) -> int:
     greeting = greet(transport, lambda: config().load())
     if not greeting.ended:
         set_up_logs(home, verbose=options.verbose)
+        _log_ignored_settings(config())
         _run_agent(transport, config(), greeting)
     transport.flush(_FLUSH_SECONDS)
     # Worker threads may be stuck in a tool or a read; they must not keep the process.
@@ -60,6 +61,20 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -
     from acp_adapter.server import serve  # noqa: PLC0415
 
     asyncio.run(serve(transport, config, greeting))
+
+
+def _log_ignored_settings(config: ConfigSource) -> None:
+    """Name the settings that nobody reads: one of them may be misspelt."""
+    import logging  # noqa: PLC0415
+
+    from agent_core.errors import SettingsError  # noqa: PLC0415
+
+    try:
+        warnings = config.load().warnings
+    except SettingsError:
+        return  # the session that needs the settings says so
+    for warning in warnings:
+        logging.getLogger(__name__).warning("%s", warning)
 
 
 def _set_deadline() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,7 @@ from acp_adapter.session import SessionManager, SessionState, Ticket
 from acp_adapter.transport import Transport
 from acp_adapter.turn import TurnRunner
 from agent_core.config import ConfigSource
-from agent_core.errors import HermesError, RequestError
+from agent_core.errors import HermesError, RequestError, UnknownSession
 from agent_core.events import ModeChanged, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
@@ -71,6 +72,7 @@ class HermesACPAgent:
         self._sessions = SessionManager(self._factory, self._deliver, self._ask, self._blocking)
         self._capabilities = read_capabilities(greeting.client_capabilities)
         self._input_ended = False
+        self._warm = False
         self._questions: set[asyncio.Future[RequestPermissionResponse]] = set()
         transport.on_cancel_request = self._cancel_request
         transport.on_end = self._on_end
@@ -137,7 +139,10 @@ class HermesACPAgent:
     @_method
     async def cancel(self, session_id: str, **_: object) -> None:
         """ACP `session/cancel`: everything prompted so far in this session ends as cancelled."""
-        self._sessions.get(session_id).cancel()
+        try:
+            self._sessions.get(session_id).cancel()
+        except UnknownSession:
+            log.info("a cancel for a session that is not there was ignored")
 
     @_method
     async def set_session_mode(self, mode_id: str, session_id: str, **_: object) -> dict[str, Any]:
@@ -166,8 +171,16 @@ class HermesACPAgent:
 
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
-        self._executor.submit(self._factory.warm)
+        if not self._warm:
+            self._warm = True
+            self._executor.submit(self._warm_up)
         return session
+
+    def _warm_up(self) -> None:
+        """Load on a worker thread, while the user types, what the first prompt needs."""
+        self._factory.warm()
+        # What is loaded now stays: the collector need not look through the libraries' objects again and again.
+        gc.freeze()
 
     def _set_mode(self, session: SessionState, mode: Mode) -> None:
         if session.mode != mode:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acp_adapter.entry import SUBCOMMANDS
 from acp_adapter.version import __version__
 
 _DESCRIPTION = """\
@@ -36,6 +37,8 @@ def parse_arguments(arguments: list[str]) -> ServerOptions:
     parser.add_argument("--offline", action="store_true", help="use the embedded stand-in for a model")
     parser.add_argument("--profile", help="use ~/.hermes/profiles/NAME as the home directory")
     parser.add_argument("--verbose", action="store_true", help="log to stderr too")
+    if not arguments[0].startswith("-"):
+        parser.error(f"there is no command {arguments[0]!r}; the commands are: {', '.join(SUBCOMMANDS)}")
     found = parser.parse_args(arguments)
     if found.offline:
         if found.model or found.provider or found.base_url:

@@ -162,12 +162,12 @@ class Transport:
         if method == "$/cancel_request":
             self._cancel(params.get("requestId"))
             return None
-        if method == "session/cancel":
+        if method == "session/cancel" and isinstance(params.get("sessionId"), str):
             wrap_meta(params, None)
             return message
         if method.startswith("_"):
             return message
-        log.info("an unknown notification was ignored: %s", method)
+        log.info("a notification was ignored that is unknown or malformed: %s", method[:100])
         return None
 
     def _cancel(self, request_id: object) -> None:

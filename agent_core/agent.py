@@ -17,7 +17,7 @@ from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status, Step
 from agent_core.errors import HermesError, ProviderProtocolError, RequestError, TurnInterrupted
 from agent_core.interrupt import CancelToken
-from agent_core.messages import Content, Message, ToolCall, closing, tool_message, user_message
+from agent_core.messages import Content, Message, ToolCall, assistant_message, closing, tool_message, user_message
 from agent_core.model_call import CallIds, Reply, ask_model
 from agent_core.prompt.system import build_system_prompt, gather_facts
 from agent_core.providers.base import FinishReason, ModelRequest, Provider, Usage
@@ -220,7 +220,7 @@ class AIAgent:
         token: CancelToken,
     ) -> _Turn:
         messages = self._store.messages(self.session_id) if history is None else list(history)
-        used = {call["id"] for message in messages for call in message.get("tool_calls", ())}
+        self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         turn = _Turn(
             id=turn_id,
             task_id=task_id or turn_id,
@@ -228,7 +228,7 @@ class AIAgent:
             token=token,
             budget=IterationBudget(self._max_iterations),
             messages=messages,
-            ids=CallIds(used),
+            ids=CallIds(self._services.call_ids),
         )
         if history is not None:
             messages.extend(closing(messages, _INTERRUPTED) if messages else ())
@@ -260,11 +260,25 @@ class AIAgent:
     def _converse(self, turn: _Turn) -> tuple[StopReason, str]:
         while turn.budget.spend():
             reply = self._ask(turn)
-            self._remember(turn, reply.message())
             if not reply.tool_calls:
-                return _STOP[reply.finish], reply.text
+                return self._last_word(turn, reply)
+            self._remember(turn, reply.message())
             self._use_tools(turn, reply.tool_calls)
         return self._out_of_budget(turn)
+
+    def _last_word(self, turn: _Turn, reply: Reply) -> tuple[StopReason, str]:
+        if reply.text.strip():
+            self._remember(turn, reply.message())
+            return _STOP[reply.finish], reply.text
+        # Cut off or refused without a word: an empty message would be refused by servers for ever after.
+        note = (
+            "The answer was cut off before any text came."
+            if reply.finish == "length"
+            else "The model gave no answer."
+        )
+        self._tell_status(turn, Status("empty", note))
+        self._remember(turn, assistant_message(f"[{note}]"))
+        return _STOP[reply.finish], note
 
     def _ask(self, turn: _Turn) -> Reply:
         if turn.token.is_set():
@@ -316,10 +330,13 @@ class AIAgent:
             f"Stopped after {turn.budget.limit} model requests, the limit of one turn (agent.max_turns). "
             "Send another prompt to go on."
         )
-        if turn.callbacks.status_callback is not None:
-            turn.callbacks.status_callback(Status("budget", text))
+        self._tell_status(turn, Status("budget", text))
         self._close_off(turn, f"[{text}]")
         return "max_turn_requests", text
+
+    def _tell_status(self, turn: _Turn, status: Status) -> None:
+        if turn.callbacks.status_callback is not None:
+            turn.callbacks.status_callback(status)
 
     def _tool_definitions(self) -> Sequence[dict[str, object]]:
         if self._tools is None:

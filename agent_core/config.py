@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import logging
 import os
 import threading
 from collections.abc import Iterator, Mapping
@@ -17,9 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from agent_core.errors import SettingsError
 from agent_core.home import Home
 
-log = logging.getLogger(__name__)
-
 ApiMode = Literal["chat_completions"]
+_LONGEST_WAIT = 30 * 24 * 3600
 _APPROVAL_MODES = {"manual": "ask", "smart": "ask", "ask": "ask", "auto": "ask", "off": "off", "all": "off"}
 
 
@@ -56,7 +54,13 @@ class ApprovalSettings(_Part):
     """When the person is asked."""
 
     mode: Literal["ask", "off"] = Field("ask", description="ask: ask the user; off: begin in dont_ask.")
-    timeout: float = Field(1800.0, gt=0, description="Seconds a question waits; no answer means no.")
+    timeout: float = Field(
+        1800.0,
+        gt=0,
+        le=_LONGEST_WAIT,
+        allow_inf_nan=False,
+        description="Seconds a question waits; no answer means no.",
+    )
 
     @field_validator("mode", mode="before")
     @classmethod
@@ -127,8 +131,6 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
     except ValidationError as problem:
         raise SettingsError(_describe(problem, home.config_file)) from problem
     warnings = tuple(f"{home.config_file}: {text}" for text in _unknown(raw))
-    for warning in warnings:
-        log.warning("%s", warning)
     process = os.environ if environ is None else environ
     return Configuration(settings, home, {**_read_env(home.env_file), **process}, overrides or Overrides(), warnings)
 
@@ -175,7 +177,8 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     try:
         value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except yaml.YAMLError as problem:
-        raise SettingsError(f"{path} is not valid YAML: {_one_line(problem)}. Mend that line.") from problem
+        where = _one_line(problem).replace('"<unicode string>"', path.name)
+        raise SettingsError(f"{path} is not valid YAML: {where}. Mend that line.") from problem
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -194,11 +197,23 @@ def _read_env(path: Path) -> dict[str, str]:
         raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
 
 
+_MAX_SHOWN = 80
+_EXPECTED = {
+    "approvals.mode": "it must be ask (also manual, smart) or off",
+    "approvals.timeout": "it must be a number of seconds greater than 0 (at most 30 days)",
+    "model_type": "it must hold `key: value` lines",
+    "model_attributes_type": "it must hold `key: value` lines",
+    "tuple_type": "it must be a list",
+}
+"""What is expected, in the words of the settings file: by key, else by pydantic's error type."""
+
+
 def _describe(problem: ValidationError, path: Path) -> str:
     parts = []
     for found in problem.errors(include_url=False):
         key = ".".join(str(step) for step in found["loc"])
-        parts.append(f"{key} = {_shown(key, found['input'])}: {found['msg']}")
+        what = _EXPECTED.get(key) or _EXPECTED.get(found["type"]) or found["msg"]
+        parts.append(f"{key} = {_shown(key, found['input'])}: {what}")
     return f"{path} has a setting that cannot be used: {'; '.join(parts)}. Correct it or remove the line."
 
 
@@ -206,7 +221,12 @@ def _shown(key: str, value: object) -> str:
     if "key" in key.rpartition(".")[2]:
         return "(not shown)"
     # A list or a mapping in a wrong place may hold a key.
-    return f"a {type(value).__name__}" if isinstance(value, list | dict) else repr(value)
+    if isinstance(value, list | dict):
+        return f"a {type(value).__name__}"
+    if isinstance(value, str) and "://" in value and "@" in value:
+        return "(not shown: it may hold a password)"
+    shown = repr(value)
+    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
 
 
 def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from agent_core.sessions.store import SessionStore
 from agent_core.workspace import Workspace, local_workspace
 from tools.approval.policy import Mode
 from tools.environments.guardian import Guardian
+from tools.toolsets import load_builtin_tools
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,8 @@ class AgentFactory:
         return resolve_model(self._config.load())
 
     def warm(self) -> None:
-        """Load what the first request to the model needs; a model that cannot be used is no error here."""
+        """Load what the first prompt needs; a model that cannot be used is no error here."""
+        load_builtin_tools()
         try:
             self._provider(self.check_model()).warm()
         except HermesError:

@@ -49,10 +49,12 @@ def find_home(environ: Mapping[str, str], profile: str | None = None) -> Home:
     """The home that the environment and `--profile` name.
 
     Raises:
-        SettingsError: the profile's name could leave the home directory.
+        SettingsError: HERMES_HOME is relative, or the profile's name could leave the home directory.
     """
     configured = environ.get("HERMES_HOME", "").strip()
     root = Path(configured).expanduser() if configured else Path.home() / ".hermes"
+    if not root.is_absolute():
+        raise SettingsError(f"HERMES_HOME is {configured!r}: it must be an absolute path.")
     if profile is None:
         return Home(Path(os.path.abspath(root)))  # noqa: PTH100 - resolve() would follow links
     if not _PROFILE.fullmatch(profile):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -92,7 +93,8 @@ class _Collector:
     ids: CallIds
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    drafts: dict[int, ToolCallDraft] = field(default_factory=dict)
+    drafts: list[tuple[int, ToolCallDraft]] = field(default_factory=list)
+    open: dict[int, ToolCallDraft] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
     finish: FinishReason | None = None
 
@@ -107,30 +109,47 @@ class _Collector:
             case ToolCallStarted():
                 self._start(event)
             case ToolCallArguments(index=index, text=text):
-                if index not in self.drafts:
+                if index not in self.open:
                     raise ProviderProtocolError("The model sent arguments of a tool call that it had not begun.")
-                self.drafts[index].arguments.append(text)
+                self.open[index].arguments.append(text)
             case UsageReport(usage=usage):
                 self.usage = usage
             case Finished(reason=reason):
                 self.finish = reason
 
     def _start(self, event: ToolCallStarted) -> None:
-        # Some servers repeat the name with every piece of the arguments.
-        if event.index in self.drafts:
+        draft = self.open.get(event.index)
+        if draft is not None and _goes_on(draft, event):
             return
         call_id = self.ids.unique(event.id)
-        self.drafts[event.index] = ToolCallDraft(call_id, event.name)
+        draft = self.open[event.index] = ToolCallDraft(call_id, event.name, event.id)
+        self.drafts.append((event.index, draft))
         if self.callbacks.tool_gen_callback is not None:
             self.callbacks.tool_gen_callback(call_id, event.name)
 
     def reply(self) -> Reply:
-        calls = tuple(
-            tool_call(draft.id, draft.name, "".join(draft.arguments) or "{}")
-            for _, draft in sorted(self.drafts.items())
-        )
+        drafts = [draft for _, draft in sorted(self.drafts, key=lambda numbered: numbered[0])]
+        calls = tuple(tool_call(draft.id, draft.name, "".join(draft.arguments) or "{}") for draft in drafts)
         finish = self.finish or ("tool_calls" if calls else "stop")
         return Reply("".join(self.text), "".join(self.reasoning), calls, finish, self.usage)
+
+
+def _goes_on(draft: ToolCallDraft, event: ToolCallStarted) -> bool:
+    """Whether this start repeats the one of `draft`, or is another call under the same index.
+
+    Some servers repeat id and name with every piece of the arguments; some give every call the index 0, or none.
+    """
+    if event.id and draft.source_id:
+        return event.id == draft.source_id
+    return event.name == draft.name and not _is_json("".join(draft.arguments))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _tell(callback: Callable[[str], None] | None, text: str) -> None:

@@ -14,6 +14,8 @@ class SessionServices:
 
     def __init__(self) -> None:
         self.plan: tuple[TodoItem, ...] = ()
+        # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.
+        self.call_ids: set[str] = set()
 
 
 class TurnServices:

@@ -18,7 +18,10 @@ _KINDS: dict[Reply, tuple[str, ...]] = {
     "no": ("reject_once", "reject_always"),
     "cancelled": (),
 }
-_NOBODY = "denied: there is no terminal to ask on; --approve edits or --approve all allows more"
+_NOBODY: dict[Policy, str] = {
+    "ask": "denied: there is no terminal to ask on; --approve edits or --approve all allows more",
+    "edits": "denied: there is no terminal to ask on; --approve all allows it",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class Approver:
             case "edits" if self._may_edit(str(tool_call.get("toolCallId"))):
                 return _answer(params, "once", self._why)
         if self._ask is None:
-            return Answer(_answer(params, "no").option_id, _NOBODY)
+            return Answer(_answer(params, "no").option_id, _NOBODY.get(self._policy, "denied"))
         return _answer(params, self._ask())
 
     def _may_edit(self, call_id: str) -> bool:

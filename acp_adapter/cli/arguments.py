@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     model.add_argument("--model", metavar="M", help="the model's name")
     model.add_argument("--provider", metavar="P", help="the provider's name")
     model.add_argument("--base-url", metavar="URL", help="the model server's address")
+    model.add_argument("--profile", metavar="NAME", help="the profile whose settings count")
     return parser
 
 
@@ -108,6 +109,8 @@ def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tupl
     flags += [f"{flag}={value}" for flag, value in named.items() if value is not None]
     if found.offline and len(flags) > 1:
         parser.error("--offline goes without --model, --provider and --base-url")
+    if found.profile is not None:
+        flags.append(f"--profile={found.profile}")
     if found.agent is None:
         return (*SERVER, *flags)
     if flags:

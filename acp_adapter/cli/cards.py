@@ -144,7 +144,7 @@ class Cards:
             card.output = OutputLines(*(_COMMAND_LINES if card.kind == "execute" else _OTHER_LINES))
         lines = card.output.feed(_new_output(card, update, over=over))
         if over:
-            if card.status == "failed" and card.output.empty and not card.diffs:
+            if card.status == "failed" and card.kind != "execute" and card.output.empty and not card.diffs:
                 lines += card.output.feed(_raw(update.get("rawOutput")))
             lines += card.output.finish()
         bar = self._style.paint(self._style.sign("bar"), "dim")

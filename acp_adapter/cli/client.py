@@ -69,7 +69,8 @@ class AcpClient:
         self._ids = itertools.count(1)
         self._answers: dict[object, Json] = {}
         # A SimpleQueue, because a signal handler may put something while this very thread gets.
-        self._inbox: queue.SimpleQueue[tuple[float, bytes | Callable[[], None] | None]] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[tuple[float, bytes | None]] = queue.SimpleQueue()
+        self._soon: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._process = AgentProcess(command, lambda line: self._inbox.put((self.now(), line)), env=env, cwd=cwd)
 
     def __enter__(self) -> Self:
@@ -114,24 +115,23 @@ class AcpClient:
 
     def call_soon(self, action: Callable[[], None]) -> None:
         """Run `action` on the waiting caller's thread; safe in signal handlers and on other threads."""
-        self._inbox.put((self.now(), action))
+        self._soon.put(action)
+        self._inbox.put((self.now(), b""))
 
     def close(self, *, patient: bool = True) -> None:
         """End the agent; one that is not `patient` with it does not let it finish first."""
         self._process.close(patient=patient)
         while not self._inbox.empty():  # what came last is traced, but nobody waits for it any more
             t, item = self._inbox.get()
-            frame = _frame(item) if isinstance(item, bytes) else None
+            frame = _frame(item) if item is not None else None
             if frame is not None:
                 self._note("in", t, frame)
 
     def _handle_next(self, deadline: float | None) -> None:
         t, item = self._next(deadline)
+        self._run_soon()
         if item is None:
             raise self._process.death()
-        if not isinstance(item, bytes):
-            item()
-            return
         if not item.strip():
             return
         frame = _frame(item)
@@ -141,7 +141,11 @@ class AcpClient:
         self._note("in", t, frame)
         self._handle(frame, t)
 
-    def _next(self, deadline: float | None) -> tuple[float, bytes | Callable[[], None] | None]:
+    def _run_soon(self) -> None:
+        while not self._soon.empty():
+            self._soon.get()()
+
+    def _next(self, deadline: float | None) -> tuple[float, bytes | None]:
         while True:
             remaining = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
             try:
@@ -159,7 +163,10 @@ class AcpClient:
         params = frame.get("params")
         params = params if isinstance(params, dict) else {}
         if "id" in frame:
-            self._send({"jsonrpc": "2.0", "id": frame["id"], **self._answer(method, params, t)})
+            answer = self._answer(method, params, t)
+            # A cancellation comes before the answer to the question that it ended: the agent must not go on.
+            self._run_soon()
+            self._send({"jsonrpc": "2.0", "id": frame["id"], **answer})
         elif method == "session/update" and isinstance(params.get("update"), dict):
             self._handler.on_update(params["update"], t)
 

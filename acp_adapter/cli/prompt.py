@@ -79,7 +79,7 @@ def _turn(client: AcpClient, options: PromptOptions, interrupts: Interrupts, app
         with client:
             opened = open_session(client, options.cwd, "hermes-acp prompt")
             _set_mode(client, opened, options, approver)
-            interrupts.cancel_by(_canceller(client, opened, approver, view))
+            interrupts.cancel_by(_canceller(client, opened, approver, interrupts, view))
             stop_reason = send_prompt(client, opened.session_id, options.text)
             interrupts.turn_over()
             view.note(f"[{stop_reason}, {client.now():.2f} s]")
@@ -88,10 +88,13 @@ def _turn(client: AcpClient, options: PromptOptions, interrupts: Interrupts, app
     return _exit_code(stop_reason, options, interrupts)
 
 
-def _canceller(client: AcpClient, opened: Opened, approver: Approver, view: _View) -> Callable[[], None]:
+def _canceller(
+    client: AcpClient, opened: Opened, approver: Approver, interrupts: Interrupts, view: _View
+) -> Callable[[], None]:
     def tell_agent() -> None:
         client.notify("session/cancel", {"sessionId": opened.session_id})
-        view.note("Cancelling the turn; Ctrl-C again ends the agent at once.")
+        why = "The time is over: cancelling the turn" if interrupts.reason == "timeout" else "Cancelling the turn"
+        view.note(f"{why}; Ctrl-C {'again ' if interrupts.reason == 'interrupt' else ''}ends the agent at once.")
 
     def cancel() -> None:
         approver.cancelled = True

@@ -115,8 +115,9 @@ class Provider(Protocol):
 
 @dataclass(slots=True)
 class ToolCallDraft:
-    """A tool call while its arguments still arrive."""
+    """A tool call while its arguments still arrive. `source_id` is the server's own id, '' where it gave none."""
 
     id: str
     name: str
+    source_id: str = ""
     arguments: list[str] = field(default_factory=list)

@@ -226,7 +226,7 @@ def _decode(data: bytes, endpoint: Endpoint, secret: str | None) -> dict[str, An
 def _understood(payload: dict[str, Any], endpoint: Endpoint) -> list[StreamEvent]:
     try:
         return list(_events(payload))
-    except (AttributeError, KeyError, TypeError) as problem:
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise ProviderProtocolError(
             f"{endpoint} sent an answer that does not follow the Chat Completions protocol."
         ) from problem
@@ -248,10 +248,10 @@ def _delta_events(delta: dict[str, Any]) -> Iterator[StreamEvent]:
         yield TextDelta(str(text))
     for position, call in enumerate(delta.get("tool_calls") or ()):
         index = call.get("index")
-        index = position if index is None else index
+        index = int(position if index is None else index)
         function = call.get("function") or {}
         if name := function.get("name"):
-            yield ToolCallStarted(index, call.get("id") or "", name)
+            yield ToolCallStarted(index, str(call.get("id") or ""), str(name))
         if arguments := function.get("arguments"):
             # Some servers send the arguments as an object, not as text.
             yield ToolCallArguments(index, arguments if isinstance(arguments, str) else json.dumps(arguments))
@@ -261,8 +261,13 @@ def _usage(usage: dict[str, Any]) -> Usage:
     prompt = usage.get("prompt_tokens_details") or {}
     completion = usage.get("completion_tokens_details") or {}
     return Usage(
-        input_tokens=usage.get("prompt_tokens"),
-        output_tokens=usage.get("completion_tokens"),
-        cached_tokens=prompt.get("cached_tokens"),
-        reasoning_tokens=completion.get("reasoning_tokens"),
+        input_tokens=_count(usage.get("prompt_tokens")),
+        output_tokens=_count(usage.get("completion_tokens")),
+        cached_tokens=_count(prompt.get("cached_tokens")),
+        reasoning_tokens=_count(completion.get("reasoning_tokens")),
     )
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens; whatever else a server sends counts as unknown."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

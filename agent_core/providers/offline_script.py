@@ -103,7 +103,9 @@ def parse_script(text: str) -> list[list[Step]]:
 
 def _parse_step(word: str, rest: str) -> Step | None:
     parse = _STEPS.get(word)
-    return parse(rest) if parse is not None and rest else None
+    if parse is None or not rest:
+        return None
+    return parse(rest) or Say(f"(This line is not as {word!r} needs it, and was passed over: {word} {rest})")
 
 
 def _call(tool: str, **arguments: object) -> Call:

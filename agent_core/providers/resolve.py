@@ -31,9 +31,9 @@ PROVIDERS: Mapping[str, HostedProvider] = {
 }
 
 _SET_UP = (
-    "Choose a model: in config.yaml set model.provider (custom with model.base_url for a local or compatible server; "
-    "openai, openrouter) and model.default, put the key in model.api_key or in .env; "
-    "or start with --offline to try the editor without a model."
+    "In {file} set model.provider (custom with model.base_url for a local or compatible server; openai, openrouter) "
+    "and model.default, and put the key in model.api_key or in .env beside it; or start with --offline to try the "
+    "editor without a model."
 )
 
 
@@ -76,9 +76,11 @@ def resolve_model(config: Configuration) -> ModelChoice:
     provider = (provider or ("custom" if base_url else None) or "").strip().lower()
     _check_address(base_url)
     if not provider:
-        raise AuthRequired(f"No model is configured. {_SET_UP}")
+        known = f"The model {model!r} is chosen, but not who serves it" if model else "No model is configured"
+        raise AuthRequired(f"{known}. {_SET_UP.format(file=config.home.config_file)}")
     if not model:
-        raise AuthRequired(f"Provider {provider!r} is configured, but no model: set model.default. {_SET_UP}")
+        chosen = f"The provider {provider!r} is chosen, but no model: set model.default or give --model."
+        raise AuthRequired(f"{chosen} {_SET_UP.format(file=config.home.config_file)}")
     if provider == "custom":
         return _custom(config, model, base_url, source)
     return _hosted(config, provider, model, base_url, source)

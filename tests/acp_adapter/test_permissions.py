@@ -21,8 +21,8 @@ _FILE = Path("/srv/a.py")
 _RUN = RunCommand("rm -r build", Path("/srv"))
 
 
-def _write(before: bytes | None, after: bytes | None) -> WritePath:
-    return WritePath(Path("/real/a.py"), before, after, _FILE)
+def _write(before: bytes | None, after: bytes | None, real: Path = _FILE) -> WritePath:
+    return WritePath(real, before, after, shown=_FILE)
 
 
 class Person:
@@ -64,7 +64,7 @@ class Person:
 @pytest.mark.parametrize(
     ("action", "title", "always"),
     [
-        (_RUN, "rm -r build (it deletes files)", "Always allow this exact command (this session)"),
+        (_RUN, "rm -r build (it deletes files)", "Always allow this exact command in this directory (this session)"),
         (_write(None, b"x"), "Create a.py: it deletes files", "Always allow edits of this file (this session)"),
         (_write(b"x", b"y"), "Edit a.py: it deletes files", "Always allow edits of this file (this session)"),
         (_write(b"x", None), "Delete a.py: it deletes files", "Always allow deleting this file (this session)"),
@@ -97,6 +97,14 @@ async def test_an_edit_shows_its_diff_and_its_place() -> None:
     card = person.asked[0]["toolCall"]
     assert card["locations"] == [{"path": str(_FILE)}]
     assert card["content"] == [{"type": "diff", "path": str(_FILE), "oldText": "a\nb\n", "newText": "a\nc\n"}]
+
+
+async def test_a_link_does_not_hide_where_the_change_goes() -> None:
+    person = Person()
+    await person.ask(_write(b"a", b"b", real=Path("/etc/victim.conf")))
+    card = person.asked[0]["toolCall"]
+    assert card["title"] == "Edit a.py → /etc/victim.conf: it deletes files"
+    assert card["locations"] == [{"path": str(_FILE)}, {"path": "/etc/victim.conf"}]
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"\0", b"x"), (None, b"x\0"), (b"\0\xff", None)])

@@ -6,9 +6,10 @@ import threading
 
 import pytest
 
+from agent_core.callbacks import AgentCallbacks
 from agent_core.errors import ProviderConnectionError, StoreError
 from agent_core.messages import assistant_message, tool_call, user_message
-from agent_core.providers.base import Finished, ReasoningDelta, TextDelta
+from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
 from agent_core.sessions.memory import InMemorySessionStore
 from tests.support.agents import JournalStore, assert_well_formed, in_background, make_agent, roles
 from tests.support.scripted_provider import Hold, says, uses
@@ -227,3 +228,25 @@ def test_reasoning_is_kept_with_its_message(tmp_path):
     script = [ReasoningDelta("because"), TextDelta("yes"), Finished("stop")]
     result = make_agent(tmp_path, script).run_conversation("why?")
     assert result["messages"][-1] == {"role": "assistant", "content": "yes", "reasoning": "because"}
+
+
+@pytest.mark.parametrize(("finish", "stop"), [("length", "max_tokens"), ("refusal", "refusal")])
+def test_an_answer_without_a_word_leaves_no_empty_message_behind(tmp_path, finish, stop):
+    agent = make_agent(tmp_path, [ReasoningDelta("hm"), Finished(finish)], says("on"))
+    result = agent.run_conversation("go")
+    assert result["stop_reason"] == stop
+    assert result["final_response"]
+    assert result["messages"][-1]["content"]
+    agent.chat("again")
+    assert_well_formed([*agent.provider.requests[-1].messages[1:], assistant_message("on")])
+
+
+def test_an_id_that_was_announced_in_an_answer_that_broke_off_is_not_given_again(tmp_path):
+    announced = []
+    broken = [ToolCallStarted(0, "call_0", "todo"), ProviderConnectionError("gone")]
+    agent = make_agent(tmp_path, broken, uses(("call_0", "todo", {})), says("done"))
+    callbacks = AgentCallbacks(tool_gen_callback=lambda call_id, name: announced.append(call_id))
+    with pytest.raises(ProviderConnectionError):
+        agent.run_conversation("go", callbacks=callbacks)
+    agent.run_conversation("again", callbacks=callbacks)
+    assert len(announced) == len(set(announced)) == 2

@@ -22,13 +22,15 @@ def test_the_home_is_below_the_users_when_nothing_is_said(environ):
         ("/srv/hermes", "/srv/hermes"),
         ("/srv/x/../hermes", "/srv/hermes"),
         ("~/elsewhere", "{home}/elsewhere"),
-        ("relative", "{cwd}/relative"),
     ],
 )
-def test_the_variable_names_the_home_as_an_absolute_path(tmp_path, monkeypatch, configured, root):
-    monkeypatch.chdir(tmp_path)
-    expected = root.format(home=Path.home(), cwd=tmp_path)
-    assert find_home({"HERMES_HOME": configured}).root == Path(expected)
+def test_the_variable_names_the_home(configured, root):
+    assert find_home({"HERMES_HOME": configured}).root == Path(root.format(home=Path.home()))
+
+
+def test_a_relative_home_is_refused():
+    with pytest.raises(SettingsError, match="absolute"):
+        find_home({"HERMES_HOME": "relative/home"})
 
 
 def test_a_profile_has_a_home_of_its_own_below_the_home():

@@ -60,6 +60,21 @@ def test_interleaved_calls_come_out_whole_and_in_the_order_of_their_index():
     assert ears.heard == [("tool_gen", ("b", "write_file")), ("tool_gen", ("a", "read_file"))]
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        [ToolCallStarted(0, "a", "todo"), ToolCallArguments(0, "{}"), ToolCallStarted(0, "b", "todo")],
+        [ToolCallStarted(0, "", "todo"), ToolCallArguments(0, "{}"), ToolCallStarted(0, "", "todo")],
+        [ToolCallStarted(0, "", "todo"), ToolCallStarted(0, "", "read_file")],
+    ],
+    ids=["other id", "complete arguments", "other name"],
+)
+def test_another_call_under_the_same_index_is_a_call_of_its_own(script):
+    reply = ask(*script, ToolCallArguments(0, '{"path": "x"}'), Finished("tool_calls"))
+    assert [call["function"]["arguments"] for call in reply.tool_calls] == ["{}", '{"path": "x"}']
+    assert len({call["id"] for call in reply.tool_calls}) == 2
+
+
 def test_a_call_without_arguments_has_an_empty_object():
     reply = ask(ToolCallStarted(0, "a", "todo"), Finished("tool_calls"))
     assert reply.tool_calls[0]["function"]["arguments"] == "{}"

@@ -45,7 +45,7 @@ async def test_a_broken_pipe_ends_the_process_and_its_commands(editor: EditorFac
     agent = await editor("--offline")
     pids = await _running_command(agent, workspace)
     agent.close_stdout()
-    agent.notify("session/cancel", {"sessionId": "whatever"})
+    await agent.stdout_closed()
     agent.begin("session/new", {"cwd": str(workspace), "mcpServers": []})  # its answer finds the pipe broken
     assert await agent.exit_code(timeout=2) == 0
     await _all_end(pids)

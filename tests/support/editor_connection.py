@@ -139,6 +139,10 @@ class Connection:
         """The agent's next write fails."""
         self._inbox.close()
 
+    async def stdout_closed(self) -> None:
+        """Wait until `close_stdout` has had its effect."""
+        await self._inbox.closed()
+
     async def _let_go(self) -> None:
         await self.host.close()
         for task in self._tasks:

@@ -225,3 +225,10 @@ def test_what_the_environment_says_of_an_openai_account_is_not_sent(model_server
     assert not {"openai-organization", "openai-project", "x-gateway"} & set(headers)
     assert headers["authorization"] == f"Bearer {KEY}"
     assert headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("count", [-5, 3.5, float("nan"), True])
+def test_a_count_that_is_no_number_of_tokens_counts_as_unknown(model_server, ask, count):
+    model_server.add(Reply("hi", usage=ServerUsage(prompt=count, completion=2)))
+    usage = next(event.usage for event in ask() if isinstance(event, UsageReport))
+    assert (usage.input_tokens, usage.output_tokens) == (None, 2)

@@ -60,11 +60,19 @@ def test_each_line_is_a_step(line, step):
 
 @pytest.mark.parametrize(
     "line",
-    ["", "Hello there.", "say", "Say hello", "edit a.py x", "sleep long", "stream 0",
-     "stream x", "stream ²", "fail badly", "fail ²", "parallel", "end"],
-)  # fmt: skip
+    ["", "Hello there.", "say", "Say hello", "parallel", "end"],
+)
 def test_lines_that_are_no_step_are_passed_over(line):
     assert parse_script(line) == []
+
+
+@pytest.mark.parametrize(
+    "line", ["edit a.py x", "sleep long", "stream 0", "stream x", "stream ²", "fail badly", "fail ²"]
+)
+def test_a_step_that_is_not_as_it_should_be_is_named(line):
+    ((step,),) = parse_script(line)
+    assert isinstance(step, Say)
+    assert line in step.text
 
 
 def test_broken_arguments_of_any_call_are_passed_on_as_they_are():

@@ -152,8 +152,8 @@ def test_a_vendors_key_in_the_environment_chooses_nothing(resolve):
     ("model", "said"),
     [
         (None, ["No model is configured", "model.provider", "model.default", "model.api_key", "--offline"]),
-        ({"default": "m"}, ["No model is configured"]),
-        ({"provider": "openai"}, ["'openai' is configured, but no model", "model.default"]),
+        ({"default": "m"}, ["The model 'm' is chosen, but not who serves it"]),
+        ({"provider": "openai"}, ["'openai' is chosen, but no model", "model.default"]),
         ({"provider": "custom", "base_url": LOCAL}, ["no model", "model.default"]),
         ({"provider": "openai", "default": "m"}, ["no key for openai", OPENAI, "OPENAI_API_KEY", "model.api_key"]),
     ],

@@ -1,0 +1,144 @@
+"""A chat-completions server for measurements: a process of its own, sockets only, every long answer built beforehand.
+
+The newest `plan=…` in a request's body says how to answer:
+
+    plan=stream/20000/RUN      20,000 deltas of 8 bytes, as fast as they are read
+    plan=drip/0/RUN            a delta every 5 ms until the reader is gone
+    plan=read_file/50/RUN      50 requests are answered with a call of that tool each, the next one with text
+    plan=terminal/50/RUN       the same with a command that does nothing
+
+`RUN` names the run; `GET /runs/RUN` tells when its requests had arrived (on the machine's monotonic clock) and what
+the first one said. The server prints its port and ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import socket
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+_PLAN = re.compile(rb"plan=([a-z_]+)/(\d+)/(\w+)")
+_STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+_DRIP_SECONDS = 0.005
+_DRIP_DELTAS = 4000
+
+
+@dataclass(slots=True)
+class Run:
+    arrivals: list[float] = field(default_factory=list)
+    first: bytes = b""
+
+
+runs: dict[str, Run] = {}
+
+
+def main() -> None:
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    threading.Thread(target=_accept, args=(listener,), daemon=True).start()
+    print(listener.getsockname()[1], flush=True)
+    sys.stdin.read()
+
+
+def _accept(listener: socket.socket) -> None:
+    while True:
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=_serve, args=(connection,), daemon=True).start()
+
+
+def _serve(connection: socket.socket) -> None:
+    with connection:
+        try:
+            while request := _read_request(connection):
+                _answer(connection, *request)
+        except ConnectionError:
+            return  # the reader may go at any time
+
+
+def _read_request(connection: socket.socket) -> tuple[float, bytes, bytes] | None:
+    """When the whole request was there, its head and its body; None at the end."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(1 << 16)
+        if not more:
+            return None
+        data += more
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    size = int(length[1]) if length else 0
+    while len(body) < size:
+        body += connection.recv(1 << 18)
+    return time.monotonic(), head, body
+
+
+def _answer(connection: socket.socket, arrived: float, head: bytes, body: bytes) -> None:
+    if head.startswith(b"GET /runs/"):
+        connection.sendall(_report(head.split(b" ")[1].rpartition(b"/")[2].decode()))
+        return
+    *_, (kind, count, name) = _PLAN.findall(body)
+    run = runs.setdefault(name.decode(), Run(first=body))
+    run.arrivals.append(arrived)
+    match kind:
+        case b"drip":
+            _drip(connection)
+        case b"stream":
+            connection.sendall(_text_stream(int(count)))
+        case _ if len(run.arrivals) > int(count):
+            connection.sendall(_text_stream(1))
+        case _:
+            connection.sendall(_call_stream(kind.decode(), len(run.arrivals)))
+
+
+def _report(name: str) -> bytes:
+    run = runs.get(name, Run())
+    body = json.dumps({"arrivals": run.arrivals, "first": run.first.decode()}).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+def _drip(connection: socket.socket) -> None:
+    connection.sendall(_STREAM)
+    for number in range(_DRIP_DELTAS):
+        connection.sendall(_event({"content": f"{number:07d} "}))
+        time.sleep(_DRIP_SECONDS)
+
+
+@functools.cache
+def _text_stream(deltas: int) -> bytes:
+    events = (_event({"content": f"{number:07d} "}) for number in range(deltas))
+    return b"".join((_STREAM, _event({"role": "assistant", "content": ""}), *events, _event({}, "stop"), _END))
+
+
+@functools.cache
+def _call_stream(tool: str, number: int) -> bytes:
+    arguments = {"path": f"notes-{number:02d}.txt"} if tool == "read_file" else {"command": f"true {number}"}
+    function = {"name": tool, "arguments": json.dumps(arguments)}
+    call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+    return b"".join((_STREAM, _event({"role": "assistant", "tool_calls": [call]}), _event({}, "tool_calls"), _END))
+
+
+def _event(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    """One event in an HTTP chunk of its own, as model servers send them."""
+    payload = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1_700_000_000,
+        "model": "bench",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+    return _chunk(b"data: " + json.dumps(payload, separators=(",", ":")).encode() + b"\n\n")
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+_END = _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Sizes: what the first request to the model holds, and how much is imported before the first answer."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.client import AgentFailed
+from benchmarks.figures import BYTES, CONTENDERS, COUNT, HERMES, RAW, Quantity, Samples, Section
+from benchmarks.stage import Stage
+
+_REQUEST = Quantity("first request to the model, body", BYTES)
+_TOOLS = Quantity("… of which the tools' definitions", BYTES)
+_SYSTEM = Quantity("… of which the system prompt", BYTES)
+_MODULES = Quantity("modules loaded when initialize is answered", COUNT)
+
+_PROBE = Path(__file__).with_name("module_probe.py")
+_HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+
+
+def measure(stage: Stage) -> Section:
+    samples = Samples()
+    for contender in (HERMES, RAW):
+        _first_request(stage, contender, samples)
+    for _ in range(stage.repetitions.memory):
+        for contender in CONTENDERS:
+            samples.add(_MODULES, contender, _modules(stage, contender))
+    return samples.section("Sizes", (_REQUEST, _TOOLS, _SYSTEM, _MODULES))
+
+
+def _first_request(stage: Stage, contender: str, samples: Samples) -> None:
+    run, prompt = stage.model.plan("stream", 1)
+    with stage.start(contender, asks_model=True) as agent:
+        agent.initialize()
+        agent.prompt(agent.new_session().result["sessionId"], prompt)
+    body = stage.model.record(run).first
+    samples.add(_REQUEST, contender, len(body.encode()))
+    if contender == HERMES:
+        request = json.loads(body)
+        samples.add(_TOOLS, contender, len(json.dumps(request.get("tools", []), ensure_ascii=False).encode()))
+        system = (message["content"] for message in request["messages"] if message["role"] == "system")
+        samples.add(_SYSTEM, contender, sum(len(text.encode()) for text in system))
+
+
+def _modules(stage: Stage, contender: str) -> float:
+    _, program, *arguments = stage.command(contender)
+    probed = subprocess.run(
+        [sys.executable, str(_PROBE), program, *arguments],
+        input=json.dumps(_HELLO).encode() + b"\n",
+        cwd=stage.workspace,
+        env=stage.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=30,
+        check=False,
+    )
+    if not probed.stderr.strip().isdigit():
+        raise AgentFailed(f"{program} could not be probed:\n{probed.stderr.decode(errors='replace')[-2000:]}")
+    return float(probed.stderr)

@@ -1,0 +1,70 @@
+"""Where measurements happen: a workspace, homes, the model server, and the contenders' processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.client import Agent
+from benchmarks.figures import HERMES, RAW, SDK
+from benchmarks.model import Model
+
+ROOT = Path(__file__).resolve().parent.parent
+TURNS = 50
+
+_FLOORS = {RAW: ROOT / "benchmarks/floors/raw_agent.py", SDK: ROOT / "benchmarks/floors/sdk_agent.py"}
+_OFFLINE = "model:\n  provider: offline\n  default: offline\n"
+_LOOPBACK = "model:\n  provider: custom\n  base_url: {base_url}\n  default: bench\n  api_key: none\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Repetitions:
+    """How often each subject is measured."""
+
+    starts: int
+    slow_starts: int
+    memory: int
+    streams: int
+    tool_runs: int
+    prompts: int
+    cancels: int
+    crowds: int
+
+
+FULL = Repetitions(starts=9, slow_starts=3, memory=3, streams=7, tool_runs=5, prompts=21, cancels=9, crowds=5)
+QUICK = Repetitions(starts=3, slow_starts=1, memory=1, streams=1, tool_runs=1, prompts=5, cancels=2, crowds=1)
+
+
+class Stage:
+    """Starts contenders in one workspace, each with a home of its own and an environment without your settings."""
+
+    def __init__(self, directory: Path, model: Model, repetitions: Repetitions) -> None:
+        self.model = model
+        self.repetitions = repetitions
+        self.workspace = directory / "workspace"
+        self._homes = {False: directory / "offline", True: directory / "loopback"}
+        settings = {False: _OFFLINE, True: _LOOPBACK.format(base_url=model.base_url)}
+        for asks, home in self._homes.items():
+            home.mkdir()
+            (home / "config.yaml").write_text(settings[asks], encoding="utf-8")
+        self.workspace.mkdir()
+        for number in range(1, TURNS + 1):
+            (self.workspace / f"notes-{number:02d}.txt").write_text(f"Note {number}.\n" * 20, encoding="utf-8")
+
+    def start(self, contender: str, *, asks_model: bool = False) -> Agent:
+        """A contender's process; `asks_model`: it asks the model server instead of playing the model itself."""
+        return Agent(self.command(contender, asks_model=asks_model), self.workspace, self.environment(asks_model))
+
+    def command(self, contender: str, *, asks_model: bool = False) -> list[str]:
+        if contender == HERMES:
+            return [sys.executable, str(Path(sys.executable).with_name("hermes-acp"))]
+        return [sys.executable, str(_FLOORS[contender]), *([self.model.base_url] if asks_model else ())]
+
+    def environment(self, asks_model: bool = False) -> Mapping[str, str]:
+        home = str(self._homes[asks_model])
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        # PYTHONPATH: the code beside these benchmarks is measured, wherever the environment's copy comes from.
+        return {**kept, "HOME": home, "HERMES_HOME": home, "PYTHONPATH": str(ROOT), "SHELL": "/bin/sh"}
