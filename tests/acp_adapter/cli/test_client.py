@@ -221,6 +221,19 @@ def test_every_frame_is_traced_in_both_directions_with_rising_times_for_each(tmp
         assert times == sorted(times)
 
 
+def test_a_cancellation_made_at_a_question_is_sent_before_the_answer(tmp_path):
+    class Canceller(Recorder):
+        def on_permission(self, params, t):
+            client.call_soon(lambda: client.notify("session/cancel", {"sessionId": session}))
+
+    sent = []
+    trace = lambda way, _, frame: sent.append(frame.get("method", "answer")) if way == "out" else None  # noqa: E731
+    with AcpClient(agent_command(permission_step()), Canceller(), trace=trace) as client:
+        session = open_session(client, tmp_path, "test").session_id
+        send_prompt(client, session, "work")
+    assert sent[-2:] == ["session/cancel", "answer"]
+
+
 def test_an_impatient_close_ends_an_agent_that_heeds_nothing_but_sigkill(tmp_path):
     handler = Recorder()
     client = AcpClient(agent_command("deaf"), handler)
