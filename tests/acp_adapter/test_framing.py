@@ -33,6 +33,11 @@ class Pipe:
 def pipe() -> Iterator[Pipe]:
     made = Pipe()
     yield made
+    # A reader must have seen the end before its descriptor's number can be another test's.
+    made.close(made.writer)
+    for thread in threading.enumerate():
+        if thread.name == "acp-reader":
+            thread.join(10)
     made.close()
 
 

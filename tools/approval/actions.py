@@ -52,7 +52,7 @@ def describe(action: Action) -> str:
     match action:
         case ReadPath(path=path):
             return f"read {path}"
-        case WritePath():
-            return f"{action.verb} {action.shown}"
+        case WritePath(path=path, shown=shown):
+            return f"{action.verb} {shown}" if path == shown else f"{action.verb} {shown}, which is {path}"
         case RunCommand(command=command):
             return f"run: {command}"

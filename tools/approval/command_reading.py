@@ -6,30 +6,41 @@ commands than would run, and hardly ever fewer.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
 _SUBSTITUTION = re.compile(r"\$\(|[()`]|(?<!\$)\{(?=\s)")
 _STATEMENT = re.compile(r"[;&|\n]+")
-_ASSIGNMENT = r"""[A-Za-z_]\w*\+?=(?:"[^"]*"|'[^']*'|[^\s"'])*\s+"""
+_ASSIGNMENT = r"""[A-Za-z_]\w*\+?=(?:"[^"]*"|'[^']*'|[^\s"'])*+\s+"""
 _ASSIGNMENTS = re.compile(rf"(?:{_ASSIGNMENT})+")
+_OPTIONS = r"(?:\s+(?:(?:--(?:project|directory|prefix|cwd|dir|env|filter)|-[CF])\s+\S+|-\S*))*+\s+"
 # Words after which the real command comes.
 _WRAPPER = re.compile(
     rf"""
     (?: (?:if|then|else|elif|do|while|until|!|\{{)
-      | (?:\S*/)?(?:sudo|doas|env|nohup|time|timeout|nice|ionice|stdbuf|setsid|exec|command|builtin|busybox|xargs
-        |caffeinate|chrt|taskset|(?:ba|z|da|k)?sh)
+      | (?:\S*/)?(?:sudo|doas|env|nohup|time|timeout|nice|ionice|stdbuf|setsid|exec|command(?!\s+-v\b)|builtin
+        |busybox|toybox|xargs|caffeinate|chrt|(?:ba|z|da|k)?sh|strace|ltrace|valgrind|setpriv|prlimit|unbuffer|coproc
+        |npx|pnpx|bunx|uvx|shx|dotenv|cross-env|numactl|faketime|chronic
+        |hatch(?:\s+(?:(?:-[ep]|--env|--project)\s+\S+|-\S*))*+\s+run
+        |(?:uv|poetry|pipenv|pdm|rye|conda|mamba|micromamba){_OPTIONS}run
+        |(?:bundle|npm|pnpm|yarn|bun|asdf){_OPTIONS}(?:exec|dlx|x)
+        |(?P<place>taskset|script|nix-shell|nix{_OPTIONS}(?:develop|shell)|(?:mise|rtx|direnv){_OPTIONS}(?:exec|x)))
     )
-    (?=\s) (?P<options>(?:\s+-\S*|\s+\d\S*(?=\s))*) \s+ (?:{_ASSIGNMENT})*
+    (?=\s)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_WORD = re.compile(r"\S+")
 _HEAD_FOLDER = re.compile(r"^[^\s=]*/(?=\S)")
-_MAX_WRAPPERS = 8
+_MAX_LINES = 40
+# Nobody wraps a command in so many others: it asks like the text that `eval` hides.
+_TOO_NESTED = "eval"
 
 
 def readings(command: str) -> tuple[str, ...]:
-    """The texts to search for patterns; in the last one every line starts with a program's bare name.
+    """The texts to search for patterns: the whole command, and one text per simple command, its program's bare name
+    first.
 
     Where it is certain what is quoted, the lines of the whole texts do not start with a program, so that a pattern
     for `grep -i` does not look beyond a pipe.
@@ -39,9 +50,9 @@ def readings(command: str) -> tuple[str, ...]:
     blanked = outside_quotes(command)
     if blanked is not None:
         simple = dict.fromkeys(line for text in (*texts, blanked) for line in _simple_commands(text))
-        return (*(_not_at_start(text) for text in texts), "\n".join(simple))
+        return (*(_not_at_start(text) for text in texts), *simple)
     simple = dict.fromkeys(line for text in texts for line in _simple_commands(text))
-    return (*texts, "\n".join(simple))
+    return (*dict.fromkeys(texts), *simple)
 
 
 def outside_quotes(command: str) -> str | None:
@@ -51,6 +62,14 @@ def outside_quotes(command: str) -> str | None:
     blanked = re.sub(r"""'[^']*'|"[^"]*\"""", "Q", command)
     # A quote that is left has no partner.
     return None if re.search(r"['\"]", blanked) else blanked
+
+
+def where_globs_count(command: str) -> str:
+    """`command` with quoted text blanked and escapes resolved, or as written where that is not certain."""
+    if re.search(r"<<|#|\$'|`|\$\(", command):
+        return command
+    plain = re.sub(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\([\s\S])""", lambda found: found[1] or "Q", command)
+    return command if re.search(r"['\"]", plain) else plain
 
 
 def _not_at_start(text: str) -> str:
@@ -76,18 +95,44 @@ def _simple_commands(text: str) -> Iterator[str]:
 
 def _unwrapped(statement: str) -> Iterator[str]:
     """The statement, and what is left of it after each word that only introduces another command."""
-    line = statement.strip()
-    for _ in range(_MAX_WRAPPERS):
-        if not line:
+    lines = [statement.strip()]
+    for _ in range(_MAX_LINES):
+        if not lines:
             return
+        line = lines.pop()
+        if not line:
+            continue
         yield _HEAD_FOLDER.sub("", line)
         if assigned := _ASSIGNMENTS.match(line):
-            line = line[assigned.end() :]
-            continue
-        wrapper = _WRAPPER.match(line)
-        if wrapper is None:
+            lines.append(line[assigned.end() :])
+        elif wrapper := _WRAPPER.match(line):
+            lines.extend(_wrapped(line[wrapper.end() :], has_place=wrapper["place"] is not None))
+    if lines:
+        yield _TOO_NESTED
+
+
+def _wrapped(rest: str, *, has_place: bool) -> Iterator[str]:
+    """Where the wrapped command may start in `rest`: an option may have taken a word of its own (`sudo -u name rm`).
+
+    Args:
+        has_place: the wrapper takes a word before the command (`direnv exec . rm`).
+    """
+    if has_place and (after := re.search(r"\s--\s+", rest)):
+        yield rest[after.end() :]
+    after_option = has_place
+    for word in itertools.islice(_WORD.finditer(rest), _MAX_LINES):
+        text = word[0]
+        if text == "--":
+            yield rest[word.end() :].lstrip()
             return
-        line = line[wrapper.end() :]
-        if wrapper["options"]:
-            # The option may have taken a word of its own: `sudo -u name rm`.
-            yield line.partition(" ")[2].lstrip()
+        if text.startswith("-"):
+            after_option = "=" not in text or has_place
+            continue
+        yield rest[word.start() :]
+        if text[0].isdigit():
+            continue
+        if not after_option:
+            return
+        after_option = False
+    if len(rest.split(None, _MAX_LINES)) > _MAX_LINES:
+        yield _TOO_NESTED

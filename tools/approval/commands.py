@@ -5,16 +5,22 @@ It errs towards asking. It is no sandbox: a script that the command runs is not 
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Literal
 
-from tools.approval.command_patterns import DANGEROUS_PATTERNS, FORBIDDEN_PATTERNS, REDIRECTION_PATTERNS
-from tools.approval.command_reading import outside_quotes, readings
+from tools.approval.command_patterns import (
+    DANGEROUS_PATTERNS,
+    FORBIDDEN_PATTERNS,
+    GLOB_PATTERNS,
+    REDIRECTION_PATTERNS,
+)
+from tools.approval.command_reading import outside_quotes, readings, where_globs_count
 
 _FLAGS = re.IGNORECASE | re.MULTILINE
 # Longer ones than a person would read ask without being looked through.
-_MAX_CHARS = 20_000
+_MAX_CHARS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,12 @@ def classify_command(command: str) -> CommandClass:
     unquoted = outside_quotes(command)
     if unquoted is None:
         unquoted = command
-    if why := _first(DANGEROUS_PATTERNS, texts) or _first(REDIRECTION_PATTERNS, (unquoted,)):
+    why = (
+        _first(DANGEROUS_PATTERNS, texts)
+        or _first(REDIRECTION_PATTERNS, (unquoted,))
+        or _first(GLOB_PATTERNS, (where_globs_count(command),))
+    )
+    if why:
         return CommandClass("dangerous", why)
     return CommandClass("ordinary")
 
@@ -47,4 +58,9 @@ def detect_dangerous_command(command: str) -> tuple[bool, str]:
 
 
 def _first(patterns: list[tuple[str, str]] | tuple[tuple[str, str], ...], texts: tuple[str, ...]) -> str:
-    return next((why for pattern, why in patterns if any(re.search(pattern, text, _FLAGS) for text in texts)), "")
+    return next((why for pattern, why in patterns if any(_compiled(pattern).search(text) for text in texts)), "")
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, _FLAGS)

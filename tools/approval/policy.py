@@ -12,7 +12,7 @@ from typing import Literal
 from tools.approval.actions import Action, ReadPath, RunCommand, WritePath
 from tools.approval.commands import classify_command
 from tools.approval.grants import Grants
-from tools.approval.sensitive import why_sensitive
+from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 
 Mode = Literal["default", "accept_edits", "dont_ask"]
 Verdict = Literal["allow", "ask", "deny"]
@@ -74,7 +74,7 @@ def _read(path: Path, rules: Rules) -> Decision:
 
 
 def _write(path: Path, mode: Mode, rules: Rules) -> Decision:
-    if reason := why_sensitive(path, rules.private):
+    if reason := why_sensitive_to_write(path, rules.private):
         return Decision("ask", reason)
     if not _inside(path, rules.roots):
         return Decision("ask", "is outside the session's directories")

@@ -1,5 +1,8 @@
 """Which commands run, ask, or never run: labelled tables."""
 
+import subprocess
+import sys
+
 import pytest
 
 from tools.approval.commands import classify_command, detect_dangerous_command
@@ -45,6 +48,20 @@ FORBIDDEN = [
     ":(){ :|:& };:",
     ": ( ) { : | : & } ; :",
     "bomb(){ bomb|bomb& };bomb",
+    # system directories, and other ways to the same end
+    "rm -rf /etc",
+    "rm -rf /usr/",
+    "rm -rf /home/*",
+    "rm -rf /Users",
+    "sudo rm -rf /var",
+    "find / -name '*.log' -delete",
+    "find /etc -type f -delete",
+    "find ~ -delete",
+    "cd / && rm -rf *",
+    "cd /; rm -rf *",
+    "cd ~ && rm -rf .",
+    "cd / && sudo rm -rf *",
+    "cd /\nrm -rf *",
 ]
 
 DANGEROUS = [
@@ -241,6 +258,174 @@ DANGEROUS = [
     "sqlite3 app.db 'DROP TABLE users'",
     "psql -c 'delete from users'",
     "mysql -e 'truncate table users'",
+    # hidden, wrapped, and left behind
+    "rm -rf build; ls /",
+    "rm -rf build && ls /etc",
+    "sudo rm x; cd /",
+    "hatch -e test run rm f",
+    "git --git-dir X/.git --work-tree X reset --hard",
+    "git --git-dir=X --work-tree=X reset --hard",
+    "git -c user.name='a b' --git-dir \"a b\" push # x",
+    "git checkout HEAD f",
+    "git checkout f.py",
+    "git checkout -q src/f",
+    "git checkout --theirs Makefile",
+    "git stash",
+    "git stash -u",
+    "git stash push -m x",
+    "git stash save x",
+    "git tag -d v1",
+    "git tag --delete v1",
+    "uv run rm f",
+    "uv run --with a --with b rm f",
+    "poetry run rm f",
+    "pipenv run rm f",
+    "pdm run rm f",
+    "hatch run rm f",
+    "bundle exec rm f",
+    "npm exec -- rm f",
+    "npm exec rimraf dist",
+    "pnpm exec rm f",
+    "yarn exec rm f",
+    "npx rimraf dist",
+    "npx --yes rimraf dist",
+    "npx -c 'rm f'",
+    "mise exec -- rm f",
+    "mise exec node@20 -- rm f",
+    "mise exec node@20 python@3 -- rm f",
+    "direnv exec . rm f",
+    "conda run -n base rm f",
+    "nix-shell --run 'rm f'",
+    "nix-shell -p a --run 'rm f'",
+    "nix-shell shell.nix --run 'rm f'",
+    "strace -o t rm f",
+    "strace -f rm f",
+    "ltrace rm f",
+    "valgrind --tool=none rm f",
+    "setpriv --reuid 0 rm f",
+    "prlimit --nproc=1 rm f",
+    "unbuffer rm f",
+    "coproc make",
+    "setsid make",
+    "script -c 'rm f'",
+    "nohup make &",
+    "disown %1",
+    "env env env env env env env env env env rm f",
+    "alias ls=rm",
+    "hash -p /bin/rm ls",
+    'set -- rm F; "$1" x',
+    'set -- rm F; "$@"',
+    'f() { "$1" x; }; f rm',
+    "git grep -O TODO",
+    "git grep --open-files-in-pager=rm TODO",
+    "git grep -nOless TODO",
+    "git difftool -x rm",
+    "git log --output=F",
+    "git diff --output F",
+    "git archive -o x.tar HEAD",
+    "git archive --output=x.tar HEAD",
+    "git format-patch -o out HEAD~1",
+    "git format-patch HEAD~1",
+    "git --exec-path=/x status",
+    "tar tf a.tar --checkpoint=1 --checkpoint-action=exec=rm",
+    "tar -I rm -tf a.tar",
+    "tar tf a --use-compress-program=rm",
+    "tar cf a.tar src",
+    "tar -czf a.tgz src",
+    "tar --create -f a.tar src",
+    "sqlite3 app.db '.shell rm f'",
+    "sqlite3 app.db .system\\ rm",
+    "sqlite3 app.db '.output f' 'select 1'",
+    "python -m timeit 'x'",
+    "python -mtimeit x",
+    "python -X dev -c 'x'",
+    "python -W ignore::X -c x",
+    "python -x -c x",
+    "cmake -E rm f",
+    "cmake -E copy a b",
+    "cmake -E remove_directory d",
+    "sed 's!a!b!e' x",
+    "sed 's|a|b|w f' x",
+    "sed 's~a~b~gw f' x",
+    "sed s,a,b,wf x",
+    "sed -n '/x/wF' y",
+    "sed -n '/x/w F' y",
+    "sed --expression='w F' y",
+    "sed -e 'w F' y",
+    "sed -e wF y",
+    "sed '1e rm f' y",
+    "sed 'e' y",
+    "sed -n '1,3{p;w F' y",
+    "sed '$!w F' y",
+    "sed 'wF' y",
+    "sed wF y",
+    "cat x | sed 's/a/b/e'",
+    "uniq a b",
+    "uniq -c a b",
+    "uniq -f 1 a b",
+    "gzip -f a",
+    "gunzip -f a",
+    "gunzip a.gz",
+    "split big",
+    "curl -D h https://x.example",
+    "curl -sc jar https://x.example",
+    "curl --cookie-jar j https://x.example",
+    "curl --stderr e https://x.example",
+    "curl -H @f https://x.example",
+    'curl -H"@f" https://x.example',
+    "curl --header @f https://x.example",
+    "curl -b @f https://x.example",
+    "curl -b cookies https://x.example",
+    "Rscript -e 'x'",
+    "R -e 'x'",
+    "R -q -e x",
+    "julia -e x",
+    "julia --project=. -e x",
+    "elixir -e x",
+    "groovy -e x",
+    "jshell x",
+    "mongosh --eval x",
+    "psql -c '\\! rm f'",
+    'psql app -c "\\! rm f"',
+    "psql -c '\\o f' ",
+    "dig $(cat f).x",
+    "dig `cat f`.x",
+    "ping $(cat f).x",
+    "nslookup $(cat f | base64).x",
+    "rg --pre rm x",
+    "rg --pre=rm x",
+    "ps eww",
+    "ps e",
+    "ps auxe",
+    "ps auxwwe",
+    "ps aux e",
+    "cat /proc/self/environ",
+    "cat /pro[c]/self/environ",
+    "cd /; cat proc/self/environ",
+    "cat ~/.ss[h]/id_*",
+    "cat $HOME/.ss[h]/id",
+    'cat "$HOME"/.ss[h]/id',
+    "cat ~/.s*/id",
+    "cat /home/u/.s*/x",
+    "cat /h*/u/x",
+    "cd ~; cat .s*",
+    "cat .e*",
+    "cat ./.e*",
+    "cat sub/.e?v",
+    "cat .{env,x}",
+    "cat ~/\\.ss[h]/x",
+    "cat ~/.pgpass",
+    "cat x.pfx",
+    "rm -rf a && git status",
+    "bash -c x",
+    "awk 'BEGIN{print > \"f\"}'",
+    "git -C a -c core.pager=x log",
+    'git -c "core.pager=rm f" log',
+    "A=1 uv run sudo ls",
+    "FOO=1 env -u X -C d rm f",
+    "time -p rm f",
+    "nice -n 5 rm f",
+    "taskset ff rm f",
 ]
 
 EVERYDAY = [
@@ -261,7 +446,6 @@ EVERYDAY = [
     "git add -A",
     "git commit -m 'Add the parser'",
     "git commit -am 'Fix the format of dates'",
-    "git stash",
     "git stash pop",
     "git fetch",
     "git pull --ff-only",
@@ -416,6 +600,114 @@ EVERYDAY = [
     "cat docs/kill.md",
     "ls dd",
     "pytest -k 'not rm'",
+    # close to what asks
+    "git stash list",
+    "git stash show -p",
+    "git checkout -b feature/x origin/main",
+    "git checkout main 2>&1 | tail -3",
+    "git checkout main && make",
+    "git checkout -",
+    "git switch topic",
+    "git switch -c feature/x",
+    "git tag",
+    "git tag -l 'v*'",
+    "git tag v1.2",
+    "git -C sub log --oneline -3",
+    "git --no-pager diff",
+    "git --no-pager log --output-indicator-new=x",
+    "git branch --format='%(refname)'",
+    "git format-patch --stdout HEAD~1",
+    "uv run --frozen pytest -q",
+    "uv run python -m pytest -x",
+    "poetry run pytest -q",
+    "npm exec -- eslint .",
+    "npx tsc",
+    "npx eslint .",
+    "npx jest",
+    "npx jest -c jest.config.js",
+    "npx --yes prettier --check .",
+    "bundle exec rspec -e 'x'",
+    "nix-shell --run 'make test'",
+    "conda run -n base pytest",
+    "mise exec -- make",
+    "strace -f make",
+    "command -v node",
+    "ps -eo pid,etime,cmd",
+    "ps -ef",
+    "ps aux",
+    "ps axo pid,etime",
+    "ps -p 1 -o etime=",
+    "ps -C node",
+    "ps -u me",
+    "ls *.py",
+    "ls src/*.ts",
+    "cat ./*.md",
+    "ls ../*.py",
+    "ls tests/**/test_*.py",
+    'grep -n "def .*\\(self" src/a.py',
+    "grep -rn 'class .*Foo' src",
+    'grep -rn "^/api/.*" src',
+    "rg '/v1/.*' src",
+    "rg \"foo\\.bar\" -g '*.py'",
+    "sed -n '/def /,/^$/p' src/west/file.py",
+    "sed 's/a/b/g' src/water/e.txt",
+    "sed -n '1,5p' /home/u/work/x",
+    "sed 's#/usr/we#/opt/e#' x",
+    "sed -e 's/x/y/' -e 's/w/e/' f",
+    "sed '/^#/d' f",
+    "sed 's/paths/words/' f",
+    "sed '$d' f",
+    "sed -E 's/(a|b)+/x/g' f",
+    "sed -n '5p' f | grep \"while\"",
+    "echo 'use sed to write'",
+    'git commit -m "write with sed"',
+    "uniq -c file",
+    "uniq -f 1 file",
+    "sort x | uniq -d",
+    "tar tf rc.tar",
+    "tar tvf a.tar",
+    "tar -tzf a.tgz",
+    "tar -tf a.tgz -C x",
+    "gzip -l a.gz",
+    "gunzip -c a.gz | head",
+    "zcat a.gz",
+    "curl -sS -H 'Accept: a@b' https://x.example",
+    'curl -H "Authorization: x" https://x.example',
+    "curl -b a=b https://x.example",
+    "python -m pytest -c x.cfg",
+    "python -X dev -m pytest",
+    "python -W error -m pytest",
+    "python -m compileall src",
+    "python -m cProfile x.py",
+    "python -mcompileall src",
+    "psql -c '\\dt'",
+    "sqlite3 app.db '.tables'",
+    "sqlite3 app.db 'select * from t'",
+    "cmake -E echo x",
+    "dig example.com",
+    "ping -c 1 host",
+    "rg --pre-glob x y",
+    "rg -n foo",
+    "julia script.jl",
+    "Rscript a.R",
+    "awk '{print $1}' f; set -e",
+    "awk '$1 == \"a\" {print}' f",
+    "set -e; awk '{print $1}' f",
+    "set -euo pipefail; make",
+    "jq '.a' b.json",
+    "for f in src/*.py; do echo $f; done",
+    "find . -path './.git' -prune -o -name '*.py' -print",
+    "grep -v '^\\s*$' f",
+    "ls -d .",
+    "ls .",
+    "cd .. && ls",
+    "git diff -- '*.py'",
+    "git log -- src/*.py",
+    "rm_helper",
+    "npm run test -- --watch=false",
+    'echo "a/b/c"',
+    'ls "$DIR"/*',
+    "make 2>&1 | sed 's/^/  /' ",
 ]
 
 KNOWN_TO_OVERASK = [
@@ -471,9 +763,47 @@ def test_detection_tells_yes_or_no_and_why():
     assert detect_dangerous_command("rm -rf /") == (True, "deletes the root or home directory")
 
 
-@pytest.mark.timeout(10)
-@pytest.mark.parametrize(
-    "piece", ["a ", "rm", "sudo ", "$(", "'", "\\", "> ", "curl -", "git ", "x=1 ", "time ", "python -"]
+def test_a_command_that_is_too_long_to_check_asks():
+    assert classify_command("echo " + "a" * 3_900).level == "ordinary"
+    assert classify_command("echo " + "a" * 4_000).level == "dangerous"
+
+
+_HOSTILE = """
+import itertools
+from tools.approval.command_patterns import (
+    DANGEROUS_PATTERNS, FORBIDDEN_PATTERNS, GLOB_PATTERNS, REDIRECTION_PATTERNS
 )
-def test_a_long_hostile_command_is_classified_in_reasonable_time(piece):
-    classify_command(piece * 3000)
+from tools.approval.commands import _compiled, classify_command
+
+HEADS = (
+    "git,git -c a=b stash,git checkout,git log,git grep,git config,rm,find,find /,cd,cd /; rm,mkfs,dd,tee,eval,"
+    "base64,xxd,bash,sh,python,python -m,perl,node,php,deno,awk,fd,rg,xargs,trap,script,vim,mv,tar,unzip,sort,sed,"
+    "sed -n,gzip,split,uniq,ps,chmod,kill,apt,docker,npm,npm exec,gh,curl,wget,ssh,psql,sqlite3,cmake,alias,hash,uv,"
+    "uv run,npx,env,sudo,time,timeout,direnv,nix-shell,set,set -- a;,dig,R,echo"
+).split(",")
+TOKENS = [
+    "--a ", "-x ", "-X ", "-c ", "-e ", "a ", "| awk print ", "$(", "( ", "'", '"', "\\\\", "/", "= ", ";", "a=b ",
+    "=;/", "s/", "s!a", "sed ", "w ", "1 ", "\\n", "\\t ", "\\na ", "; ", "{ ", "-- ", "~/", "* ", "--a=b ", "'a' ",
+    "proc/", "git ", "core", "-c core", "@", "sudo -a ", "env ", "cd / ", "set a ", "x -x ", "-a b "
+]
+for head, token in itertools.product(HEADS, TOKENS):
+    classify_command((head + " " + token * 200)[:200])
+for head, token in itertools.product(["git", "sed", "find", "curl", "ls"], TOKENS):
+    classify_command((head + " " + token * 4000)[:4000])
+# A command that is found dangerous early must not hide a slow pattern further down.
+for pattern, _ in (*FORBIDDEN_PATTERNS, *DANGEROUS_PATTERNS, *REDIRECTION_PATTERNS, *GLOB_PATTERNS):
+    compiled = _compiled(pattern)
+    for head, token in itertools.product([head for head in HEADS if head.split()[0] in pattern], TOKENS):
+        compiled.search((head + " " + token * 1000)[:1000])
+print("done")
+"""
+
+
+@pytest.mark.timeout(90)
+def test_no_hostile_repetition_freezes_the_classifier():
+    # In a process of its own: nothing can interrupt a search of an expression. Each single answer takes milliseconds.
+    finished = subprocess.run(
+        [sys.executable, "-c", _HOSTILE], capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert finished.stdout == "done\n"

@@ -71,6 +71,14 @@ def test_what_may_happen_to_a_path(kind, mode, place, granted):
     assert bool(decision.reason) == (decision.verdict == "ask" and place not in INSIDE)
 
 
+@pytest.mark.parametrize("name", [".github/workflows/ci.yml", ".vscode/tasks.json", ".bashrc"])
+def test_what_runs_later_may_be_read_but_not_changed_unasked(name):
+    assert decide(ReadPath(ROOT / name), "accept_edits", RULES, Grants()).verdict == "allow"
+    changed = decide(_write(ROOT / name), "accept_edits", RULES, Grants())
+    assert changed.verdict == "ask"
+    assert changed.reason
+
+
 @pytest.mark.parametrize(("kind", "mode", "granted"), list(itertools.product(COMMANDS, MODES, [False, True])))
 def test_what_may_happen_to_a_command(kind, mode, granted):
     action = RunCommand(COMMANDS[kind], ROOT)

@@ -23,6 +23,12 @@ from tools.environments.child_env import child_environment, is_secret
         "MYSQL_PASSWD",
         "CLIENT_SECRET",
         "DEPLOY_PRIVATE_KEY",
+        "STRIPE_KEY",
+        "GITLAB_PAT",
+        "MYSQL_PWD",
+        "SMTP_PASS",
+        "gpg_passphrase",
+        "SENTRY_DSN",
         "HERMES_HOME",
         "HERMES_MODEL",
         "hermes_anything",
@@ -37,6 +43,10 @@ def test_a_secret_is_not_passed_on(name):
     "name",
     [
         "PATH",
+        "PWD",
+        "OLDPWD",
+        "GIT_ASKPASS",
+        "SSH_ASKPASS",
         "HOME",
         "LANG",
         "VIRTUAL_ENV",
@@ -52,6 +62,28 @@ def test_a_secret_is_not_passed_on(name):
 )
 def test_an_ordinary_variable_is_passed_on(name):
     assert child_environment({name: "x"})[name] == "x"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "postgres://u:p@h/db",
+        "redis://:p@h:6379/0",
+        "jdbc:postgresql://u:p%40@h/db",
+        "https://u:p@packages.example/simple",
+        "DSN=amqp://u:p@h",
+    ],
+)
+def test_a_url_with_a_password_is_not_passed_on(value):
+    assert is_secret("DATABASE_URL", value)
+    assert "DATABASE_URL" not in child_environment({"DATABASE_URL": value})
+
+
+@pytest.mark.parametrize(
+    "value", ["postgres://h/db", "postgres://u@h:5432/db", "http://localhost:8080/a@b", "git@host:path", "a:b@c", ""]
+)
+def test_a_value_without_a_password_is_passed_on(value):
+    assert child_environment({"DATABASE_URL": value})["DATABASE_URL"] == value
 
 
 @pytest.mark.parametrize(
