@@ -70,6 +70,7 @@ def _write_temporary(folder: Path, data: bytes, like: os.stat_result | None) -> 
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
+            stream.flush()  # the kernel takes the set-user bit from a file that is written to
             if like is not None:
                 _copy_owner_and_mode(descriptor, like)
     except BaseException:
