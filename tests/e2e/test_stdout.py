@@ -37,6 +37,43 @@ async def test_a_command_that_prints_is_shown_in_its_card_and_nowhere_else(
     assert agent.stderr == ""
 
 
+_NOISY_TOOL = """
+import sys
+
+class WithTheTools:
+    def find_spec(self, name, path=None, target=None):
+        if name == "tools.todo":
+            import os
+            from tools.registry import registry
+
+            def noisy(args, **kw):
+                print("printed", flush=True)
+                sys.__stdout__.write("written"); sys.__stdout__.flush()
+                os.write(1, b"raw")
+                os.system("echo from a child")
+                return '{"done": true}'
+
+            registry.register("noisy", "planning", {"type": "object", "properties": {}}, noisy)
+
+sys.meta_path.insert(0, WithTheTools())
+"""
+
+
+async def test_a_tool_that_prints_in_every_way_does_not_reach_the_protocol(
+    editor: EditorFactory, workspace: Path, tmp_path: Path, home: Path
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(_NOISY_TOOL)
+    agent = await editor("--offline", env={"PYTHONPATH": str(site)})
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    await agent.prompt(session, "call noisy {}\nsay done")  # every line is checked to be a message
+    assert next(iter(agent.cards(session).values()))["status"] == "completed"
+    stray = (home / "logs" / "stdout.log").read_text()
+    assert all(word in stray for word in ("printed", "written", "raw", "from a child"))
+
+
 async def test_children_cannot_reach_the_protocols_descriptors(editor: EditorFactory, workspace: Path) -> None:
     agent = await editor("--offline")
     await agent.initialize()
