@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-SUBCOMMANDS = ("demo", "prompt")
+from acp_adapter.cli import SUBCOMMANDS
 
 
 def main(argv: list[str] | None = None) -> int:

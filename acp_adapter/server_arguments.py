@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acp_adapter.entry import SUBCOMMANDS
+from acp_adapter.cli import SUBCOMMANDS
 from acp_adapter.version import __version__
 
 _DESCRIPTION = """\

@@ -1,1 +1,3 @@
 """The subcommands that a person types."""
+
+SUBCOMMANDS = ("demo", "prompt")
