@@ -27,7 +27,10 @@ def main(argv: list[str] | None = None) -> int:
 
 def _leave_working_directory() -> None:
     """Take the working directory off `sys.path`: a workspace's `tools/` or `yaml.py` must never run inside us."""
-    here = os.path.realpath(os.getcwd())  # noqa: PTH109 - pathlib is not loaded yet
+    try:
+        here = os.path.realpath(os.getcwd())  # noqa: PTH109 - pathlib is not loaded yet
+    except OSError:
+        here = ""  # it has been deleted: nothing can be loaded from it
     own = os.path.realpath(os.path.join(os.path.dirname(__file__), ".."))  # noqa: PTH118, PTH120
     if here != own:
         sys.path[:] = [entry for entry in sys.path if entry and os.path.realpath(entry) != here]
@@ -50,7 +53,7 @@ def _serve(arguments: list[str]) -> int:
     try:
         home = find_home(os.environ, options.profile)
     except SettingsError as problem:
-        print(f"hermes-acp: {problem}", file=sys.stderr)  # noqa: T201 - before stdout is the protocol's
+        sys.stderr.write(f"hermes-acp: {problem}\n")
         return 2
     from acp_adapter.process import run_server  # noqa: PLC0415
 

@@ -79,3 +79,12 @@ def test_the_working_directory_is_taken_off_the_module_path(entry: str, tmp_path
     paths = ended.stdout.splitlines()[-1]
     assert f"{path!r}" not in paths
     assert str(_ROOT) in paths
+
+
+def test_a_working_directory_that_was_deleted_is_no_obstacle(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = "import os, sys\nos.rmdir(os.getcwd())\nfrom acp_adapter.entry import main\nmain(['--version'])"
+    ended = _run(script=script, cwd=gone, env={**os.environ, "PYTHONPATH": str(_ROOT)})
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("hermes-acp ")
