@@ -104,6 +104,7 @@ class Outbox:
             try:
                 await self._deliver(pending.merged())
             except Exception:
+                # One event's failure must not hold back those behind it, nor the worker that waits for space.
                 log.exception("an event could not be shown")
             with self._condition:
                 self._waiting -= pending.size

@@ -15,7 +15,7 @@ from acp import run_agent
 from acp.interfaces import Client
 from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallUpdate
 
-from acp_adapter.capabilities import ClientCapabilities, read_capabilities
+from acp_adapter.capabilities import read_capabilities
 from acp_adapter.content import Block, to_content
 from acp_adapter.errors import wire_error
 from acp_adapter.handshake import AUTH_METHOD, Greeting, SessionSeed, initialize_result, open_session, session_result
@@ -191,6 +191,7 @@ class HermesACPAgent:
         try:
             updates = project(event, self._capabilities)
         except Exception:
+            # A card must still begin and end, whatever is wrong with what it should show.
             log.exception("an event could not be shown as it should")
             updates = bare(event)
         for update in updates:
@@ -238,6 +239,3 @@ async def serve(transport: Transport, config: ConfigSource, greeting: Greeting) 
         await run_agent(agent, transport, use_unstable_protocol=True)  # type: ignore[arg-type] # methods it lacks answer -32601
     finally:
         agent.shut_down()
-
-
-__all__ = ["ClientCapabilities", "HermesACPAgent", "serve"]

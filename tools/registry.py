@@ -58,6 +58,7 @@ class ToolEntry:
         try:
             return bool(self.check_fn())
         except Exception:
+            # A tool's own check may fail in any way; the tool is then not offered.
             log.warning("the availability check of tool %s failed", self.name, exc_info=True)
             return False
 
@@ -68,6 +69,7 @@ class ToolEntry:
             try:
                 parameters.update(self.dynamic_schema_overrides())
             except Exception:
+                # One tool's broken override must not break every request; its plain schema still holds.
                 log.warning("the schema overrides of tool %s failed", self.name, exc_info=True)
         function = {"name": self.name, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}

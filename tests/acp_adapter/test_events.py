@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -24,6 +25,7 @@ from agent_core.events import (
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
 from agent_core.providers.base import Usage
+from tests.support.waiting import wait_until
 from tools.context import TodoItem
 from tools.result import ToolResult
 
@@ -162,7 +164,8 @@ class TestOutput:
         await turn.running()
         turn.bridge.on_tool(CallOutput("c", "a"))
         turn.bridge.on_tool(CallOutput("c", "b"))
-        await asyncio.sleep(0.02)  # the pause itself
+        over = time.monotonic() + 0.01
+        await asyncio.to_thread(wait_until, lambda: time.monotonic() > over)
         turn.bridge.on_tool(CallOutput("c", "c"))
         events = await turn.events()
         assert isinstance(events[-1], ToolOutput)

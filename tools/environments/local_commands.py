@@ -76,6 +76,7 @@ class LocalEnvironment:
         try:
             ending = self._watch(process, output, spec.timeout, take, interrupt)
         except BaseException:
+            # Whatever broke off the watch, nobody looks after the command any more.
             signal_group(process.pid, signal.SIGKILL)
             process.wait(_KILLED_SECONDS)
             raise
