@@ -8,90 +8,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ValidationError
 
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-
-ApiMode = Literal["chat_completions"]
-_LONGEST_WAIT = 30 * 24 * 3600
-_APPROVAL_MODES = {"manual": "ask", "smart": "ask", "ask": "ask", "auto": "ask", "off": "off", "all": "off"}
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-
-class ModelSettings(_Part):
-    """Which model is asked, and where."""
-
-    default: str | None = Field(None, description="The model's name, as its server knows it.")
-    provider: str | None = Field(None, description="Who serves it: openai, openrouter, custom, offline.")
-    base_url: str | None = Field(None, description="The server's address, for provider custom.")
-    api_key: str | None = Field(None, description="The key for base_url, or for the provider.", repr=False)
-    api_mode: ApiMode | None = Field(None, description="The wire protocol; normally found by itself.")
-    context_length: int | None = Field(None, gt=0, description="The model's window, in tokens.")
-    max_tokens: int | None = Field(None, gt=0, description="The longest answer, in tokens.")
-
-    @field_validator("base_url")
-    @classmethod
-    def _is_http(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("it must begin with http:// or https://")
-        return value.rstrip("/") if value else None
-
-
-class AgentSettings(_Part):
-    """How the agent works."""
-
-    max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most.")
-
-
-class ApprovalSettings(_Part):
-    """When the person is asked."""
-
-    mode: Literal["ask", "off"] = Field("ask", description="ask: ask the user; off: begin in dont_ask.")
-    timeout: float = Field(
-        1800.0,
-        gt=0,
-        le=_LONGEST_WAIT,
-        allow_inf_nan=False,
-        description="Seconds a question waits; no answer means no.",
-    )
-
-    @field_validator("mode", mode="before")
-    @classmethod
-    def _known_names(cls, value: object) -> object:
-        # YAML reads a bare `off` as false.
-        name = "off" if value is False else value
-        return _APPROVAL_MODES.get(name, name) if isinstance(name, str) else name
-
-
-class Settings(_Part):
-    """Everything in `config.yaml` that this program reads."""
-
-    model: ModelSettings = Field(default_factory=ModelSettings)
-    agent: AgentSettings = Field(default_factory=AgentSettings)
-    approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
-    command_allowlist: tuple[str, ...] = Field((), description="Commands that run without a question.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _plain_model(cls, value: object) -> object:
-        if not isinstance(value, Mapping):
-            return value
-        known = {key: _without_nulls(part) for key, part in value.items() if part is not None}
-        if isinstance(known.get("model"), str):
-            known["model"] = {"default": known["model"]}
-        return known
-
-
-def _without_nulls(part: object) -> object:
-    """A part of the settings without the keys that YAML has no value for (`max_turns:`)."""
-    return {key: value for key, value in part.items() if value is not None} if isinstance(part, Mapping) else part
+from agent_core.settings import Settings, SettingsPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +158,11 @@ def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
         part = Settings.model_fields.get(key)
         if part is None:
             yield _unknown_key(key, Settings)
-        elif isinstance(value, Mapping) and isinstance(part.annotation, type) and issubclass(part.annotation, _Part):
+        elif (
+            isinstance(value, Mapping)
+            and isinstance(part.annotation, type)
+            and issubclass(part.annotation, SettingsPart)
+        ):
             yield from (
                 f"{key}.{_unknown_key(name, part.annotation)}"
                 for name in value

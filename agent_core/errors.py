@@ -7,13 +7,16 @@ HermesError                     has `public`, a sentence or two for the user, an
 │   └── UnknownSession
 ├── StoreError                  the conversation could not be stored or read
 └── ProviderError               a model request failed
-├── ProviderConnectionError     the server could not be reached, or the connection broke
-├── ProviderStatusError         the server answered with an error status
-└── ProviderProtocolError       the server's answer could not be understood
+    ├── ProviderConnectionError the server could not be reached, or the connection broke; `fault` says how
+    ├── ProviderStatusError     the server said that it failed: an error status, or an error within its answer
+    └── ProviderProtocolError   the server's answer could not be understood
 TurnInterrupted                 control flow: the turn was cancelled
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
 
 
 class HermesError(Exception):
@@ -53,22 +56,35 @@ class ProviderError(HermesError):
     """A model request failed."""
 
 
+TransportFault = Literal["connect", "proxy", "tls", "timeout", "stall", "cut"]
+"""How a connection failed: not made; not through the proxy; no trust; no answer in time; an answer that went silent;
+one that broke off."""
+
+
 class ProviderConnectionError(ProviderError):
     """The model server could not be reached, or the connection broke off."""
 
+    def __init__(self, message: str, fault: TransportFault = "connect") -> None:
+        super().__init__(message)
+        self.fault: TransportFault = fault
+
 
 class ProviderStatusError(ProviderError):
-    """The model server answered with an HTTP error status.
+    """The model server said that it failed.
 
     Attributes:
-        status: the HTTP status.
-        body: the answer's text, for classification; it is never shown as it is.
+        status: the HTTP status; None for an error that came within a stream that had begun well.
+        body: what the server sent (JSON text where it sent JSON), for classification; it is never shown as it is.
+        headers: the answer's headers, names in lower case.
     """
 
-    def __init__(self, message: str, status: int, body: str = "") -> None:
+    def __init__(
+        self, message: str, status: int | None, body: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.body = body
+        self.headers: Mapping[str, str] = dict(headers or {})
 
 
 class ProviderProtocolError(ProviderError):

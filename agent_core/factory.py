@@ -11,7 +11,9 @@ from agent_core.agent import AIAgent
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError
 from agent_core.providers.base import Provider
-from agent_core.providers.resolve import ModelChoice, make_provider, resolve_model
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.make import make_provider
+from agent_core.providers.resolve import resolve_model
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore

@@ -52,8 +52,21 @@ class ToolCall(TypedDict):
     function: FunctionCall
 
 
+class SealedItems(TypedDict):
+    """What only the model that wrote a message understands (signed or sealed reasoning), and which model that was."""
+
+    api_mode: str
+    provider: str
+    model: str
+    items: list[dict[str, Any]]
+
+
 class Message(TypedDict):
-    """One message of the conversation; which keys it has depends on `role`."""
+    """One message of the conversation; which keys it has depends on `role`.
+
+    `reasoning` is the model's thinking as text; `sealed` goes back to the model that wrote it, to no other.
+    `injected` marks a user message that the agent wrote, not the person.
+    """
 
     role: Literal["system", "user", "assistant", "tool"]
     content: Content | None
@@ -61,6 +74,8 @@ class Message(TypedDict):
     tool_call_id: NotRequired[str]
     name: NotRequired[str]
     reasoning: NotRequired[str]
+    sealed: NotRequired[SealedItems]
+    injected: NotRequired[bool]
 
 
 def user_message(content: Content) -> Message:

@@ -8,17 +8,34 @@ from typing import Any, Literal, Protocol
 
 from agent_core.messages import Message
 
+ApiMode = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse", "offline"]
 FinishReason = Literal["stop", "tool_calls", "length", "refusal"]
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+CacheTtl = Literal["5m", "1h"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One question to a model. `tools` are OpenAI function definitions; `max_tokens` bounds the answer."""
+    """One question to a model.
+
+    Attributes:
+        tools: OpenAI function definitions.
+        max_tokens: bounds the answer; None leaves it to the server, or to the model's own limit where the protocol
+            wants a number.
+        reasoning: how much the model should think; None leaves it to the server.
+        temperature: None leaves it to the server; models that take none are not sent one.
+        cache_ttl: how long the server should keep the prefix, where the protocol lets us say so.
+        session_id: groups a session's requests for servers that keep prefixes by key.
+    """
 
     model: str
     messages: Sequence[Message]
     tools: Sequence[dict[str, Any]] = ()
     max_tokens: int | None = None
+    reasoning: ReasoningEffort | None = None
+    temperature: float | None = None
+    cache_ttl: CacheTtl = "5m"
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +70,31 @@ class ToolCallArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderItem:
+    """A piece of the answer that only this server understands (signed or sealed reasoning).
+
+    It is kept with the message and sent back to the same model as it came.
+    """
+
+    item: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one request; None where the provider does not say."""
+    """Tokens of one request; None where the provider does not say.
+
+    Attributes:
+        input_tokens: all of the prompt, whether it was cached or not.
+        cached_tokens: the part of the prompt that was read from the server's cache.
+        written_tokens: the part of the prompt that was written to the cache, where that has a price of its own.
+        output_tokens: all of the answer, reasoning included.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    written_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +111,7 @@ class Finished:
     reason: FinishReason
 
 
-StreamEvent = TextDelta | ReasoningDelta | ToolCallStarted | ToolCallArguments | UsageReport | Finished
+StreamEvent = TextDelta | ReasoningDelta | ToolCallStarted | ToolCallArguments | ProviderItem | UsageReport | Finished
 
 
 class ModelStream(Protocol):

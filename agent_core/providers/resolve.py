@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from agent_core.errors import AuthRequired, SettingsError
-from agent_core.providers.base import Provider
-from agent_core.providers.failures import Endpoint
+from agent_core.providers.choice import Dialect, ModelChoice
 
 if TYPE_CHECKING:
-    from agent_core.config import Configuration, ModelSettings
+    from agent_core.config import Configuration
+    from agent_core.settings import ModelSettings
 
 OFFLINE = "offline"
 
@@ -35,25 +35,6 @@ _SET_UP = (
     "and model.default, and put the key in model.api_key or in .env beside it; or start with --offline to try the "
     "editor without a model."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
-    """The resolved model.
-
-    Attributes:
-        source: where the choice of model came from, for `doctor` and messages.
-        api_key: for `base_url`'s host only.
-    """
-
-    provider: str
-    model: str
-    api_mode: str
-    base_url: str
-    source: str
-    api_key: str | None = field(default=None, repr=False)
-    max_tokens: int | None = None
-    context_length: int | None = None
 
 
 def resolve_model(config: Configuration) -> ModelChoice:
@@ -86,17 +67,6 @@ def resolve_model(config: Configuration) -> ModelChoice:
     return _hosted(config, provider, model, base_url, source)
 
 
-def make_provider(choice: ModelChoice) -> Provider:
-    """The provider for a choice. Cheap: SDKs are loaded and connections made with the first request."""
-    if choice.provider == OFFLINE:
-        from agent_core.providers.offline import OfflineProvider  # noqa: PLC0415 - only when asked for
-
-        return OfflineProvider()
-    from agent_core.providers.chat_completions import ChatCompletionsProvider  # noqa: PLC0415
-
-    return ChatCompletionsProvider(Endpoint(choice.provider, choice.base_url), choice.api_key)
-
-
 def _first(*candidates: tuple[str | None, str]) -> tuple[str | None, str]:
     return next(((value.strip(), source) for value, source in candidates if value and value.strip()), (None, ""))
 
@@ -104,7 +74,7 @@ def _first(*candidates: tuple[str | None, str]) -> tuple[str | None, str]:
 def _offline(config: Configuration, model: str | None, source: str) -> ModelChoice:
     # A model that the settings name is for another provider than the offline one that was asked for above them.
     if model in (None, OFFLINE, config.settings.model.default):
-        return ModelChoice(OFFLINE, OFFLINE, OFFLINE, "", source or str(config.home.config_file))
+        return ModelChoice(OFFLINE, OFFLINE, "offline", "", source or str(config.home.config_file))
     raise SettingsError(
         f"The provider offline has no model {model!r} ({source}): choose another provider, or no model."
     )
@@ -179,4 +149,6 @@ def _choice(
         api_key=api_key,
         max_tokens=settings.max_tokens,
         context_length=settings.context_length,
+        requested=model,
+        dialect=Dialect(max_tokens_field="max_completion_tokens") if provider == "openai" else Dialect(),
     )

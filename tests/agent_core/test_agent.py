@@ -18,10 +18,10 @@ from agent_core.errors import (
 from agent_core.interrupt import CancelToken
 from agent_core.messages import assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, Usage, UsageReport
-from agent_core.providers.chat_completions import ChatCompletionsProvider
-from agent_core.providers.failures import Endpoint
+from agent_core.providers.make import make_provider
 from agent_core.sessions.memory import InMemorySessionStore
 from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles
+from tests.support.choices import choice_for
 from tests.support.model_server import Hang, Reply
 from tests.support.scripted_provider import Hold, ScriptedProvider, says, uses
 
@@ -177,7 +177,7 @@ def test_interrupt_from_another_thread_ends_the_turn(tmp_path):
 
 def test_an_interrupt_hangs_up_on_a_server_that_is_silent(tmp_path, model_server):
     model_server.add(Hang(Reply("half an answer", split=4), after=2), Reply("whole"))
-    provider = ChatCompletionsProvider(Endpoint("custom", model_server.base_url), None)
+    provider = make_provider(choice_for(model_server.base_url))
     agent, halfway = make_agent(tmp_path, provider=provider), threading.Semaphore(0)
     callbacks = AgentCallbacks(stream_delta_callback=lambda _text: halfway.release())
     running = in_background(lambda: agent.run_conversation("hi", callbacks=callbacks))

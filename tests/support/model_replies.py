@@ -1,4 +1,4 @@
-"""What the fake model server can answer, and how an answer looks as Chat Completions chunks."""
+"""What the fake model server can answer, in no protocol's words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
-
-Delta = dict[str, Any]
+from typing import Any, Literal, Protocol
 
 
 class Gate(threading.Event):
@@ -62,19 +60,10 @@ class Usage:
     cached: int = 0
     reasoning: int = 0
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "prompt_tokens": self.prompt,
-            "completion_tokens": self.completion,
-            "total_tokens": self.prompt + self.completion,
-            "prompt_tokens_details": {"cached_tokens": self.cached, "audio_tokens": 0},
-            "completion_tokens_details": {"reasoning_tokens": self.reasoning, "audio_tokens": 0},
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer.
+    """A whole answer. `finish_reason` is in the words of Chat Completions; other protocols use their own for it.
 
     `split` cuts text, reasoning and arguments into deltas of that many characters (0: one delta each); the deltas of
     parallel tool calls then alternate. A `gate` holds the stream back before delta number `gate_after`.
@@ -154,60 +143,47 @@ class Recorded:
     body: Any
     disconnected: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def model(self) -> str:
+        return str(self.body.get("model", "")) if isinstance(self.body, dict) else ""
+
+    @property
+    def wants_stream(self) -> bool:
+        return isinstance(self.body, dict) and bool(self.body.get("stream"))
+
 
 Answer = Reply | Status | Hang | Disconnect | Garbage
 Scripted = Answer | Callable[[Recorded], Answer]
 
 
-def deltas(reply: Reply) -> list[Delta]:
-    """The answer as a stream of deltas, without its opening and its end."""
-    found: list[Delta] = [{reply.reasoning_field: piece} for piece in _pieces(reply.reasoning, reply.split)]
-    found += [{"content": piece} for piece in _pieces(reply.text, reply.split)]
-    found += [_call_delta(index, call) for index, call in enumerate(reply.tool_calls)]
-    streams = [_pieces(call.arguments_text, reply.split) for call in reply.tool_calls]
-    for round_number in range(max(map(len, streams), default=0)):
-        found += [
-            {"tool_calls": [{"index": index, "function": {"arguments": pieces[round_number]}}]}
-            for index, pieces in enumerate(streams)
-            if round_number < len(pieces)
-        ]
-    return found
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """An answer as server-sent events, cut where a test may cut it: `deltas` are the pieces that tests count."""
+
+    opening: Sequence[bytes]
+    deltas: Sequence[bytes]
+    ending: Sequence[bytes]
 
 
-def chunk(model: str, number: int, delta: Delta, finish_reason: str | None = None) -> dict[str, Any]:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-    return _envelope(model, number, "chat.completion.chunk") | {"choices": [choice]}
+class ServerDialect(Protocol):
+    """How one wire protocol writes an answer."""
+
+    path: str
+
+    def streamed(self, request: Recorded, reply: Reply) -> Streamed: ...
+
+    def whole(self, request: Recorded, reply: Reply) -> dict[str, Any]:
+        """The same for a client that did not ask for a stream."""
+        ...
 
 
-def usage_chunk(model: str, number: int, usage: Usage) -> dict[str, Any]:
-    return _envelope(model, number, "chat.completion.chunk") | {"choices": [], "usage": usage.as_json()}
+def event(payload: Mapping[str, Any] | str, name: str = "") -> bytes:
+    """A server-sent event."""
+    data = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
+    return (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode()
 
 
-def completion(model: str, number: int, reply: Reply) -> dict[str, Any]:
-    """The same answer for a client that did not ask for a stream."""
-    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, "refusal": None}
-    if reply.reasoning:
-        message[reply.reasoning_field] = reply.reasoning
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments_text}}
-            for call in reply.tool_calls
-        ]
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reply.ending}
-    whole = _envelope(model, number, "chat.completion") | {"choices": [choice]}
-    return whole | ({"usage": reply.usage.as_json()} if reply.usage else {})
-
-
-def _envelope(model: str, number: int, kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{number}", "object": kind, "created": 1_700_000_000, "model": model}
-
-
-def _call_delta(index: int, call: ToolCall) -> Delta:
-    function = {"name": call.name, "arguments": ""}
-    return {"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": function}]}
-
-
-def _pieces(text: str, size: int) -> list[str]:
+def pieces(text: str, size: int) -> list[str]:
     return list(_cut(text, size or len(text) or 1))
 
 

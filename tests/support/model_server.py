@@ -1,4 +1,4 @@
-"""A loopback server that speaks the OpenAI Chat Completions wire format from a script of replies."""
+"""A loopback server that answers model requests from a script of replies, in the protocol of the request's path."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import select
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from tests.support.model_dialects import dialect_for
 from tests.support.model_replies import (
     Answer,
     Disconnect,
@@ -22,13 +24,10 @@ from tests.support.model_replies import (
     Recorded,
     Reply,
     Scripted,
+    ServerDialect,
     Status,
     ToolCall,
     Usage,
-    chunk,
-    completion,
-    deltas,
-    usage_chunk,
 )
 
 __all__ = [
@@ -180,19 +179,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        if self.path.split("?")[0] != "/v1/chat/completions":
+        dialect = dialect_for(self.path)
+        if dialect is None:
             self._send(404, "text/plain", b"no such path")
             return
         owner = self.server.owner
         request, answer = owner.accept(self, raw)
         try:
-            self._answer(request, answer)
+            self._answer(dialect, request, answer)
         except ConnectionError:
             self.close_connection = True
             if not self.server.stopping:
                 owner.lost(request)
 
-    def _answer(self, request: Recorded, answer: Answer) -> None:
+    def _answer(self, dialect: ServerDialect, request: Recorded, answer: Answer) -> None:
         match answer:
             case Status():
                 self._wait(answer.gate)
@@ -204,37 +204,33 @@ class _Handler(BaseHTTPRequestHandler):
             case Disconnect(before_headers=True):
                 self._cut()
             case Hang():
-                self._stream(request, answer.reply, until=answer.after)
+                self._stream(dialect, request, answer.reply, until=answer.after)
                 self._wait_for_the_end()
             case Disconnect():
-                self._stream(request, answer.reply, until=answer.after)
+                self._stream(dialect, request, answer.reply, until=answer.after)
                 self._cut()
-            case Reply() if _wants_stream(request):
-                self._stream(request, answer)
+            case Reply() if request.wants_stream:
+                self._stream(dialect, request, answer)
             case Reply():
                 self._wait(answer.gate)
-                whole = completion(_model(request), request.number, answer)
-                self._send(200, "application/json", json.dumps(whole).encode())
+                self._send(200, "application/json", json.dumps(dialect.whole(request, answer)).encode())
 
-    def _stream(self, request: Recorded, reply: Reply, until: int | None = None) -> None:
+    def _stream(self, dialect: ServerDialect, request: Recorded, reply: Reply, until: int | None = None) -> None:
         """The reply as server-sent events; with `until`, only so many deltas of it and no end."""
-        model, number = _model(request), request.number
+        answer = dialect.streamed(request, reply)
         self._begin_stream()
-        self._event(chunk(model, number, {"role": "assistant", "content": ""}))
-        parts = deltas(reply)
-        for index, delta in enumerate(parts[:until]):
+        self._events(answer.opening)
+        for index, delta in enumerate(answer.deltas[:until]):
             if index == reply.gate_after:
                 self._wait(reply.gate)
-            self._event(chunk(model, number, delta))
+            self._events([delta])
         if until is not None:
             return
-        if reply.gate_after >= len(parts):
+        if reply.gate_after >= len(answer.deltas):
             self._wait(reply.gate)
-        self._event(chunk(model, number, {}, reply.ending))
-        if reply.usage is not None and _wants_usage(request):
-            self._event(usage_chunk(model, number, reply.usage))
+        self._events(answer.ending[:-1])
         # In one piece, so that a client that stops at the last event has the end of the body already.
-        self.wfile.write(_http_chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+        self.wfile.write(_http_chunk(answer.ending[-1]) + b"0\r\n\r\n")
 
     def _begin_stream(self) -> None:
         self.send_response(200)
@@ -243,8 +239,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
 
-    def _event(self, payload: dict[str, Any]) -> None:
-        self.wfile.write(_http_chunk(b"data: " + json.dumps(payload, ensure_ascii=False).encode() + b"\n\n"))
+    def _events(self, events: Sequence[bytes]) -> None:
+        for event in events:
+            self.wfile.write(_http_chunk(event))
 
     def _send(self, code: int, content_type: str, body: bytes, extra: dict[str, str] | None = None) -> None:
         self.send_response(code)
@@ -298,18 +295,6 @@ def _parsed(raw: bytes) -> Any:
         return json.loads(raw)
     except ValueError:
         return None
-
-
-def _wants_stream(request: Recorded) -> bool:
-    return isinstance(request.body, dict) and bool(request.body.get("stream"))
-
-
-def _wants_usage(request: Recorded) -> bool:
-    return bool((request.body.get("stream_options") or {}).get("include_usage"))
-
-
-def _model(request: Recorded) -> str:
-    return str(request.body.get("model", "")) if isinstance(request.body, dict) else ""
 
 
 def _unscripted(number: int) -> Status:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.chat_completions import ChatCompletionsProvider
-from agent_core.providers.failures import Endpoint
+from agent_core.providers.make import make_provider
+from tests.support.choices import choice_for
 
 KEY = "sk-test-0123456789"
 
@@ -16,8 +16,10 @@ def connect(model_server):
     """Make a provider, by default for the fake server and with a key."""
     made = []
 
-    def connect(base_url: str | None = None, key: str | None = KEY, name: str = "custom") -> ChatCompletionsProvider:
-        made.append(ChatCompletionsProvider(Endpoint(name, base_url or model_server.base_url), key))
+    def connect(base_url: str | None = None, key: str | None = KEY, name: str = "custom", **options):
+        made.append(
+            make_provider(choice_for(base_url or model_server.base_url, provider=name, api_key=key, **options))
+        )
         return made[-1]
 
     yield connect

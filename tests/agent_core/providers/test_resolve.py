@@ -9,9 +9,10 @@ import pytest
 from agent_core.config import Overrides, load
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
-from agent_core.providers.chat_completions import ChatCompletionsProvider
+from agent_core.providers.make import make_provider
 from agent_core.providers.offline import OfflineProvider
-from agent_core.providers.resolve import make_provider, resolve_model
+from agent_core.providers.resolve import resolve_model
+from agent_core.providers.wire.http_provider import HttpProvider
 from tests.support.settings_files import configure
 
 LOCAL = "http://127.0.0.1:11434/v1"
@@ -227,5 +228,5 @@ def test_the_bounds_of_the_settings_come_with_the_choice(resolve):
 
 def test_a_provider_is_made_without_connecting(resolve):
     provider = make_provider(resolve({"default": "m", "base_url": "http://192.0.2.1/v1"}))
-    assert isinstance(provider, ChatCompletionsProvider)
-    assert str(provider.endpoint) == "custom (http://192.0.2.1/v1)"
+    assert isinstance(provider, HttpProvider)
+    assert str(provider.choice.endpoint) == "custom (http://192.0.2.1/v1)"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import socket
 
 import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderProtocolError, ProviderStatusError
-from agent_core.providers.failures import Endpoint, readable
+from agent_core.providers.choice import Endpoint
+from agent_core.providers.wire.failures import readable
 from tests.agent_core.providers.conftest import KEY
 from tests.support.model_server import Disconnect, Garbage, Reply, Status
 from tests.support.raw_server import RawServer, event_stream
@@ -30,10 +32,10 @@ HTML = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1>nginx</body></html>"
         (503, "again later"),
     ],
 )
-def test_an_error_status_names_provider_address_model_cause_and_next_step(model_server, ask, code, step):
+def test_an_error_status_names_provider_address_model_cause_and_next_step(model_server, connect, ask, code, step):
     model_server.add(Status(code, {"error": {"message": "the cause of it", "type": "x"}}))
     with pytest.raises(ProviderStatusError) as caught:
-        ask(model="some-model")
+        ask(connect(model="some-model"))
     text = caught.value.public
     assert caught.value.status == code
     assert "the cause of it" in caught.value.body
@@ -98,9 +100,6 @@ def test_the_key_is_never_in_a_message(model_server, ask, answer):
         (b'data: {"choices": [{"delta": "text"}]}\n\n', "does not follow"),
         (b'data: {"choices": [{"delta": {"tool_calls": [7]}}]}\n\n', "does not follow"),
         (b'data: {"usage": [1]}\n\n', "does not follow"),
-        (b'data: {"error": {"message": "overloaded\\nnow"}}\n\n', "«overloaded now»"),
-        (b'data: {"error": {"code": 529}}\n\n', "«529»"),
-        (b'data: {"error": "overloaded"}\n\n', "«overloaded»"),
     ],
 )
 def test_a_stream_that_cannot_be_understood_is_a_protocol_error(model_server, ask, body, said):
@@ -108,6 +107,22 @@ def test_a_stream_that_cannot_be_understood_is_a_protocol_error(model_server, as
     with pytest.raises(ProviderProtocolError, match=said) as caught:
         ask()
     assert model_server.base_url in caught.value.public
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'data: {"error": {"message": "overloaded\\nnow"}}\n\n', "«overloaded now»"),
+        (b'data: {"error": {"code": 529}}\n\n', "«529»"),
+        (b'data: {"error": "overloaded"}\n\n', "«overloaded»"),
+    ],
+)
+def test_a_failure_that_the_server_reports_within_its_answer_keeps_what_it_said(model_server, ask, body, said):
+    model_server.add(Garbage(body))
+    with pytest.raises(ProviderStatusError, match=said) as caught:
+        ask()
+    assert caught.value.status is None
+    assert json.loads(caught.value.body) == json.loads(body.removeprefix(b"data:"))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, TurnInterrupted
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest, TextDelta
-from agent_core.providers.http import Abort
+from agent_core.providers.wire.http import Abort
 from tests.support.agents import in_background
 from tests.support.model_server import Disconnect, Hang, ModelServer, Reply, Status
 from tests.support.raw_server import RawServer, event_stream

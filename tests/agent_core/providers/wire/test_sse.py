@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.providers.sse import DONE, data_lines
+from agent_core.providers.wire.sse import DONE, data_lines
 
 STREAM = b': comment\nevent: x\ndata: {"a": 1}\n\ndata:{"b":"\xc3\xbc"}\r\n\r\nid: 7\ndata: [DONE]\n\n'
 EXPECTED = [b'{"a": 1}', '{"b":"ü"}'.encode(), DONE]

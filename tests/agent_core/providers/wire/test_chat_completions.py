@@ -17,6 +17,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
+from agent_core.providers.choice import Dialect
 from tests.agent_core.providers.conftest import KEY
 from tests.support.agents import in_background
 from tests.support.model_server import Garbage, Gate, ModelServer, Reply, ToolCall
@@ -195,7 +196,19 @@ def test_a_bound_of_the_answer_has_the_new_name_for_openai(connect, ask, monkeyp
     # Seen by a proxy, which gets the request for that host.
     with RawServer(event_stream({"choices": [{"delta": {"content": "hi"}, "finish_reason": "stop"}]})) as proxy:
         monkeypatch.setenv("http_proxy", proxy.origin)
-        assert text_of(ask(connect("http://api.openai.com/v1", name="openai"), max_tokens=99)) == "hi"
+        assert (
+            text_of(
+                ask(
+                    connect(
+                        "http://api.openai.com/v1",
+                        name="openai",
+                        dialect=Dialect(max_tokens_field="max_completion_tokens"),
+                    ),
+                    max_tokens=99,
+                )
+            )
+            == "hi"
+        )
         assert proxy.requests[0].body["max_completion_tokens"] == 99
         assert "max_tokens" not in proxy.requests[0].body
 

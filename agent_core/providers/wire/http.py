@@ -23,12 +23,12 @@ READ_TIMEOUT = 600.0
 class Abort:
     """Ends one request, whatever it waits for. Used by the requesting thread and by whoever cancels."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float | None = None) -> None:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
         self.done = False
-        self.patience: float | None = None
-        """Seconds that a read may wait, where that is less than usual."""
+        self.patience = patience
+        """Seconds that a read may wait; None leaves it to the client."""
 
     def abort(self) -> None:
         """Shut the request's connection down; a read that waits on it fails at once."""
@@ -131,7 +131,7 @@ class _TrackedStream(httpcore2.NetworkStream):
         _mark(_socket_of(self._inner))
         abort = _current.abort
         if abort is not None and abort.patience is not None:
-            timeout = abort.patience if timeout is None else min(timeout, abort.patience)
+            timeout = abort.patience
         return self._inner.read(max_bytes, timeout)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

@@ -1,0 +1,132 @@
+"""Which model is asked, where, in which protocol and with which key: what `resolve` decides and everyone reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
+from urllib.parse import urlsplit, urlunsplit
+
+from agent_core.messages import Message
+from agent_core.providers.base import ApiMode
+
+DEFAULT_STALL = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model server: the provider's name and the address of its API."""
+
+    provider: str
+    base_url: str
+
+    @property
+    def host(self) -> str:
+        """The server's host name."""
+        return urlsplit(self.base_url).hostname or ""
+
+    def __str__(self) -> str:
+        # An address may hold a password or a key, which is for the server only.
+        parts = urlsplit(self.base_url)
+        shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
+        return f"{self.provider} ({urlunsplit(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What a server understands beyond the common part of its protocol; nothing else is sent to it.
+
+    Attributes:
+        auth: the header that carries the key.
+        max_tokens_field: Chat Completions: the name of the answer's limit.
+        stream_usage: Chat Completions: it knows `stream_options.include_usage`.
+        developer_role: it takes the system prompt as `developer`.
+        effort: Chat Completions: how the reasoning effort is asked for: not at all, `reasoning_effort`, or
+            OpenRouter's `reasoning` object.
+        reasoning_back: Chat Completions: the field in which earlier reasoning goes back with tool calls.
+        cache_markers: Chat Completions: it takes `cache_control` on content parts.
+        cache_key: it takes `prompt_cache_key`.
+    """
+
+    auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    stream_usage: bool = True
+    developer_role: bool = False
+    effort: Literal["none", "reasoning_effort", "openrouter"] = "none"
+    reasoning_back: Literal["none", "reasoning_content", "reasoning_details"] = "none"
+    cache_markers: bool = False
+    cache_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What is known of a model; None is unknown. Prices are US dollars for a million tokens.
+
+    Attributes:
+        context_length: the window, in tokens.
+        max_output: the longest answer, in tokens.
+        source: where the figures come from; '' where there are none.
+    """
+
+    context_length: int | None = None
+    max_output: int | None = None
+    vision: bool | None = None
+    reasoning: bool | None = None
+    input_price: float | None = None
+    output_price: float | None = None
+    cached_price: float | None = None
+    written_price: float | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The resolved model.
+
+    Attributes:
+        source: where the choice of model came from, for `doctor` and messages.
+        requested: the model as it was asked for, before aliases and `provider:model` were taken apart.
+        api_key: for `base_url`'s host only; the first of the pool.
+        spare_keys: the other keys of the provider's pool.
+        headers: what this server wants with each request.
+        max_tokens: the user's limit of an answer.
+        context_length: the window in tokens: the user's figure, else the known one.
+        stall_after: seconds without an event after which an answer counts as stalled.
+    """
+
+    provider: str
+    model: str
+    api_mode: ApiMode
+    base_url: str
+    source: str
+    requested: str = ""
+    api_key: str | None = field(default=None, repr=False)
+    spare_keys: tuple[str, ...] = field(default=(), repr=False)
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    dialect: Dialect = Dialect()
+    facts: ModelFacts = ModelFacts()
+    max_tokens: int | None = None
+    context_length: int | None = None
+    stall_after: float = DEFAULT_STALL
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The server, as messages name it."""
+        return Endpoint(self.provider, self.base_url)
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, as the user would type it."""
+        return f"{self.provider}:{self.model}"
+
+    def with_key(self, key: str | None) -> Self:
+        """The same model with another key."""
+        return replace(self, api_key=key)
+
+    def wrote(self, message: Message) -> Sequence[dict[str, object]]:
+        """The sealed items of `message` if this very model wrote it, else none."""
+        sealed = message.get("sealed")
+        if sealed is None:
+            return ()
+        ours = (self.api_mode, self.provider, self.model)
+        return sealed["items"] if (sealed["api_mode"], sealed["provider"], sealed["model"]) == ours else ()

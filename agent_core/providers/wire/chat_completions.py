@@ -1,0 +1,179 @@
+"""The Chat Completions protocol, streamed: OpenAI and every server that speaks like it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from agent_core.errors import ProviderProtocolError
+from agent_core.providers.base import (
+    FinishReason,
+    ModelRequest,
+    ProviderItem,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCallArguments,
+    ToolCallStarted,
+    Usage,
+    UsageReport,
+)
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.chat_messages import to_wire
+from agent_core.providers.wire.failures import SdkErrors, decoded, reported_error
+from agent_core.providers.wire.protocol import WireProtocol
+from agent_core.providers.wire.sse import DONE
+
+if TYPE_CHECKING:
+    import openai
+
+_FINISH: dict[str, FinishReason] = {
+    "stop": "stop",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "content_filter": "refusal",
+}
+
+
+class ChatDecoder:
+    """Reads one answer. Implements `Decoder`."""
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self._choice = choice
+        self._refused = False
+        self._details: list[dict[str, Any]] = []
+        self.finished: FinishReason | None = None
+        self.done = False
+
+    def feed(self, data: bytes) -> Iterator[StreamEvent]:
+        """The events of one chunk."""
+        if data == DONE:
+            self.done = True
+            self.finished = self.finished or "stop"
+            return
+        payload = decoded(data, self._choice)
+        if failure := payload.get("error"):
+            raise reported_error(self._choice, failure)
+        try:
+            yield from self._events(payload)
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise ProviderProtocolError(
+                f"{self._choice.endpoint} sent an answer that does not follow the Chat Completions protocol."
+            ) from problem
+
+    def _events(self, payload: dict[str, Any]) -> list[StreamEvent]:
+        events: list[StreamEvent] = []
+        for choice in (payload.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            events.extend(_delta_events(delta))
+            self._refused = self._refused or bool(delta.get("refusal"))
+            if self._choice.dialect.reasoning_back == "reasoning_details":
+                self._details.extend(dict(item) for item in delta.get("reasoning_details") or ())
+            if reason := choice.get("finish_reason"):
+                finish = _FINISH.get(reason, "stop")
+                self.finished = self.finished or ("refusal" if self._refused else finish)
+                events.extend(ProviderItem(item) for item in self._details)
+                self._details = []
+        if usage := payload.get("usage"):
+            events.append(UsageReport(_usage(usage)))
+        return events
+
+
+def openai_errors() -> SdkErrors:
+    """The `openai` SDK's exceptions."""
+    import openai  # noqa: PLC0415 - half a second: only when a model is really asked
+
+    return SdkErrors(openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError, openai.OpenAIError)
+
+
+def make_openai_client(choice: ModelChoice) -> openai.OpenAI:
+    """A client of the `openai` SDK without its own retries, over our interruptible HTTP."""
+    import openai  # noqa: PLC0415
+
+    from agent_core.providers.wire.http import CONNECT_TIMEOUT, READ_TIMEOUT, make_client  # noqa: PLC0415
+
+    return openai.OpenAI(
+        base_url=choice.base_url,
+        api_key=choice.api_key or "none",
+        max_retries=0,
+        timeout=openai.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
+        http_client=make_client(),
+    )
+
+
+def openai_headers(choice: ModelChoice) -> Mapping[str, Any]:
+    """The key in the header where the server looks for it, and nothing else that identifies the user."""
+    import openai  # noqa: PLC0415
+
+    # What the environment says of OpenAI accounts is not for whichever server is asked here.
+    ambient = (line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
+    unwanted = ("OpenAI-Organization", "OpenAI-Project", *ambient)
+    headers: dict[str, Any] = {name: openai.Omit() for name in unwanted if name and name.lower() != "authorization"}
+    # The key is named here again: the SDK asks for it, or for its omission, at each request.
+    headers["Authorization"] = openai.Omit()
+    if choice.api_key and choice.dialect.auth == "bearer":
+        headers["Authorization"] = f"Bearer {choice.api_key}"
+    elif choice.api_key:
+        headers[choice.dialect.auth] = choice.api_key
+    return headers
+
+
+def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
+    dialect = choice.dialect
+    body: dict[str, Any] = {"model": request.model, "messages": to_wire(request, choice), "stream": True}
+    if dialect.stream_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = list(request.tools)
+    if request.max_tokens is not None:
+        body[dialect.max_tokens_field] = request.max_tokens
+    if request.temperature is not None:
+        body["temperature"] = request.temperature
+    if request.reasoning is not None and dialect.effort == "reasoning_effort":
+        body["reasoning_effort"] = request.reasoning
+    elif request.reasoning is not None and dialect.effort == "openrouter":
+        body["reasoning"] = {"effort": request.reasoning}
+    if dialect.cache_key and request.session_id:
+        body["prompt_cache_key"] = request.session_id
+    return body
+
+
+CHAT_COMPLETIONS = WireProtocol(
+    "Chat Completions", "/chat/completions", openai_errors, make_openai_client, openai_headers, _encode, ChatDecoder
+)
+
+
+def _delta_events(delta: dict[str, Any]) -> Iterator[StreamEvent]:
+    if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
+        yield ReasoningDelta(str(reasoning))
+    if text := delta.get("content") or delta.get("refusal"):
+        yield TextDelta(str(text))
+    for position, call in enumerate(delta.get("tool_calls") or ()):
+        index = call.get("index")
+        index = int(position if index is None else index)
+        function = call.get("function") or {}
+        if name := function.get("name"):
+            yield ToolCallStarted(index, str(call.get("id") or ""), str(name))
+        if arguments := function.get("arguments"):
+            # Some servers send the arguments as an object, not as text.
+            yield ToolCallArguments(index, arguments if isinstance(arguments, str) else json.dumps(arguments))
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    prompt = usage.get("prompt_tokens_details") or {}
+    completion = usage.get("completion_tokens_details") or {}
+    return Usage(
+        input_tokens=token_count(usage.get("prompt_tokens")),
+        output_tokens=token_count(usage.get("completion_tokens")),
+        cached_tokens=token_count(prompt.get("cached_tokens")),
+        reasoning_tokens=token_count(completion.get("reasoning_tokens")),
+        written_tokens=token_count(prompt.get("cache_write_tokens")),
+    )
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens; whatever else a server sends counts as unknown."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,54 @@
+"""Messages in the form that Chat Completions servers take: only fields the protocol knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_core.messages import Message
+from agent_core.providers.base import ModelRequest
+from agent_core.providers.choice import ModelChoice
+
+_FIELDS = {
+    "system": ("role", "content"),
+    "user": ("role", "content"),
+    "assistant": ("role", "content", "tool_calls"),
+    "tool": ("role", "tool_call_id", "content"),
+}
+_MARKED_MESSAGES = 3
+
+
+def to_wire(request: ModelRequest, choice: ModelChoice) -> list[dict[str, Any]]:
+    """The request's messages without what is only ours; earlier reasoning where this server wants it back."""
+    wire = [_message(message, choice) for message in request.messages]
+    if choice.dialect.cache_markers:
+        _mark(wire, request.cache_ttl)
+    return wire
+
+
+def _message(message: Message, choice: ModelChoice) -> dict[str, Any]:
+    role = message["role"]
+    sent: dict[str, Any] = {field: message[field] for field in _FIELDS[role] if field in message}  # type: ignore[literal-required]
+    if role == "system" and choice.dialect.developer_role:
+        sent["role"] = "developer"
+    if role == "assistant":
+        sent.update(_earlier_reasoning(message, choice))
+    return sent
+
+
+def _earlier_reasoning(message: Message, choice: ModelChoice) -> dict[str, Any]:
+    match choice.dialect.reasoning_back:
+        case "reasoning_content" if "reasoning" in message:
+            return {"reasoning_content": message["reasoning"]}
+        case "reasoning_details" if items := choice.wrote(message):
+            return {"reasoning_details": list(items)}
+    return {}
+
+
+def _mark(wire: list[dict[str, Any]], ttl: str) -> None:
+    marker = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+    carriers = [message for message in wire if message["role"] != "system" and message.get("content")]
+    for message in [*(found for found in wire[:1] if found["role"] == "system"), *carriers[-_MARKED_MESSAGES:]]:
+        parts = message["content"]
+        if isinstance(parts, str):
+            parts = [{"type": "text", "text": parts}]
+        message["content"] = [*parts[:-1], {**parts[-1], "cache_control": marker}]

@@ -1,0 +1,174 @@
+"""What the SDKs and the HTTP library raise, as errors that tell what was asked, what came back and what to do."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent_core.errors import (
+    ProviderConnectionError,
+    ProviderProtocolError,
+    ProviderStatusError,
+    TransportFault,
+)
+from agent_core.providers.choice import ModelChoice
+
+_MAX_TEXT = 300
+_NEXT_STEP = {
+    400: "Check the model's name and settings in config.yaml.",
+    401: "The server did not accept the key: check model.api_key in config.yaml, or the provider's key variable.",
+    402: "The account has no credit left: top it up or choose another model.",
+    403: "The key may not use this model: check the key and the model's name.",
+    404: "Check model.default and model.base_url in config.yaml.",
+    408: "Send the prompt again.",
+    413: "The conversation is too large for this server: begin a new session.",
+    429: "The server's limit is reached: wait a moment and send the prompt again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SdkErrors:
+    """An SDK's exceptions: for an error status, a time-out, a failed connection, and what they all derive from."""
+
+    status: type[Any]
+    timeout: type[Exception]
+    connection: type[Exception]
+    base: type[Exception]
+
+
+@contextlib.contextmanager
+def translated(errors: Callable[[], SdkErrors], choice: ModelChoice) -> Iterator[None]:
+    """Turn the SDK's and the HTTP library's errors into the agent's own.
+
+    Raises:
+        ProviderStatusError, ProviderConnectionError, ProviderProtocolError.
+    """
+    import httpcore2  # noqa: PLC0415 - loaded together with the SDK
+    import httpx2  # noqa: PLC0415
+
+    sdk = errors()
+    try:
+        yield
+    except sdk.status as problem:
+        raise status_error(
+            choice, problem.status_code, problem.response.text, dict(problem.response.headers)
+        ) from problem
+    except (sdk.timeout, httpx2.TimeoutException, httpcore2.TimeoutException) as problem:
+        raise _timeout(choice, problem) from problem
+    except (sdk.connection, httpx2.TransportError, httpcore2.NetworkError) as problem:
+        raise _connection_error(choice, problem) from problem
+    except sdk.base as problem:
+        raise ProviderProtocolError(
+            f"The request to {choice.endpoint} failed: {readable(str(problem), choice.api_key)}. "
+            "Check the model's settings."
+        ) from problem
+
+
+def status_error(
+    choice: ModelChoice, status: int, body: str, headers: Mapping[str, str] | None = None
+) -> ProviderStatusError:
+    """The error for an answer with an error status."""
+    step = _NEXT_STEP.get(status, "Send the prompt again later." if status >= 500 else "Check the model's settings.")  # noqa: PLR2004
+    said = readable(_server_message(body), choice.api_key)
+    quoted = f": «{said}»" if said else ""
+    return ProviderStatusError(
+        f"{choice.endpoint} answered {status} for model {choice.model}{quoted}. {step}", status, body, headers
+    )
+
+
+def reported_error(choice: ModelChoice, failure: Any) -> ProviderStatusError:
+    """The error for a failure that the server reports in the middle of its answer; `failure` is JSON."""
+    text = failure.get("message") or failure.get("code") if isinstance(failure, dict) else failure
+    return ProviderStatusError(
+        f"{choice.endpoint} reported an error in the middle of its answer: "
+        f"«{readable(str(text), choice.api_key)}». Send the prompt again.",
+        None,
+        json.dumps({"error": failure}, ensure_ascii=False),
+    )
+
+
+def stalled(choice: ModelChoice) -> ProviderConnectionError:
+    """The error for an answer that went silent."""
+    return ProviderConnectionError(
+        f"{choice.endpoint} sent nothing of its answer for {choice.stall_after:g} s. Send the prompt again; where "
+        "the model needs longer to think, raise model.stall_timeout.",
+        "stall",
+    )
+
+
+def decoded(data: bytes, choice: ModelChoice) -> dict[str, Any]:
+    """The JSON object of an event.
+
+    Raises:
+        ProviderProtocolError: it is none.
+    """
+    try:
+        payload = json.loads(data)
+    except ValueError as problem:
+        raise ProviderProtocolError(f"{choice.endpoint} sent something that is not JSON in its answer.") from problem
+    if not isinstance(payload, dict):
+        raise ProviderProtocolError(f"{choice.endpoint} sent JSON that is not an object in its answer.")
+    return payload
+
+
+def readable(text: str, secret: str | None) -> str:
+    """What a server said, as one line of bounded length without the key."""
+    plain = " ".join(text.split())
+    if secret:
+        plain = plain.replace(secret, "[key]")
+    return plain if len(plain) <= _MAX_TEXT else f"{plain[:_MAX_TEXT]}…"
+
+
+def _timeout(choice: ModelChoice, problem: BaseException) -> ProviderConnectionError:
+    if any(type(cause).__name__ == "ConnectTimeout" for cause in _causes(problem)):
+        return ProviderConnectionError(
+            f"{choice.endpoint} could not be reached in time. Check that the server runs and that model.base_url is "
+            "right.",
+            "timeout",
+        )
+    return stalled(choice)
+
+
+def _connection_error(choice: ModelChoice, problem: BaseException) -> ProviderConnectionError:
+    cause = problem.__cause__ or problem
+    fault = _fault(problem)
+    step = {
+        "tls": "The server's certificate is not trusted or the connection is not TLS: check model.base_url; for a "
+        "certificate of your own set SSL_CERT_FILE to its CA.",
+        "proxy": "Check HTTPS_PROXY and NO_PROXY.",
+    }.get(fault, "Check that the server runs and that model.base_url is right.")
+    said = readable(str(cause) or type(cause).__name__, choice.api_key)
+    return ProviderConnectionError(f"{choice.endpoint} could not be reached or broke off ({said}). {step}", fault)
+
+
+def _fault(problem: BaseException) -> TransportFault:
+    causes = list(_causes(problem))
+    names = {type(cause).__name__ for cause in causes}
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return "tls"
+    if "ProxyError" in names:
+        return "proxy"
+    return "connect" if "ConnectError" in names else "cut"
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    while problem is not None:
+        yield problem
+        problem = problem.__cause__ or problem.__context__
+
+
+def _server_message(body: str) -> str:
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return "" if body.lstrip().startswith("<") else body
+    if isinstance(value, list) and len(value) == 1:  # Gemini's compatible endpoint answers with a list
+        value = value[0]
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(error, dict):
+        return str(error.get("message") or error.get("detail") or "")
+    return str(error)

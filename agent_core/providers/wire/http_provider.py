@@ -1,0 +1,154 @@
+"""A provider for every wire protocol over HTTP: sends a request through the SDK's client and reads the raw stream.
+
+The SDKs own clients, authentication and HTTP. The event stream is read raw: their objects cost twenty times what
+the few fields that matter cost, and they would check the whole history again at each request.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from agent_core.errors import ProviderConnectionError, ProviderProtocolError, TurnInterrupted
+from agent_core.providers.base import Finished, ModelRequest, StreamEvent
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.failures import stalled, translated
+from agent_core.providers.wire.protocol import Decoder, SdkClient, WireProtocol
+from agent_core.providers.wire.sse import data_lines
+
+if TYPE_CHECKING:
+    from agent_core.providers.wire.http import Abort
+
+_LAST_READ_TIMEOUT = 0.5
+# The first asks the SDK for the response as it is, its body unread.
+_RAW = {"X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}
+
+
+class HttpProvider:
+    """The server of `choice`, asked in `protocol`. Implements `Provider`."""
+
+    def __init__(self, choice: ModelChoice, protocol: WireProtocol) -> None:
+        self.name = choice.provider
+        self.choice = choice
+        self.protocol = protocol
+        self._client: SdkClient | None = None
+        self._lock = threading.Lock()
+
+    def stream(self, request: ModelRequest) -> HttpStream:
+        """Begin a request; it is sent when the stream is iterated."""
+        return HttpStream(self, request)
+
+    def client(self) -> SdkClient:
+        """The SDK's client, made at first use."""
+        with self._lock:
+            if self._client is None:
+                self._client = self.protocol.make_client(self.choice)
+            return self._client
+
+    def warm(self) -> None:
+        """Load the SDK and make the client."""
+        self.client()
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+class HttpStream:
+    """One streamed answer. Implements `ModelStream`."""
+
+    def __init__(self, provider: HttpProvider, request: ModelRequest) -> None:
+        self._provider = provider
+        self._choice = provider.choice
+        self._request = request
+        self._lock = threading.Lock()
+        self._abort: Abort | None = None
+        self._closed = False
+
+    def close(self) -> None:
+        """Give the answer up; a blocked read ends at once."""
+        with self._lock:
+            self._closed = True
+            abort = self._abort
+        if abort is not None:
+            abort.abort()
+
+    def __iter__(self) -> Iterator[StreamEvent]:
+        abort = self._begin()
+        decoder = self._provider.protocol.decoder(self._choice)
+        with translated(self._provider.protocol.errors, self._choice), abort.watching():
+            for data in self._payloads(abort, decoder):
+                yield from decoder.feed(data)
+        if decoder.finished is None:
+            raise ProviderConnectionError(
+                f"{self._choice.endpoint} broke off its answer before it was complete. Send the prompt again.", "cut"
+            )
+        yield Finished(decoder.finished)
+
+    def _begin(self) -> Abort:
+        from agent_core.providers.wire.http import Abort  # noqa: PLC0415 - loads the HTTP library
+
+        with self._lock:
+            if self._closed:
+                raise TurnInterrupted
+            self._abort = Abort(patience=self._choice.stall_after)
+            return self._abort
+
+    def _payloads(self, abort: Abort, decoder: Decoder) -> Iterator[bytes]:
+        import httpx2  # noqa: PLC0415
+
+        response = self._send()
+        silent = True
+        try:
+            for data in data_lines(self._unless_stalled(response.iter_bytes())):
+                silent = False
+                yield data
+                if decoder.done:
+                    # Read on to the end of the body: only then can the connection serve the next request. But the
+                    # answer is complete, so that an end that does not come is not waited for.
+                    abort.patience = _LAST_READ_TIMEOUT
+        except httpx2.TransportError:
+            if not decoder.done:
+                raise
+        finally:
+            response.close()
+        kind = response.headers.get("content-type", "")
+        if silent and not kind.startswith("text/event-stream"):
+            raise ProviderProtocolError(
+                f"{self._choice.endpoint} did not answer with a stream of events but with {kind or 'nothing'}. Check "
+                f"that model.base_url is the address of a {self._provider.protocol.name} API (it often ends in /v1)."
+            )
+
+    def _send(self) -> Any:
+        import httpx2  # noqa: PLC0415
+
+        protocol = self._provider.protocol
+        body = json.dumps(protocol.encode(self._request, self._choice), ensure_ascii=False)
+        headers = {**protocol.headers(self._choice), **dict(self._choice.headers)}
+        return self._provider.client().post(
+            protocol.path,
+            content=body.encode("utf-8", "replace"),
+            cast_to=httpx2.Response,
+            options={"headers": {**headers, **_RAW}},
+        )
+
+    def _unless_stalled(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """The chunks, as long as events come: comments and pings keep a connection open, but they are no answer."""
+        heard = time.monotonic()
+        for chunk in chunks:
+            now = time.monotonic()
+            if _has_event(chunk):
+                heard = now
+            elif now - heard > self._choice.stall_after:
+                raise stalled(self._choice)
+            yield chunk
+
+
+def _has_event(chunk: bytes) -> bool:
+    return b"data:" in chunk and b'"ping"' not in chunk

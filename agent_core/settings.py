@@ -1,0 +1,144 @@
+"""What a user can set: the model behind `config.yaml`. Upstream's names and values are accepted and mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+ApiModeName = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse"]
+PoolStrategy = Literal["fill_first", "round_robin", "random", "least_used"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+_LONGEST_WAIT = 30 * 24 * 3600
+_APPROVAL_MODES = {"manual": "ask", "smart": "ask", "ask": "ask", "auto": "ask", "off": "off", "all": "off"}
+
+
+class SettingsPart(BaseModel):
+    """A part of the settings: immutable, and what it does not know is reported elsewhere, not refused."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class ServerSettings(SettingsPart):
+    """A model server of the user's own, or other values for a known one."""
+
+    base_url: str | None = Field(None, description="The server's address.")
+    api_key: str | None = Field(None, description="The key for base_url, or for the provider.", repr=False)
+    api_keys: tuple[str, ...] = Field((), description="More keys for the same server, used in turn.", repr=False)
+    key_env: str | None = Field(None, description="The environment variable that holds the key.")
+    api_mode: ApiModeName | None = Field(None, description="The wire protocol; normally found by itself.")
+    headers: dict[str, str] = Field(default_factory=dict, description="Sent with each request.", repr=False)
+    context_length: int | None = Field(None, gt=0, description="The model's window, in tokens.")
+    max_tokens: int | None = Field(None, gt=0, description="The longest answer, in tokens.")
+    stall_timeout: float | None = Field(
+        None,
+        gt=0,
+        le=24 * 3600,
+        allow_inf_nan=False,
+        description="Seconds without an event; then it is given up.",
+    )
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_http(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("it must begin with http:// or https://")
+        return value.rstrip("/") if value else None
+
+
+class ModelSettings(ServerSettings):
+    """Which model is asked, and where."""
+
+    default: str | None = Field(None, description="The model's name, as its server knows it; also provider:model.")
+    provider: str | None = Field(None, description="Who serves it; see docs/models.md.")
+
+
+class NamedServer(ServerSettings):
+    """An entry of `providers` or `custom_providers`."""
+
+    name: str = Field("", description="What model.provider calls it.")
+    model: str | None = Field(None, description="The model that is used when only the provider is chosen.")
+
+
+class FallbackModel(SettingsPart):
+    """An entry of `fallback_providers`: asked when the models before it cannot answer."""
+
+    provider: str | None = Field(None, description="Who serves it.")
+    model: str = Field(description="The model's name; also provider:model.")
+    base_url: str | None = Field(None, description="The server's address.")
+
+
+class CachingSettings(SettingsPart):
+    """How long a server should keep a conversation's beginning."""
+
+    cache_ttl: Literal["5m", "1h"] = Field("5m", description="5m or 1h, for servers that let us choose.")
+
+
+class AuxiliaryTask(SettingsPart):
+    """The model of a side task."""
+
+    provider: str | None = Field(None, description="Who serves it; auto is the session's own model.")
+    model: str | None = Field(None, description="The model's name; also provider:model.")
+    max_tokens: int | None = Field(None, gt=0, description="The longest answer, in tokens.")
+    timeout: float | None = Field(None, gt=0, le=600, allow_inf_nan=False, description="Seconds a task may take.")
+
+
+class AgentSettings(SettingsPart):
+    """How the agent works."""
+
+    max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most.")
+    api_max_retries: int = Field(4, ge=1, le=20, description="Attempts at one model request, at most.")
+    reasoning_effort: Effort | None = Field(None, description="How much the model thinks.")
+
+
+class ApprovalSettings(SettingsPart):
+    """When the person is asked."""
+
+    mode: Literal["ask", "off"] = Field("ask", description="ask: ask the user; off: begin in dont_ask.")
+    timeout: float = Field(
+        1800.0,
+        gt=0,
+        le=_LONGEST_WAIT,
+        allow_inf_nan=False,
+        description="Seconds a question waits; no answer means no.",
+    )
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _known_names(cls, value: object) -> object:
+        # YAML reads a bare `off` as false.
+        name = "off" if value is False else value
+        return _APPROVAL_MODES.get(name, name) if isinstance(name, str) else name
+
+
+class Settings(SettingsPart):
+    """Everything in `config.yaml` that this program reads."""
+
+    model: ModelSettings = Field(default_factory=ModelSettings)
+    agent: AgentSettings = Field(default_factory=AgentSettings)
+    approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
+    providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
+    custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")
+    fallback_providers: tuple[FallbackModel, ...] = Field((), description="Asked when the model cannot answer.")
+    credential_pool_strategies: dict[str, PoolStrategy] = Field(
+        default_factory=dict, description="By provider: which of several keys is used."
+    )
+    prompt_caching: CachingSettings = Field(default_factory=CachingSettings)
+    auxiliary: dict[str, AuxiliaryTask] = Field(default_factory=dict, description="Models of side tasks, by task.")
+    command_allowlist: tuple[str, ...] = Field((), description="Commands that run without a question.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_model(cls, value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        known = {key: _without_nulls(part) for key, part in value.items() if part is not None}
+        if isinstance(known.get("model"), str):
+            known["model"] = {"default": known["model"]}
+        return known
+
+
+def _without_nulls(part: object) -> object:
+    """A part of the settings without the keys that YAML has no value for (`max_turns:`)."""
+    return {key: value for key, value in part.items() if value is not None} if isinstance(part, Mapping) else part
