@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench node-clients lock clean
+.PHONY: help setup demo test lint format bench docs facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -46,6 +46,12 @@ format: $(READY)  ## Rewrite the code in the project's style
 
 bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the same run
 	@$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## Renew the tables in the documentation
+	@$(BIN)/python -m agent_core.providers.catalog_table docs/models.md
+
+facts: $(READY)  ## Renew what is known of models (windows, prices) from the packages that maintain it
+	@$(BIN)/python -m scripts.model_facts
 
 node-clients:  ## Install the foreign clients that two tests use (needs Node 20 or newer and npm)
 	@cd tests/e2e/foreign && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error

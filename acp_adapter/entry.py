@@ -39,6 +39,8 @@ def _leave_working_directory() -> None:
 def _subcommand(name: str, arguments: list[str]) -> int:
     if name == "demo":
         from acp_adapter.cli.demo import main as run  # noqa: PLC0415
+    elif name == "models":
+        from acp_adapter.cli.models import main as run  # noqa: PLC0415
     else:
         from acp_adapter.cli.prompt import main as run  # noqa: PLC0415
     return run(arguments)

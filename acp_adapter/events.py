@@ -102,6 +102,9 @@ class EventBridge:
 
     def on_status(self, status: Status) -> None:
         """A notice about the turn."""
+        if status.kind == "retry":
+            self.on_note(status.text)
+            return
         self._put(AgentText(self._message_id("status"), status.text))
 
     def on_step(self, step: Step) -> None:
@@ -118,7 +121,7 @@ class EventBridge:
 
     def on_message(self, message: Message) -> None:
         """A message is complete: the next text belongs to another."""
-        if message["role"] == "assistant":
+        if message["role"] == "assistant" and not message.get("unfinished"):
             self._message += 1
 
     def on_plan(self, items: tuple[TodoItem, ...]) -> None:

@@ -33,6 +33,6 @@ def set_up_logs(home: Home, *, verbose: bool) -> None:
     for handler in handlers:
         handler.setFormatter(logging.Formatter(_FORMAT))
         root.addHandler(handler)
-    # The HTTP libraries log each request, with its address, at INFO.
-    for name in ("httpx2", "httpcore2", "openai"):
+    # They log each request, with its address or even its key, at INFO and DEBUG.
+    for name in ("httpx2", "httpcore2", "openai", "anthropic", "botocore", "urllib3"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -9,7 +9,8 @@ from acp_adapter.version import __version__
 
 _DESCRIPTION = """\
 The ACP coding agent. An editor starts it and speaks the Agent Client Protocol over stdin and stdout.
-For people: `hermes-acp demo` shows it at work, `hermes-acp prompt "…"` runs one prompt."""
+For people: `hermes-acp demo` shows it at work, `hermes-acp prompt "…"` runs one prompt,
+`hermes-acp models` lists the models that a provider has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.events import EventBridge
 from acp_adapter.session import SessionState, Ticket
-from agent_core.agent import ConversationResult, StopReason
 from agent_core.errors import TurnInterrupted
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
+from agent_core.turn_result import ConversationResult, StopReason
 
 log = logging.getLogger(__name__)
 

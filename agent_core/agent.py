@@ -9,57 +9,42 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypedDict
 
+from agent_core.asking.reply import CallIds, Reply
+from agent_core.asking.route import Route, TurnRoute
+from agent_core.asking.survive import Asker, Patience
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status, Step
-from agent_core.errors import HermesError, ProviderProtocolError, RequestError, TurnInterrupted
+from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.interrupt import CancelToken
-from agent_core.messages import Content, Message, ToolCall, assistant_message, closing, tool_message, user_message
-from agent_core.model_call import CallIds, Reply, ask_model
+from agent_core.messages import Content, Message, assistant_message, closing, repaired, tool_message, user_message
 from agent_core.prompt.system import build_system_prompt, gather_facts
-from agent_core.providers.base import FinishReason, ModelRequest, Provider, Usage
+from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort
+from agent_core.providers.by_name import provider_by_name
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.pricing import cost_of
 from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
 from agent_core.tool_runner import ToolRunner
+from agent_core.turn_history import TurnHistory
+from agent_core.turn_result import STOP, ConversationResult, StopReason, TurnUsage, add_usage, no_usage
 from agent_core.workspace import Workspace, local_workspace
 from tools.environments.guardian import Guardian
 from tools.toolsets import get_tool_definitions
 
-StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
-
-_STOP: dict[FinishReason, StopReason] = {
-    "stop": "end_turn",
-    "tool_calls": "end_turn",
-    "length": "max_tokens",
-    "refusal": "refusal",
-}
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
-
-
-class TurnUsage(TypedDict):
-    """Tokens of all requests of a turn; what a provider does not say counts as 0."""
-
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-    reasoning_tokens: int
-
-
-class ConversationResult(TypedDict):
-    """What a turn came to. `messages` is the whole conversation without the system prompt."""
-
-    final_response: str
-    messages: list[Message]
-    usage: TurnUsage
-    stop_reason: StopReason
-    interrupted: bool
-    iterations: int
-    model: str
-    turn_id: str
+_CONTINUATIONS = 3
+_GO_ON = (
+    "[Your answer reached the output limit here. The person has seen it up to this point. "
+    "Go on exactly where it stops, and repeat nothing.]"
+)
+# Failures that the prompt itself causes: if it stayed in the history, every later turn would fail as well.
+_OF_THE_PROMPT = frozenset(
+    {"context_overflow", "payload_too_large", "image_too_large", "format_error", "content_policy", "grammar_pattern"}
+)
 
 
 @dataclass(slots=True)
@@ -69,10 +54,12 @@ class _Turn:
     system: str
     token: CancelToken
     budget: IterationBudget
-    messages: list[Message]
-    ids: CallIds
-    callbacks: AgentCallbacks = field(default_factory=AgentCallbacks)
-    usage: TurnUsage = field(default_factory=lambda: _no_usage())  # noqa: PLW0108 - defined below
+    history: TurnHistory
+    route: TurnRoute
+    callbacks: AgentCallbacks
+    usage: TurnUsage = field(default_factory=no_usage)
+    cost: float | None = 0.0
+    continuations: int = 0
 
 
 class AIAgent:
@@ -95,6 +82,10 @@ class AIAgent:
         disabled_toolsets: Sequence[str] = (),
         max_tokens: int | None = None,
         context_length: int | None = None,
+        route: Route | None = None,
+        reasoning: ReasoningEffort | None = None,
+        cache_ttl: CacheTtl = "5m",
+        patience: Patience | None = None,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -107,12 +98,19 @@ class AIAgent:
             workspace: where it works; None is the current directory, with nobody to ask for permission.
             context_length: the model's window in tokens, where it is known.
             services: what outlasts an agent (the plan), where the session keeps it.
+            route: the models to ask in turn, in place of `provider` alone; the first is `model`.
+            reasoning: how much the model should think; None leaves it to the server.
+            cache_ttl: how long servers should keep the conversation's beginning, where they let us choose.
+            patience: how long one request is tried.
 
         Raises:
             AuthRequired, SettingsError: `provider` is a name, and the settings do not make it usable.
         """
         self.model = model
-        self.provider = _provider(provider, model, api_mode) if isinstance(provider, str) else provider
+        if isinstance(provider, str):
+            choice, self.provider = provider_by_name(provider, model, api_mode)
+        else:
+            choice, self.provider = ModelChoice(provider.name, model, "offline", "", "given"), provider
         self._own_provider = isinstance(provider, str)
         self.platform = platform
         self.callbacks = callbacks or AgentCallbacks()
@@ -121,13 +119,18 @@ class AIAgent:
         self._toolsets = tuple(enabled_toolsets)
         self._disabled = tuple(disabled_toolsets)
         self._max_iterations = max_iterations
-        self._max_tokens = max_tokens
-        self._context_length = context_length
+        choice = replace(
+            choice,
+            max_tokens=choice.max_tokens if max_tokens is None else max_tokens,
+            context_length=choice.context_length if context_length is None else context_length,
+        )
+        self._route = route or Route.single(choice, self.provider)
+        self._reasoning: ReasoningEffort | None = reasoning
+        self._cache_ttl: CacheTtl = cache_ttl
+        self._patience = patience or Patience()
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.cwd))
         self._services = services or SessionServices()
-        self._tools: list[dict[str, object]] | None = None
-        self._system: str | None = None
         self._running = threading.Lock()
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
@@ -189,8 +192,7 @@ class AIAgent:
             if self._token.is_set():
                 return self._never_begun(turn_id)
             self._store.begin_turn(self.session_id, turn_id)
-            turn = self._begin(turn_id, task_id, system_message, conversation_history, token=self._token)
-            turn.callbacks = callbacks or self.callbacks
+            turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks or self.callbacks)
             return self._run(turn, user_message)
         finally:
             self._store.end_turn(self.session_id, turn_id)
@@ -202,7 +204,8 @@ class AIAgent:
         return ConversationResult(
             final_response="",
             messages=self._store.messages(self.session_id),
-            usage=_no_usage(),
+            usage=no_usage(),
+            cost=None,
             stop_reason="cancelled",
             interrupted=True,
             iterations=0,
@@ -215,91 +218,138 @@ class AIAgent:
         turn_id: str,
         task_id: str | None,
         system_message: str | None,
-        history: Sequence[Message] | None,
-        *,
-        token: CancelToken,
+        given: Sequence[Message] | None,
+        callbacks: AgentCallbacks,
     ) -> _Turn:
-        messages = self._store.messages(self.session_id) if history is None else list(history)
+        messages = repaired(self._store.messages(self.session_id) if given is None else given)
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
-        turn = _Turn(
+        history = TurnHistory(
+            self._store, self.session_id, turn_id, messages, len(messages), callbacks.message_callback
+        )
+        if given is not None:
+            messages.extend(closing(messages, _INTERRUPTED) if messages else ())
+        elif messages:
+            history.close_off(_INTERRUPTED)  # an earlier turn may have been left in the middle
+        return _Turn(
             id=turn_id,
             task_id=task_id or turn_id,
             system=system_message or self._system_prompt(),
-            token=token,
+            token=self._token or CancelToken(),
             budget=IterationBudget(self._max_iterations),
-            messages=messages,
-            ids=CallIds(self._services.call_ids),
+            history=history,
+            route=self._route.begin(self._token or CancelToken()),
+            callbacks=callbacks,
         )
-        if history is not None:
-            messages.extend(closing(messages, _INTERRUPTED) if messages else ())
-        elif messages:
-            self._close_off(turn, _INTERRUPTED)  # an earlier turn may have been left in the middle
-        return turn
 
     def _run(self, turn: _Turn, content: Content) -> ConversationResult:
         try:
-            self._remember(turn, user_message(content))
+            turn.history.remember(user_message(content))
             stop, text = self._converse(turn)
         except TurnInterrupted:
-            self._close_off(turn, _INTERRUPTED)
+            turn.history.close_off(_INTERRUPTED)
             stop, text = "cancelled", ""
+        except ModelFailed as problem:
+            stop, text = self._failed(turn, problem)
         except HermesError as problem:
-            self._close_off(turn, f"[This turn failed: {problem.public}]")
+            turn.history.close_off(f"[This turn failed: {problem.public}]")
             raise
         return ConversationResult(
             final_response=text,
-            messages=turn.messages,
+            messages=turn.history.messages,
             usage=turn.usage,
+            cost=turn.cost,
             stop_reason=stop,
             interrupted=stop == "cancelled",
             iterations=turn.budget.used,
-            model=self.model,
+            model=turn.route.choice.model,
             turn_id=turn.id,
         )
 
     def _converse(self, turn: _Turn) -> tuple[StopReason, str]:
+        asker = self._asker(turn)
         while turn.budget.spend():
-            reply = self._ask(turn)
-            if not reply.tool_calls:
-                return self._last_word(turn, reply)
-            self._remember(turn, reply.message())
-            self._use_tools(turn, reply.tool_calls)
+            reply = self._ask(turn, asker)
+            if reply.finish == "refusal":
+                return self._refused(turn, "".join((*asker.carried, reply.text)))
+            if reply.tool_calls:
+                turn.history.remember(reply.message(turn.route.choice))
+                asker.carried.clear()
+                self._use_tools(turn, reply)
+            elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
+                turn.continuations += 1
+                asker.keep_unfinished(reply.text, _GO_ON)
+            else:
+                return self._last_word(turn, reply, asker)
         return self._out_of_budget(turn)
 
-    def _last_word(self, turn: _Turn, reply: Reply) -> tuple[StopReason, str]:
+    def _last_word(self, turn: _Turn, reply: Reply, asker: Asker) -> tuple[StopReason, str]:
         if reply.text.strip():
-            self._remember(turn, reply.message())
-            return _STOP[reply.finish], reply.text
-        # Cut off or refused without a word: an empty message would be refused by servers for ever after.
-        note = (
-            "The answer was cut off before any text came."
-            if reply.finish == "length"
-            else "The model gave no answer."
-        )
+            turn.history.remember(reply.message(turn.route.choice))
+            return STOP[reply.finish], "".join((*asker.carried, reply.text))
+        # Cut off without a word: an empty message would be refused by servers for ever after.
+        note = "The answer was cut off at the output limit before any text came (model.max_tokens)."
         self._tell_status(turn, Status("empty", note))
-        self._remember(turn, assistant_message(f"[{note}]"))
-        return _STOP[reply.finish], note
+        turn.history.remember(assistant_message(f"[{note}]"))
+        return STOP[reply.finish], note
 
-    def _ask(self, turn: _Turn) -> Reply:
-        if turn.token.is_set():
-            raise TurnInterrupted
-        request = ModelRequest(
-            model=self.model,
-            messages=({"role": "system", "content": turn.system}, *turn.messages),
-            tools=self._tool_definitions(),
-            max_tokens=self._max_tokens,
+    def _refused(self, turn: _Turn, text: str) -> tuple[StopReason, str]:
+        """The model will not answer: as the protocol has it, it is not shown the prompt and what followed again."""
+        self._withdraw(turn)
+        note = "The model refused to go on. It will not be shown this prompt and what followed it again."
+        self._tell_status(turn, Status("refusal", note))
+        return "refusal", text or note
+
+    def _failed(self, turn: _Turn, problem: ModelFailed) -> tuple[StopReason, str]:
+        if problem.reason in _OF_THE_PROMPT and not turn.history.answered():
+            self._withdraw(turn)
+        else:
+            turn.history.close_off(f"[This turn failed: {problem.public}]")
+        if problem.reason == "content_policy":
+            self._tell_status(turn, Status("refusal", problem.public))
+            return "refusal", problem.public
+        raise problem
+
+    def _withdraw(self, turn: _Turn) -> None:
+        turn.history.withdraw()
+        self._services.prefix.expect("withdrawn")
+
+    def _asker(self, turn: _Turn) -> Asker:
+        return Asker(
+            route=turn.route,
+            history=turn.history,
+            build=lambda choice, messages: self._request(turn, choice, messages),
+            token=turn.token,
+            callbacks=turn.callbacks,
+            ids=CallIds(self._services.call_ids),
+            omissions=self._services.omissions,
+            prefix=self._services.prefix,
+            patience=self._patience,
         )
-        reply = ask_model(self.provider, request, turn.token, turn.callbacks, turn.ids)
-        _add(turn.usage, reply.usage)
+
+    def _request(self, turn: _Turn, choice: ModelChoice, messages: Sequence[Message]) -> ModelRequest:
+        return ModelRequest(
+            model=choice.model,
+            messages=({"role": "system", "content": turn.system}, *messages),
+            tools=self._tool_definitions(),
+            max_tokens=choice.max_tokens,
+            reasoning=self._reasoning,
+            cache_ttl=self._cache_ttl,
+            session_id=self.session_id,
+        )
+
+    def _ask(self, turn: _Turn, asker: Asker) -> Reply:
+        reply = asker.ask()
+        choice = turn.route.choice
+        add_usage(turn.usage, reply.usage)
+        cost = cost_of(reply.usage, choice.facts, self._cache_ttl)
+        turn.cost = None if turn.cost is None or cost is None else turn.cost + cost
         if turn.callbacks.step_callback is not None:
-            turn.callbacks.step_callback(Step(turn.budget.used, reply.finish, reply.usage, self._context_length))
-        if not reply.text.strip() and not reply.tool_calls and reply.finish in {"stop", "tool_calls"}:
-            raise ProviderProtocolError(
-                f"The model {self.model} gave an empty answer. Send the prompt again, or try another model."
+            turn.callbacks.step_callback(
+                Step(turn.budget.used, reply.finish, reply.usage, choice.context_length, choice.name, cost)
             )
         return reply
 
-    def _use_tools(self, turn: _Turn, calls: Sequence[ToolCall]) -> None:
+    def _use_tools(self, turn: _Turn, reply: Reply) -> None:
         runner = ToolRunner(
             self.workspace,
             TurnServices(self._services, turn.callbacks.plan_callback),
@@ -309,21 +359,8 @@ class AIAgent:
             task_id=turn.task_id,
             listener=turn.callbacks.tool_progress_callback,
         )
-        for call, result in runner.run(calls):
-            self._remember(turn, tool_message(call, result.text))
-
-    def _remember(self, turn: _Turn, message: Message) -> None:
-        """Store a message before anything is done about it."""
-        if not self._store.append(self.session_id, turn.id, message):
-            raise TurnInterrupted  # another turn has taken this one's place
-        turn.messages.append(message)
-        if turn.callbacks.message_callback is not None:
-            turn.callbacks.message_callback(message)
-
-    def _close_off(self, turn: _Turn, note: str) -> None:
-        for message in closing(turn.messages, note):
-            if self._store.append(self.session_id, turn.id, message):
-                turn.messages.append(message)
+        for call, result in runner.run(reply.tool_calls, reply.problems):
+            turn.history.remember(tool_message(call, result.text))
 
     def _out_of_budget(self, turn: _Turn) -> tuple[StopReason, str]:
         text = (
@@ -331,7 +368,7 @@ class AIAgent:
             "Send another prompt to go on."
         )
         self._tell_status(turn, Status("budget", text))
-        self._close_off(turn, f"[{text}]")
+        turn.history.close_off(f"[{text}]")
         return "max_turn_requests", text
 
     def _tell_status(self, turn: _Turn, status: Status) -> None:
@@ -339,38 +376,12 @@ class AIAgent:
             turn.callbacks.status_callback(status)
 
     def _tool_definitions(self) -> Sequence[dict[str, object]]:
-        if self._tools is None:
-            self._tools = get_tool_definitions(self._toolsets, self._disabled)
-        return self._tools
+        if self._services.tools is None:
+            self._services.tools = get_tool_definitions(self._toolsets, self._disabled)
+        return self._services.tools
 
     def _system_prompt(self) -> str:
-        if self._system is None:
-            self._system = build_system_prompt(gather_facts(self.workspace.cwd, self.workspace.roots), self.platform)
-        return self._system
-
-
-def _no_usage() -> TurnUsage:
-    return TurnUsage(input_tokens=0, output_tokens=0, cached_tokens=0, reasoning_tokens=0)
-
-
-def _add(total: TurnUsage, usage: Usage) -> None:
-    total["input_tokens"] += usage.input_tokens or 0
-    total["output_tokens"] += usage.output_tokens or 0
-    total["cached_tokens"] += usage.cached_tokens or 0
-    total["reasoning_tokens"] += usage.reasoning_tokens or 0
-
-
-def _provider(name: str, model: str, api_mode: str | None) -> Provider:
-    import os  # noqa: PLC0415 - settings are read only for agents made by name
-
-    from agent_core.config import Overrides, load  # noqa: PLC0415
-    from agent_core.home import find_home  # noqa: PLC0415
-    from agent_core.providers.make import make_provider  # noqa: PLC0415
-    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415
-
-    choice = resolve_model(load(find_home(os.environ), Overrides(model=model, provider=name)))
-    if api_mode not in (None, choice.api_mode):
-        raise RequestError(
-            f"The wire protocol {api_mode!r} is not available for {name}; it speaks {choice.api_mode}."
-        )
-    return make_provider(choice)
+        if self._services.system is None:
+            facts = gather_facts(self.workspace.cwd, self.workspace.roots)
+            self._services.system = build_system_prompt(facts, self.platform)
+        return self._services.system

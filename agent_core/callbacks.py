@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from agent_core.messages import Message
 from agent_core.providers.base import FinishReason, Usage
@@ -56,19 +56,31 @@ ToolProgress = CallRequested | CallRunning | CallOutput | CallFinished
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model request is over. `iteration` counts from 1 in the turn; `context_length` is the model's window."""
+    """One model request is over.
+
+    Attributes:
+        iteration: counts from 1 in the turn.
+        context_length: the model's window, in tokens.
+        model: which model answered, as provider:model.
+        cost: US dollars; None where the price or a count is not known.
+    """
 
     iteration: int
     finish: FinishReason
     usage: Usage
     context_length: int | None = None
+    model: str = ""
+    cost: float | None = None
+
+
+StatusKind = Literal["budget", "empty", "fallback", "refusal", "retry"]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A notice about the turn itself: `kind` for programs («budget», «retry»), `text` for the person."""
+    """A notice about the turn itself: `kind` for programs, `text` for the person."""
 
-    kind: str
+    kind: StatusKind
     text: str
 
 

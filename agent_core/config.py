@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from pydantic import BaseModel, ValidationError
 
 from agent_core.errors import SettingsError
 from agent_core.home import Home
-from agent_core.settings import Settings, SettingsPart
+from agent_core.providers.names import plain
+from agent_core.settings import OLD_NAMES, SHARED_PARTS, Settings, SettingsPart, normalized
+from agent_core.settings_words import describe, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,15 @@ class Configuration:
     Attributes:
         environ: the process's environment over the home's `.env`; for our own use, never for children.
         warnings: what was ignored, for the log and `doctor`.
+        broken_servers: by name, what is wrong with entries of `providers` and `custom_providers` that were left out.
     """
 
     settings: Settings
     home: Home
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
     overrides: Overrides = field(default_factory=Overrides)
     warnings: tuple[str, ...] = ()
+    broken_servers: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, str] | None = None) -> Configuration:
@@ -50,13 +54,17 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
         SettingsError: a file cannot be read, or a value in it is wrong; key, value and file are named.
     """
     raw = _read_yaml(home.config_file)
-    try:
-        settings = Settings.model_validate(raw)
-    except ValidationError as problem:
-        raise SettingsError(_describe(problem, home.config_file)) from problem
-    warnings = tuple(f"{home.config_file}: {text}" for text in _unknown(raw))
+    settings, left_out = _validated(raw, home.config_file)
+    warnings = (*_unknown(raw), *(f"{entry.text}; it is left out" for entry in left_out))
     process = os.environ if environ is None else environ
-    return Configuration(settings, home, {**_read_env(home.env_file), **process}, overrides or Overrides(), warnings)
+    return Configuration(
+        settings,
+        home,
+        {**_read_env(home.env_file), **process},
+        overrides or Overrides(),
+        tuple(f"{home.config_file}: {text}" for text in warnings),
+        {entry.server: entry.text for entry in left_out if entry.server},
+    )
 
 
 class ConfigSource:
@@ -121,41 +129,62 @@ def _read_env(path: Path) -> dict[str, str]:
         raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
 
 
-_MAX_SHOWN = 80
-_EXPECTED = {
-    "approvals.mode": "it must be ask (also manual, smart) or off",
-    "approvals.timeout": "it must be a number of seconds greater than 0 (at most 30 days)",
-    "model_type": "it must hold `key: value` lines",
-    "model_attributes_type": "it must hold `key: value` lines",
-    "tuple_type": "it must be a list",
-}
-"""What is expected, in the words of the settings file: by key, else by pydantic's error type."""
+@dataclass(frozen=True, slots=True)
+class _LeftOut:
+    """An entry of a shared part that cannot be used: what is wrong, and the name if it is a model server's."""
+
+    text: str
+    server: str = ""
 
 
-def _describe(problem: ValidationError, path: Path) -> str:
-    parts = []
-    for found in problem.errors(include_url=False):
-        key = ".".join(str(step) for step in found["loc"])
-        what = _EXPECTED.get(key) or _EXPECTED.get(found["type"]) or found["msg"]
-        parts.append(f"{key} = {_shown(key, found['input'])}: {what}")
-    return f"{path} has a setting that cannot be used: {'; '.join(parts)}. Correct it or remove the line."
+def _validated(raw: Mapping[str, Any], path: Path) -> tuple[Settings, list[_LeftOut]]:
+    try:
+        return Settings.model_validate(raw), []
+    except ValidationError as problem:
+        first = problem
+    usable, left_out = _without_wrong_entries(raw, first)
+    try:
+        return Settings.model_validate(usable), left_out
+    except ValidationError as problem:
+        raise SettingsError(describe(problem, path)) from problem
 
 
-def _shown(key: str, value: object) -> str:
-    if "key" in key.rpartition(".")[2]:
-        return "(not shown)"
-    # A list or a mapping in a wrong place may hold a key.
-    if isinstance(value, list | dict):
-        return f"a {type(value).__name__}"
-    if isinstance(value, str) and "://" in value and "@" in value:
-        return "(not shown: it may hold a password)"
-    shown = repr(value)
-    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
+def _without_wrong_entries(raw: Mapping[str, Any], problem: ValidationError) -> tuple[dict[Any, Any], list[_LeftOut]]:
+    """The settings without the entries of shared parts that are wrong: they may be other programs'."""
+    known = normalized(raw)
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for error in problem.errors(include_url=False):
+        if error["loc"][0] in SHARED_PARTS:
+            found.setdefault(tuple(error["loc"][:2]), []).append(told(error))
+    left_out = [_LeftOut("; ".join(texts), _server_name(known, place)) for place, texts in found.items()]
+    for part in {place[0] for place in found}:
+        known[part] = _rest(known[part], {place[1] for place in found if place[0] == part and len(place) > 1})
+    return {part: value for part, value in known.items() if value is not None}, left_out
+
+
+def _server_name(known: Mapping[Any, Any], place: tuple[Any, ...]) -> str:
+    if place[0] == "providers" and len(place) > 1:
+        return plain(str(place[1]))
+    if place[0] == "custom_providers" and len(place) > 1:
+        entry = known[place[0]][place[1]]
+        return plain(str(entry.get("name") or "")) if isinstance(entry, Mapping) else ""
+    return ""
+
+
+def _rest(part: object, wrong: Collection[object]) -> object:
+    """A part without these entries; None where the part itself is wrong."""
+    if wrong and isinstance(part, Mapping):
+        return {key: value for key, value in part.items() if key not in wrong}
+    if wrong and isinstance(part, list):
+        return [value for index, value in enumerate(part) if index not in wrong]
+    return None
 
 
 def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
     for key, value in raw.items():
         part = Settings.model_fields.get(key)
+        if key in OLD_NAMES:
+            continue
         if part is None:
             yield _unknown_key(key, Settings)
         elif (

@@ -9,7 +9,10 @@ HermesError                     has `public`, a sentence or two for the user, an
 └── ProviderError               a model request failed
     ├── ProviderConnectionError the server could not be reached, or the connection broke; `fault` says how
     ├── ProviderStatusError     the server said that it failed: an error status, or an error within its answer
-    └── ProviderProtocolError   the server's answer could not be understood
+    ├── RefreshFailed           (providers/credentials/tokens.py) a sign-in could not be renewed now
+    ├── RefreshRefused          (the same file) a sign-in is over
+    ├── ProviderProtocolError   the server's answer could not be understood
+    └── ModelFailed             every way that was open has been tried
 TurnInterrupted                 control flow: the turn was cancelled
 """
 
@@ -89,6 +92,14 @@ class ProviderStatusError(ProviderError):
 
 class ProviderProtocolError(ProviderError):
     """The model server's answer could not be understood."""
+
+
+class ModelFailed(ProviderError):
+    """No model of the turn could answer; `reason` is the last failure's, of `agent_core.providers.errors.Reason`."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class TurnInterrupted(Exception):  # control flow, not a failure

@@ -8,12 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_core.agent import AIAgent
-from agent_core.config import ConfigSource
+from agent_core.asking.route import Member, Route
+from agent_core.asking.survive import Patience
+from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import HermesError
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.credentials.oauth import OAuthBearer
+from agent_core.providers.credentials.pool import CredentialPool
+from agent_core.providers.credentials.state import pool_state
+from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
+from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.make import make_provider
-from agent_core.providers.resolve import resolve_model
+from agent_core.providers.resolve import resolve_fallbacks, resolve_model
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
@@ -32,6 +39,8 @@ class AgentFactory:
         self._config = config
         self._guardian = Guardian()
         self._providers: dict[ModelChoice, Provider] = {}
+        self._pool_state = pool_state(config.home.root)
+        self._tokens = TokenStore(config.home.root / TOKENS_FILE)
         self._lock = threading.Lock()
         self.store = store or InMemorySessionStore()
 
@@ -62,17 +71,20 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model.
         """
         config = self._config.load()
-        choice = resolve_model(config)
+        route = self._route(config)
+        choice = route.members[0].choice
         return AIAgent(
             choice.model,
             self._provider(choice),
+            route=route,
+            reasoning=config.settings.agent.reasoning_effort,
+            cache_ttl=config.settings.prompt_caching.cache_ttl,
+            patience=Patience(config.settings.agent.api_max_retries),
             max_iterations=config.settings.agent.max_turns,
             session_store=self.store,
             session_id=session_id,
             workspace=workspace,
             services=services,
-            max_tokens=choice.max_tokens,
-            context_length=choice.context_length,
         )
 
     def check_model(self) -> ModelChoice:
@@ -98,6 +110,21 @@ class AgentFactory:
             for provider in self._providers.values():
                 provider.close()
             self._providers.clear()
+
+    def _route(self, config: Configuration) -> Route:
+        choice = resolve_model(config)
+        fallbacks, problems = resolve_fallbacks(config, choice)
+        for problem in problems:
+            log.warning("a fallback is left out: %s", problem)
+        return Route([self._member(config, each) for each in (choice, *fallbacks)], self._provider)
+
+    def _member(self, config: Configuration, choice: ModelChoice) -> Member:
+        if choice.api_key is None and self._tokens.get(choice.provider) is not None:
+            return Member(choice, bearer=OAuthBearer(self._tokens, choice.provider))
+        keys = tuple(key for key in (choice.api_key, *choice.spare_keys) if key)
+        strategy = config.settings.credential_pool_strategies.get(choice.provider, "fill_first")
+        # Each pool looks into the shared state for itself: there is nothing to keep of it here.
+        return Member(choice, CredentialPool(choice.provider, keys, strategy, self._pool_state))
 
     def _provider(self, choice: ModelChoice) -> Provider:
         with self._lock:

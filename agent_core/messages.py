@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
+_NO_ANSWER = "[There is no answer to this message.]"
 INTERRUPTED_RESULT = json.dumps(
     {"error": "Interrupted: the call did not finish. What it did so far is unknown; check before you repeat it."}
 )
@@ -65,7 +66,8 @@ class Message(TypedDict):
     """One message of the conversation; which keys it has depends on `role`.
 
     `reasoning` is the model's thinking as text; `sealed` goes back to the model that wrote it, to no other.
-    `injected` marks a user message that the agent wrote, not the person.
+    `injected` marks a user message that the agent wrote, not the person; `unfinished` an answer that was cut and that
+    the next assistant message goes on with.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -76,11 +78,17 @@ class Message(TypedDict):
     reasoning: NotRequired[str]
     sealed: NotRequired[SealedItems]
     injected: NotRequired[bool]
+    unfinished: NotRequired[bool]
 
 
 def user_message(content: Content) -> Message:
     """What the person said."""
     return {"role": "user", "content": content}
+
+
+def injected_message(text: str) -> Message:
+    """What the agent says to the model in the person's place; stored as it was sent."""
+    return {"role": "user", "content": text, "injected": True}
 
 
 def assistant_message(text: str, tool_calls: Sequence[ToolCall] = (), reasoning: str = "") -> Message:
@@ -120,6 +128,29 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("The arguments must be one JSON object.")  # noqa: TRY004 - one error kind for the model
     return value
+
+
+def repaired(messages: Sequence[Message]) -> list[Message]:
+    """A history that every server takes: each call has its result right after it, and no result is without its call.
+
+    A well-formed history comes back as it is. An open call at the end stays open: the turn that left it is closed
+    off elsewhere.
+    """
+    whole: list[Message] = []
+    open_calls: list[ToolCall] = []
+    for message in messages:
+        if message["role"] == "tool":
+            found = next((call for call in open_calls if call["id"] == message.get("tool_call_id")), None)
+            if found is not None:
+                open_calls.remove(found)
+                whole.append(message)
+            continue
+        whole.extend(tool_message(call, INTERRUPTED_RESULT) for call in open_calls)
+        open_calls = list(message.get("tool_calls", ()))
+        if message["role"] == "user" and whole and whole[-1]["role"] == "user":
+            whole.append(assistant_message(_NO_ANSWER))
+        whole.append(message)
+    return whole
 
 
 def unanswered(messages: Sequence[Message]) -> list[ToolCall]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from agent_core.asking.prefix import PrefixWatch
+from agent_core.asking.view import Omissions
 from tools.context import TodoItem
 
 PlanListener = Callable[[tuple[TodoItem, ...]], None]
@@ -14,6 +16,11 @@ class SessionServices:
 
     def __init__(self) -> None:
         self.plan: tuple[TodoItem, ...] = ()
+        # What the model is told of itself and of its tools stays the same all session long: servers cache it.
+        self.system: str | None = None
+        self.tools: list[dict[str, object]] | None = None
+        self.prefix = PrefixWatch()
+        self.omissions = Omissions()
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.
         self.call_ids: set[str] = set()
 

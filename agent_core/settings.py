@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -12,19 +12,38 @@ PoolStrategy = Literal["fill_first", "round_robin", "random", "least_used"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 _LONGEST_WAIT = 30 * 24 * 3600
 _APPROVAL_MODES = {"manual": "ask", "smart": "ask", "ask": "ask", "auto": "ask", "off": "off", "all": "off"}
+_OTHER_NAMES = {
+    "api": "base_url",
+    "url": "base_url",
+    "api_key_env": "key_env",
+    "transport": "api_mode",
+    "default_model": "model",
+}
+"""What upstream calls values of a server's entry, and we."""
+
+OLD_NAMES = frozenset({"fallback_model"})
+"""Keys that are understood though `Settings` has no field of that name."""
+
+SHARED_PARTS = frozenset(
+    {"providers", "custom_providers", "fallback_providers", "auxiliary", "credential_pool_strategies"}
+)
+"""Parts whose entries other programs write too: a wrong one is left out, and is an error only if it is chosen."""
 
 
 class SettingsPart(BaseModel):
     """A part of the settings: immutable, and what it does not know is reported elsewhere, not refused."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    # Inputs may be keys, and errors end up in logs.
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
 
 class ServerSettings(SettingsPart):
     """A model server of the user's own, or other values for a known one."""
 
     base_url: str | None = Field(None, description="The server's address.")
-    api_key: str | None = Field(None, description="The key for base_url, or for the provider.", repr=False)
+    api_key: str | None = Field(
+        None, description="The key for base_url, or for the provider; ${NAME} is the variable NAME.", repr=False
+    )
     api_keys: tuple[str, ...] = Field((), description="More keys for the same server, used in turn.", repr=False)
     key_env: str | None = Field(None, description="The environment variable that holds the key.")
     api_mode: ApiModeName | None = Field(None, description="The wire protocol; normally found by itself.")
@@ -39,12 +58,24 @@ class ServerSettings(SettingsPart):
         description="Seconds without an event; then it is given up.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_others(cls, value: object) -> object:
+        return _renamed(value)
+
     @field_validator("base_url")
     @classmethod
     def _is_http(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
+        value = (value or "").strip()
+        if value and not value.startswith(("http://", "https://")):
             raise ValueError("it must begin with http:// or https://")
-        return value.rstrip("/") if value else None
+        return value.rstrip("/") or None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that is written here, `api_key` first, none twice; `${NAME}` is not looked up yet."""
+        written = (key.strip() for key in (self.api_key or "", *self.api_keys))
+        return tuple(dict.fromkeys(key for key in written if key))
 
 
 class ModelSettings(ServerSettings):
@@ -61,12 +92,16 @@ class NamedServer(ServerSettings):
     model: str | None = Field(None, description="The model that is used when only the provider is chosen.")
 
 
-class FallbackModel(SettingsPart):
+class FallbackModel(ServerSettings):
     """An entry of `fallback_providers`: asked when the models before it cannot answer."""
 
     provider: str | None = Field(None, description="Who serves it.")
-    model: str = Field(description="The model's name; also provider:model.")
-    base_url: str | None = Field(None, description="The server's address.")
+    model: str | None = Field(None, description="The model's name; also provider:model.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_a_name(cls, value: object) -> object:
+        return {"model": value} if isinstance(value, str) else value
 
 
 class CachingSettings(SettingsPart):
@@ -75,12 +110,11 @@ class CachingSettings(SettingsPart):
     cache_ttl: Literal["5m", "1h"] = Field("5m", description="5m or 1h, for servers that let us choose.")
 
 
-class AuxiliaryTask(SettingsPart):
+class AuxiliaryTask(ServerSettings):
     """The model of a side task."""
 
     provider: str | None = Field(None, description="Who serves it; auto is the session's own model.")
     model: str | None = Field(None, description="The model's name; also provider:model.")
-    max_tokens: int | None = Field(None, gt=0, description="The longest answer, in tokens.")
     timeout: float | None = Field(None, gt=0, le=600, allow_inf_nan=False, description="Seconds a task may take.")
 
 
@@ -89,7 +123,14 @@ class AgentSettings(SettingsPart):
 
     max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most.")
     api_max_retries: int = Field(4, ge=1, le=20, description="Attempts at one model request, at most.")
-    reasoning_effort: Effort | None = Field(None, description="How much the model thinks.")
+    reasoning_effort: Effort | None = Field(None, description="How much the model thinks; none: not at all.")
+
+    @field_validator("reasoning_effort", mode="before")
+    @classmethod
+    def _known_efforts(cls, value: object) -> object:
+        if value is False:  # YAML reads a bare `off` or `no` so
+            return "none"
+        return (value.strip().lower() or None) if isinstance(value, str) else value
 
 
 class ApprovalSettings(SettingsPart):
@@ -130,13 +171,30 @@ class Settings(SettingsPart):
 
     @model_validator(mode="before")
     @classmethod
-    def _plain_model(cls, value: object) -> object:
-        if not isinstance(value, Mapping):
-            return value
-        known = {key: _without_nulls(part) for key, part in value.items() if part is not None}
-        if isinstance(known.get("model"), str):
-            known["model"] = {"default": known["model"]}
-        return known
+    def _as_written(cls, value: object) -> object:
+        return normalized(value) if isinstance(value, Mapping) else value
+
+
+def normalized(written: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Settings as they may be written, in the form that `Settings` has: short forms and old names put in place."""
+    known = {key: _without_nulls(part) for key, part in written.items() if part is not None}
+    if isinstance(known.get("model"), str):
+        known["model"] = {"default": known["model"]}
+    old = known.pop("fallback_model", None)
+    if old and "fallback_providers" not in known:
+        known["fallback_providers"] = old if isinstance(old, list) else [old]
+    return known
+
+
+def _renamed(server: object) -> object:
+    """A server's entry with our names for upstream's, and without the keys that it has no value for."""
+    if not isinstance(server, Mapping):
+        return server
+    ours = {key: value for key, value in server.items() if value is not None}
+    for theirs, name in _OTHER_NAMES.items():
+        if theirs in ours and name not in ours:
+            ours[name] = ours[theirs]
+    return ours
 
 
 def _without_nulls(part: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,13 +68,18 @@ class ToolRunner:
         self._task_id = task_id
         self._listener = listener
 
-    def run(self, tool_calls: Sequence[ToolCall]) -> Iterator[tuple[ToolCall, ToolResult]]:
+    def run(
+        self, tool_calls: Sequence[ToolCall], problems: Mapping[str, str] | None = None
+    ) -> Iterator[tuple[ToolCall, ToolResult]]:
         """Run all calls; yields each call's result in call order, as soon as it and those before it are there.
+
+        Args:
+            problems: by call id, what is wrong with a call; it is answered with that, and not run.
 
         Raises:
             TurnInterrupted: the turn was cancelled; every call has been reported as finished.
         """
-        calls = [_prepare(call) for call in tool_calls]
+        calls = [_prepare(call, (problems or {}).get(call["id"])) for call in tool_calls]
         for call in calls:
             self._tell(CallRequested(call.id, call.name, call.arguments))
         try:
@@ -169,8 +174,8 @@ class ToolRunner:
             self._listener(progress)
 
 
-def _prepare(source: ToolCall) -> _Call:
+def _prepare(source: ToolCall, problem: str | None) -> _Call:
     try:
-        return _Call(source, parse_arguments(source["function"]["arguments"]))
-    except ValueError as problem:
-        return _Call(source, {}, str(problem))
+        return _Call(source, parse_arguments(source["function"]["arguments"]), problem)
+    except ValueError as found:
+        return _Call(source, {}, problem or str(found))

@@ -1,3 +1,3 @@
 """The subcommands that a person types."""
 
-SUBCOMMANDS = ("demo", "prompt")
+SUBCOMMANDS = ("demo", "models", "prompt")

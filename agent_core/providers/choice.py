@@ -26,6 +26,8 @@ class Endpoint:
         return urlsplit(self.base_url).hostname or ""
 
     def __str__(self) -> str:
+        if not self.base_url:
+            return self.provider
         # An address may hold a password or a key, which is for the server only.
         parts = urlsplit(self.base_url)
         shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
@@ -43,9 +45,12 @@ class Dialect:
         developer_role: it takes the system prompt as `developer`.
         effort: Chat Completions: how the reasoning effort is asked for: not at all, `reasoning_effort`, or
             OpenRouter's `reasoning` object.
-        reasoning_back: Chat Completions: the field in which earlier reasoning goes back with tool calls.
+        reasoning_back: Chat Completions: the field in which earlier reasoning goes back with tool calls;
+            `thought_signature` is Gemini's seal on each call.
         cache_markers: Chat Completions: it takes `cache_control` on content parts.
         cache_key: it takes `prompt_cache_key`.
+        reasoning_summary: Responses: it writes summaries of the reasoning (not for every account).
+        temperature: it takes a temperature at all.
     """
 
     auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
@@ -53,9 +58,11 @@ class Dialect:
     stream_usage: bool = True
     developer_role: bool = False
     effort: Literal["none", "reasoning_effort", "openrouter"] = "none"
-    reasoning_back: Literal["none", "reasoning_content", "reasoning_details"] = "none"
+    reasoning_back: Literal["none", "reasoning_content", "reasoning_details", "thought_signature"] = "none"
     cache_markers: bool = False
     cache_key: bool = False
+    reasoning_summary: bool = True
+    temperature: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,8 @@ class ModelFacts:
     Attributes:
         context_length: the window, in tokens.
         max_output: the longest answer, in tokens.
+        hour_written_price: of what the cache keeps for an hour; `written_price` is for five minutes.
+        priced_up_to: the prices hold for prompts of at most so many tokens; None: for all.
         source: where the figures come from; '' where there are none.
     """
 
@@ -76,6 +85,8 @@ class ModelFacts:
     output_price: float | None = None
     cached_price: float | None = None
     written_price: float | None = None
+    hour_written_price: float | None = None
+    priced_up_to: int | None = None
     source: str = ""
 
 

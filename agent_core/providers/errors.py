@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import math
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError
+from agent_core.providers import error_patterns as patterns
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
+from agent_core.providers.error_patterns import Flags, Rule
+from agent_core.providers.wire.failures import readable
 
 Reason = Literal[
     "auth",
@@ -28,6 +40,21 @@ Reason = Literal[
     "unknown",
 ]
 
+# From this share of the window on, a failure without a cause may be one of size.
+_LARGE = 0.8
+_SILENT_FAILURES: frozenset[Reason] = frozenset({"server_error", "timeout"})
+_TELLING_STAGES = (
+    patterns.PROVIDER_RULES,
+    patterns.STATUS_RULES,
+    patterns.CODE_RULES,
+    patterns.MESSAGE_RULES,
+)
+_WAITING_HELPS: frozenset[Reason] = frozenset({"rate_limit", "overloaded", "server_error", "timeout"})
+_FIRST_SERVER_STATUS = 500
+# Keys that local servers want but do not check ("none", "ollama") are no secrets, and are parts of other words.
+_SHORTEST_SECRET = 8
+_HEADERS_TO_HIDE = r"auth|key|token|secret|cookie"
+
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedError:
@@ -50,3 +77,159 @@ class ClassifiedError:
     retry_after: float | None
     status_code: int | None
     public_message: str
+
+
+def classify(
+    problem: ProviderError,
+    choice: ModelChoice,
+    *,
+    context_tokens: int | None = None,
+    now: Callable[[], float] = time.time,
+) -> ClassifiedError:
+    """Tell why the request to `choice` failed; nothing but the clock is looked at.
+
+    Args:
+        context_tokens: a rough size of the conversation, None once the answer had begun. A server that fails without
+            a word near the end of a known window gets the same request once more, and then a smaller one: such a
+            failure keeps its reason, and has both `retryable` and `should_compress`.
+        now: seconds since 1970, for reset times.
+    """
+    large = _is_large(choice, context_tokens)
+    match problem:
+        case ProviderStatusError():
+            return _of_answer(problem, choice, large, now())
+        case ProviderConnectionError():
+            return _of_connection(problem, choice, large)
+    return _without_answer("unknown", patterns.FLAGS["unknown"], _in_other_words(problem, choice), compress=False)
+
+
+def _of_answer(problem: ProviderStatusError, choice: ModelChoice, large: bool, now: float) -> ClassifiedError:
+    facts = read_facts(problem)
+    rule, is_told = _rule_for(facts, choice, now)
+    flags = patterns.FLAGS[rule.reason]
+    wait = _wait_for(rule.reason, facts, now)
+    return ClassifiedError(
+        rule.reason,
+        flags.retryable,
+        flags.compress or (large and not is_told and rule.reason in _SILENT_FAILURES),
+        flags.rotate,
+        flags.fallback,
+        wait,
+        facts.status,
+        _message(rule.advice or rule.reason, choice, facts.said, facts.status, wait),
+    )
+
+
+def _rule_for(facts: ErrorFacts, choice: ModelChoice, now: float) -> tuple[Rule, bool]:
+    """The rule that decides, and whether the server told the cause in any other way than by blaming itself."""
+    at = f"{choice.provider} {choice.endpoint.host}"
+    for rule in itertools.chain.from_iterable(_TELLING_STAGES):
+        if _fits(rule, facts, at, now):
+            return rule, True
+    if facts.is_html and facts.status in patterns.BY_PAGE:
+        return patterns.BY_PAGE[facts.status], False
+    general = (rule for rule in patterns.GENERAL_RULES if _fits(rule, facts, at, now))
+    return next(general, None) or _by_status(facts), False
+
+
+def _by_status(facts: ErrorFacts) -> Rule:
+    status = facts.status
+    if status is None:
+        return patterns.REFUSED if facts.codes & patterns.REFUSED.codes else Rule("unknown")
+    return patterns.BY_STATUS.get(status) or Rule(
+        "server_error" if status >= _FIRST_SERVER_STATUS else "format_error"
+    )
+
+
+def _fits(rule: Rule, facts: ErrorFacts, at: str, now: float) -> bool:
+    if rule.statuses and facts.status not in rule.statuses:
+        return False
+    if rule.codes and not rule.codes & facts.codes:
+        return False
+    if rule.at and not compiled(rule.at).search(at):
+        return False
+    if rule.words and not compiled(rule.words).search(facts.text):
+        return False
+    return not rule.names_wait or stated_wait(facts, now) is not None
+
+
+def _wait_for(reason: Reason, facts: ErrorFacts, now: float) -> float | None:
+    if reason in _WAITING_HELPS:
+        return asked_wait(facts, now)
+    # A limit in the headers resets soon, a spent budget only when the body says so.
+    return body_wait(facts, now) if reason == "billing" else None
+
+
+def _of_connection(problem: ProviderConnectionError, choice: ModelChoice, large: bool) -> ClassifiedError:
+    if problem.fault == "tls":
+        return _of_tls(problem, choice, large)
+    reason: Reason = "timeout" if problem.fault in {"timeout", "stall"} else "connection"
+    compress = large and problem.fault in {"cut", "timeout"}
+    return _without_answer(reason, patterns.FLAGS[reason], _in_other_words(problem, choice), compress)
+
+
+def _of_tls(problem: ProviderConnectionError, choice: ModelChoice, large: bool) -> ClassifiedError:
+    flags = patterns.FLAGS["tls"]
+    errors = [cause for cause in _causes(problem) if isinstance(cause, ssl.SSLError)]
+    words = " ".join([str(problem), *map(str, errors)])
+    untrusted = any(isinstance(error, ssl.SSLCertVerificationError) for error in errors)
+    broken = compiled(patterns.TLS_BROKEN).search(words) is not None
+    # What is not known to pass by itself (no trust, no TLS at that port) is not tried again.
+    if untrusted or not broken:
+        return _without_answer("tls", flags, _in_other_words(problem, choice), compress=False)
+    message = _message("tls_broken", choice, str(errors[0]) if errors else "")
+    return _without_answer("tls", replace(flags, retryable=True), message, large)
+
+
+def _without_answer(reason: Reason, flags: Flags, message: str, compress: bool) -> ClassifiedError:
+    compress = compress or flags.compress
+    return ClassifiedError(reason, flags.retryable, compress, flags.rotate, flags.fallback, None, None, message)
+
+
+def _is_large(choice: ModelChoice, context_tokens: int | None) -> bool:
+    window = choice.context_length
+    return context_tokens is not None and window is not None and context_tokens > window * _LARGE
+
+
+def _message(
+    advice: str, choice: ModelChoice, said: str, status: int | None = None, wait: float | None = None
+) -> str:
+    told = patterns.ADVICE[advice]
+    words = readable(_without_secrets(said, choice), None)
+    details = ", ".join(part for part in (str(status or ""), f"«{words}»" if words else "") if part)
+    because = f"{told.cause} ({details})" if details else told.cause
+    step = told.step.replace("{wait}", _duration(wait))
+    return f"{choice.endpoint} failed for model {choice.model}: {because}. {step}"
+
+
+def _in_other_words(problem: ProviderError, choice: ModelChoice) -> str:
+    """The error's own text, which names the endpoint and a next step, with the model."""
+    # The endpoint stays whole, also where a key is a part of its name.
+    before, endpoint, after = problem.public.partition(str(choice.endpoint) or choice.model)
+    text = f"{_without_secrets(before, choice)}{endpoint}{_without_secrets(after, choice)}"
+    return f"Model {choice.model}: {' '.join(text.split())}"
+
+
+def _without_secrets(text: str, choice: ModelChoice) -> str:
+    headers = (value for name, value in choice.headers if compiled(_HEADERS_TO_HIDE).search(name))
+    secrets = {secret for secret in (choice.api_key, *choice.spare_keys, *headers) if secret}
+    # The longest first: one key may begin with another.
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, "[key]")
+    return text
+
+
+def _duration(seconds: float | None) -> str:
+    if not seconds:
+        return "a moment"
+    for size, name in ((3600, "h"), (60, "min")):
+        if seconds > 2 * size:
+            return f"{math.ceil(seconds / size)} {name}"
+    return f"{math.ceil(seconds)} s"
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    while problem is not None:
+        yield problem
+        problem = problem.__cause__ or problem.__context__

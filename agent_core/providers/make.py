@@ -7,12 +7,28 @@ from agent_core.providers.choice import ModelChoice
 
 
 def make_provider(choice: ModelChoice) -> Provider:
-    """The provider for a choice. Cheap: SDKs are loaded and connections made with the first request."""
+    """The provider for a choice. Cheap: SDKs are loaded and connections made with the first request.
+
+    Raises:
+        SettingsError: it needs an extra that is not installed.
+    """
     if choice.api_mode == "offline":
         from agent_core.providers.offline import OfflineProvider  # noqa: PLC0415 - only what is asked for is loaded
 
         return OfflineProvider()
+    if choice.api_mode == "bedrock_converse":
+        from agent_core.providers.wire.bedrock_converse import BedrockProvider  # noqa: PLC0415
+
+        return BedrockProvider(choice)
     from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS  # noqa: PLC0415
     from agent_core.providers.wire.http_provider import HttpProvider  # noqa: PLC0415
 
+    if choice.api_mode == "anthropic_messages":
+        from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES  # noqa: PLC0415
+
+        return HttpProvider(choice, ANTHROPIC_MESSAGES)
+    if choice.api_mode == "codex_responses":
+        from agent_core.providers.wire.codex_responses import CODEX_RESPONSES  # noqa: PLC0415
+
+        return HttpProvider(choice, CODEX_RESPONSES)
     return HttpProvider(choice, CHAT_COMPLETIONS)

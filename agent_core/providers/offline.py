@@ -60,11 +60,13 @@ class OfflineStream:
             yield TextDelta(HELP)
             yield from _end("stop", len(HELP))
             return
-        yield from self._play(_Position(steps, calls_made).rest())
+        told = any(message.get("unfinished") for message in turn)
+        yield from self._play(_Position(steps, calls_made).rest(), told=told)
 
-    def _play(self, rest: _Rest) -> Iterator[StreamEvent]:
+    def _play(self, rest: _Rest, *, told: bool) -> Iterator[StreamEvent]:
+        """`told`: an answer broke off at a `fail` line, and what stands before that was said already."""
         said = 0
-        for step in rest.before:
+        for step in _from_failure(rest.before) if told else rest.before:
             for event in self._perform(step):
                 if self._closed.is_set():
                     raise TurnInterrupted
@@ -126,9 +128,14 @@ class _Position:
         return _Rest(pending, (), self.calls_made)
 
 
+def _from_failure(steps: Sequence[Step]) -> Sequence[Step]:
+    failures = [position for position, step in enumerate(steps) if isinstance(step, Fail)]
+    return steps[failures[0] :] if failures else steps
+
+
 def _last_turn(messages: Sequence[Message]) -> Sequence[Message]:
     for index in range(len(messages) - 1, -1, -1):
-        if messages[index]["role"] == "user":
+        if messages[index]["role"] == "user" and not messages[index].get("injected"):
             return messages[index:]
     return ()
 

@@ -1,39 +1,33 @@
-"""Which model is asked, where and with which key: one function decides it from the settings."""
+"""Which model is asked, where, in which protocol and with which key: one function decides it from the settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from agent_core.errors import AuthRequired, SettingsError
-from agent_core.providers.choice import Dialect, ModelChoice
+from agent_core.providers.addresses import is_local, shown
+from agent_core.providers.choice import DEFAULT_STALL, ModelChoice, ModelFacts
+from agent_core.providers.dialects import dialect_for
+from agent_core.providers.keys import keys_for, variables_of
+from agent_core.providers.modes import resolve_mode
+from agent_core.providers.places import Place, headers_for, limits_of, places_for
+from agent_core.providers.servers import Server, address_of, find_server, own_servers
+from agent_core.providers.traits import seems_to_reason
+from agent_core.providers.wishes import Chosen, Wish, choose, wish, wishes_of
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
-    from agent_core.settings import ModelSettings
+    from agent_core.settings import NamedServer, ServerSettings
 
 OFFLINE = "offline"
-
-
-@dataclass(frozen=True, slots=True)
-class HostedProvider:
-    """A service: where its API is, and the variable that holds a key for it (and for nothing else)."""
-
-    base_url: str
-    key_variable: str
-
-
-PROVIDERS: Mapping[str, HostedProvider] = {
-    "openai": HostedProvider("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openrouter": HostedProvider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-}
+LOCAL_STALL = 900.0
+REASONING_STALL = 600.0
 
 _SET_UP = (
-    "In {file} set model.provider (custom with model.base_url for a local or compatible server; openai, openrouter) "
-    "and model.default, and put the key in model.api_key or in .env beside it; or start with --offline to try the "
-    "editor without a model."
+    "In {file} set model.provider (for example anthropic, openai, openrouter or ollama; custom with model.base_url "
+    "for any other compatible server) and model.default, and put the key in model.api_key or in .env beside it; "
+    "docs/models.md lists every provider. Or start with --offline to try the editor without a model."
 )
 
 
@@ -42,113 +36,138 @@ def resolve_model(config: Configuration) -> ModelChoice:
 
     Raises:
         AuthRequired: nothing is chosen, or the key is missing; the text says what to do.
-        SettingsError: the choice contradicts itself.
+        SettingsError: the choice contradicts itself, or names what is not there.
     """
-    settings, over, environ = config.settings.model, config.overrides, config.environ
-    model, source = _first(
-        (over.model, "command line"),
-        (environ.get("HERMES_MODEL"), "HERMES_MODEL"),
-        (settings.default, str(config.home.config_file)),
-    )
-    provider = over.provider or environ.get("HERMES_PROVIDER") or settings.provider
-    base_url = over.base_url or environ.get("HERMES_BASE_URL") or settings.base_url
-    if OFFLINE in (model, provider):
-        return _offline(config, model, source)
-    provider = (provider or ("custom" if base_url else None) or "").strip().lower()
-    _check_address(base_url)
-    if not provider:
-        known = f"The model {model!r} is chosen, but not who serves it" if model else "No model is configured"
-        raise AuthRequired(f"{known}. {_SET_UP.format(file=config.home.config_file)}")
-    if not model:
-        chosen = f"The provider {provider!r} is chosen, but no model: set model.default or give --model."
-        raise AuthRequired(f"{chosen} {_SET_UP.format(file=config.home.config_file)}")
-    if provider == "custom":
-        return _custom(config, model, base_url, source)
-    return _hosted(config, provider, model, base_url, source)
+    own = own_servers(config.settings)
+    return _resolve(config, wishes_of(config, {*own, *config.broken_servers}), own)
 
 
-def _first(*candidates: tuple[str | None, str]) -> tuple[str | None, str]:
-    return next(((value.strip(), source) for value, source in candidates if value and value.strip()), (None, ""))
-
-
-def _offline(config: Configuration, model: str | None, source: str) -> ModelChoice:
-    # A model that the settings name is for another provider than the offline one that was asked for above them.
-    if model in (None, OFFLINE, config.settings.model.default):
-        return ModelChoice(OFFLINE, OFFLINE, "offline", "", source or str(config.home.config_file))
-    raise SettingsError(
-        f"The provider offline has no model {model!r} ({source}): choose another provider, or no model."
-    )
-
-
-def _check_address(base_url: str | None) -> None:
-    try:
-        parts = urlsplit(base_url or "http://none")
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise SettingsError(
-            f"The server's address {base_url!r} cannot be used: give it as http://HOST:PORT/v1 or https://HOST/v1."
-        )
-
-
-def _custom(config: Configuration, model: str, base_url: str | None, source: str) -> ModelChoice:
-    if not base_url:
-        raise SettingsError(
-            "Provider custom needs the server's address: set model.base_url "
-            "(for example http://127.0.0.1:11434/v1 for Ollama)."
-        )
-    settings = config.settings.model
-    key = _configured_key(settings, base_url) or config.environ.get("OPENAI_API_KEY") or None
-    return _choice(settings, "custom", model, base_url, source=source, api_key=key)
-
-
-def _hosted(config: Configuration, provider: str, model: str, base_url: str | None, source: str) -> ModelChoice:
-    known = PROVIDERS.get(provider)
-    if known is None:
-        names = ", ".join((*PROVIDERS, "custom", OFFLINE))
-        raise SettingsError(
-            f"Provider {provider!r} is not known. Use one of: {names}; any compatible server is custom."
-        )
-    settings = config.settings.model
-    # model.base_url belongs to the provider in the settings, not to one that was chosen elsewhere.
-    own = settings.provider == provider or config.overrides.base_url or config.environ.get("HERMES_BASE_URL")
-    address = (base_url if own else None) or known.base_url
-    key = _configured_key(settings, address, known.base_url if settings.provider == provider else None)
-    if key is None and _same_server(address, known.base_url):
-        key = config.environ.get(known.key_variable) or None
-    if key is None:
-        raise AuthRequired(
-            f"There is no key for {provider} at {address}: set {known.key_variable} in {config.home.env_file} or "
-            f"model.api_key in {config.home.config_file}."
-        )
-    return _choice(settings, provider, model, address, source=source, api_key=key)
-
-
-def _configured_key(settings: ModelSettings, address: str, default_address: str | None = None) -> str | None:
-    """`model.api_key`, if `address` is on the server that the settings gave it for."""
-    meant_for = settings.base_url or default_address
-    return settings.api_key if settings.api_key and meant_for and _same_server(address, meant_for) else None
-
-
-def _same_server(one: str, other: str) -> bool:
-    # The scheme counts too: a key for https is not sent over http.
-    a, b = urlsplit(one), urlsplit(other)
-    return (a.scheme, a.hostname, a.port) == (b.scheme, b.hostname, b.port)
-
-
-def _choice(
-    settings: ModelSettings, provider: str, model: str, base_url: str, *, source: str, api_key: str | None
+def resolve_named(
+    config: Configuration,
+    provider: str | None,
+    model: str | None,
+    base_url: str | None = None,
+    *,
+    source: str = "session",
+    values: ServerSettings | None = None,
 ) -> ModelChoice:
+    """A model that a session, a fallback or a side task names; what it leaves open is as `resolve_model` finds it.
+
+    Args:
+        provider: a service, an alias or a server of the user's own; None if `model` says it, or nobody does.
+        model: a name, also `provider:model`; None is the server's own model, or the configured one.
+        source: who names it, for messages.
+        values: keys and limits that were given with the name.
+
+    Raises:
+        AuthRequired, SettingsError: as `resolve_model` does.
+    """
+    own = own_servers(config.settings)
+    servers = {*own, *config.broken_servers}
+    # An address that is given with a name is a server of its own, not one for the configured provider.
+    named = wish(source, servers, provider or ("custom" if base_url else None), model, base_url, values=values)
+    return _resolve(config, (named, *wishes_of(config, servers)), own)
+
+
+def resolve_fallbacks(config: Configuration, primary: ModelChoice) -> tuple[tuple[ModelChoice, ...], tuple[str, ...]]:
+    """The models of `fallback_providers` that can be asked when `primary` cannot answer, and why others cannot.
+
+    The primary itself and repetitions are left out.
+    """
+    found: dict[tuple[str, str, str], ModelChoice] = {}
+    problems: list[str] = []
+    for position, entry in enumerate(config.settings.fallback_providers):
+        source = f"fallback_providers.{position}"
+        try:
+            choice = resolve_named(config, entry.provider, entry.model, entry.base_url, source=source, values=entry)
+        except (AuthRequired, SettingsError) as problem:
+            problems.append(f"{source} ({entry.provider or ''}:{entry.model or ''}) is not used. {problem.public}")
+        else:
+            found.setdefault((choice.provider, choice.model, choice.base_url), choice)
+    found.pop((primary.provider, primary.model, primary.base_url), None)
+    return tuple(found.values()), tuple(problems)
+
+
+def _resolve(config: Configuration, wishes: Sequence[Wish], own: Mapping[str, NamedServer]) -> ModelChoice:
+    chosen = choose(wishes, {*own, *config.broken_servers})
+    if OFFLINE in (chosen.model, chosen.provider):
+        return _offline(config, chosen)
+    if chosen.provider is None:
+        named = f"The model {chosen.model!r} is chosen, but not who serves it" if chosen.model else ""
+        raise AuthRequired(f"{named or 'No model is configured'}. {_SET_UP.format(file=config.home.config_file)}")
+    server = find_server(config, chosen.provider, own)
+    model, source, requested = _model_of(config, chosen, server)
+    base_url = address_of(server, chosen.base_url, config)
+    places = places_for(config, wishes, server, base_url, own)
+    keys = _keys(config, server, base_url, places)
+    like, limits = server.like(base_url), limits_of(places, model)
+    mode = resolve_mode(limits.api_mode, server.service.api_mode if server.service else None, base_url, model)
+    facts = _facts(like.facts_as, model)
     return ModelChoice(
-        provider=provider,
+        provider=server.name,
         model=model,
-        api_mode=settings.api_mode or "chat_completions",
-        base_url=base_url.rstrip("/"),
+        api_mode=mode,
+        base_url=base_url,
         source=source,
-        api_key=api_key,
-        max_tokens=settings.max_tokens,
-        context_length=settings.context_length,
-        requested=model,
-        dialect=Dialect(max_tokens_field="max_completion_tokens") if provider == "openai" else Dialect(),
+        requested=requested,
+        api_key=keys[0] if keys else None,
+        spare_keys=keys[1:],
+        headers=headers_for(server, base_url, places),
+        dialect=dialect_for(like, model, base_url, mode),
+        facts=facts,
+        max_tokens=limits.max_tokens,
+        context_length=limits.context_length or facts.context_length,
+        stall_after=limits.stall_timeout or _patience(model, facts, local=like.local or is_local(base_url)),
     )
+
+
+def _offline(config: Configuration, chosen: Chosen) -> ModelChoice:
+    # A model that a less specific place names is for another provider than the offline one that was asked for.
+    if chosen.model in (None, OFFLINE, config.settings.model.default) or not chosen.named_beside:
+        return ModelChoice(OFFLINE, OFFLINE, "offline", "", chosen.source or str(config.home.config_file))
+    raise SettingsError(
+        f"The provider offline has no model {chosen.model!r} ({chosen.source}): choose another provider, or no model."
+    )
+
+
+def _model_of(config: Configuration, chosen: Chosen, server: Server) -> tuple[str, str, str]:
+    """The model, where it was chosen, and how it was written there."""
+    if server.entry is not None and server.entry.model and not (chosen.model and chosen.named_beside):
+        return server.entry.model, str(config.home.config_file), server.entry.model
+    if chosen.model:
+        return chosen.model, chosen.source, chosen.requested
+    raise AuthRequired(
+        f"The provider {server.name!r} is chosen, but no model: set model.default or give --model. "
+        f"{_SET_UP.format(file=config.home.config_file)}"
+    )
+
+
+def _keys(config: Configuration, server: Server, base_url: str, places: Sequence[Place]) -> tuple[str, ...]:
+    keys = keys_for(server, base_url, places, config.environ)
+    needed = server.service is not None and server.service.access == "key"
+    if keys.found or not (needed or keys.unset):
+        return keys.found
+    endpoint = f"There is no key for {server.name} at {shown(base_url)}"
+    if keys.unset:
+        raise AuthRequired(
+            f"{endpoint}: {config.home.config_file} takes it from {' or '.join(keys.unset)}, which is not set. "
+            f"Set it in {config.home.env_file}."
+        )
+    variables = variables_of(server, base_url)
+    where = f"{variables[0]} in {config.home.env_file} or " if variables else ""
+    raise AuthRequired(f"{endpoint}: set {where}model.api_key in {config.home.config_file}.")
+
+
+def _facts(filed_as: str, model: str) -> ModelFacts:
+    if not filed_as:
+        return ModelFacts()
+    from agent_core.providers.facts import facts_of  # noqa: PLC0415 - reads its data: only for models that have facts
+
+    return facts_of(filed_as, model)
+
+
+def _patience(model: str, facts: ModelFacts, *, local: bool) -> float:
+    if local:
+        return LOCAL_STALL
+    reasons = seems_to_reason(model) if facts.reasoning is None else facts.reasoning
+    return REASONING_STALL if reasons else DEFAULT_STALL

@@ -14,6 +14,8 @@ class _Record:
     cwd: str
     messages: list[Message] = field(default_factory=list)
     turn_id: str | None = None
+    turn_start: int = 0
+    withdrawn: list[Message] = field(default_factory=list)
 
 
 class InMemorySessionStore:
@@ -31,7 +33,8 @@ class InMemorySessionStore:
     def begin_turn(self, session_id: str, turn_id: str) -> None:
         """From now on only `turn_id` may append."""
         with self._lock:
-            self._record(session_id).turn_id = turn_id
+            record = self._record(session_id)
+            record.turn_id, record.turn_start = turn_id, len(record.messages)
 
     def append(self, session_id: str, turn_id: str, message: Message) -> bool:
         """Store a message of the running turn."""
@@ -40,6 +43,16 @@ class InMemorySessionStore:
             if record.turn_id != turn_id:
                 return False
             record.messages.append(message)
+            return True
+
+    def withdraw(self, session_id: str, turn_id: str) -> bool:
+        """Leave the running turn's messages out from now on."""
+        with self._lock:
+            record = self._record(session_id)
+            if record.turn_id != turn_id:
+                return False
+            record.withdrawn += record.messages[record.turn_start :]
+            del record.messages[record.turn_start :]
             return True
 
     def end_turn(self, session_id: str, turn_id: str) -> None:

@@ -34,12 +34,22 @@ class SessionStore(Protocol):
         """
         ...
 
+    def withdraw(self, session_id: str, turn_id: str) -> bool:
+        """Leave the running turn's messages out of `messages` from now on; they stay stored.
+
+        False when the turn is not the running one.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+        ...
+
     def end_turn(self, session_id: str, turn_id: str) -> None:
         """Refuse whatever `turn_id` still tries to append."""
         ...
 
     def messages(self, session_id: str) -> list[Message]:
-        """The session's messages so far, a list of the caller's own.
+        """The session's messages so far without withdrawn ones, a list of the caller's own.
 
         Raises:
             UnknownSession: there is no such session.

@@ -136,8 +136,8 @@ async def test_a_prompt_that_is_cancelled_before_its_turn_shows_nothing(desk: De
 
 
 async def test_a_turn_that_fails_shows_what_it_had_and_leaves_a_valid_history(desk: Desk) -> None:
-    with pytest.raises(ProviderError, match="status 500"):
-        await desk.prompt("say begun\nfail 500")
+    with pytest.raises(ProviderError, match="401"):
+        await desk.prompt("say begun\nfail 401")
     assert desk.text == "begun\n"
     assert desk.session.tickets == []
     assert await desk.prompt("say on") == "end_turn"

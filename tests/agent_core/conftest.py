@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.agents import TEST_TOOLS
+from tests.support.wire_agents import Connections, agent_over
 from tools.registry import Parallel, registry
 
 AddTool = Callable[..., None]
@@ -26,3 +27,11 @@ def add_tool() -> Iterator[AddTool]:
     yield add
     for name in names:
         registry._entries.pop(name, None)
+
+
+@pytest.fixture
+def over(tmp_path):
+    """Make an agent in `tmp_path` that asks the given choices of model in turn."""
+    connections = Connections()
+    yield lambda *choices, **options: agent_over(tmp_path, connections, choices, **options)
+    connections.close()

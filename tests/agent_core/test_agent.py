@@ -9,8 +9,8 @@ import pytest
 from agent_core.agent import AIAgent
 from agent_core.callbacks import AgentCallbacks
 from agent_core.errors import (
+    ModelFailed,
     ProviderConnectionError,
-    ProviderProtocolError,
     RequestError,
     SettingsError,
     UnknownSession,
@@ -97,11 +97,12 @@ def test_a_given_history_that_breaks_off_is_made_whole_for_the_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("finish", "stop_reason"), [("stop", "end_turn"), ("length", "max_tokens"), ("refusal", "refusal")]
+    ("finish", "stop_reason", "requests"),
+    [("stop", "end_turn", 1), ("length", "max_tokens", 4), ("refusal", "refusal", 1)],
 )
-def test_how_the_model_ends_is_how_the_turn_ends(tmp_path, finish, stop_reason):
-    result = make_agent(tmp_path, says("so far", finish)).run_conversation("hi")
-    assert (result["stop_reason"], result["final_response"]) == (stop_reason, "so far")
+def test_how_the_model_ends_is_how_the_turn_ends(tmp_path, finish, stop_reason, requests):
+    result = make_agent(tmp_path, *[says("so far", finish)] * requests).run_conversation("hi")
+    assert (result["stop_reason"], result["final_response"]) == (stop_reason, "so far" * requests)
     assert_well_formed(result["messages"])
 
 
@@ -117,7 +118,7 @@ def test_how_the_model_ends_is_how_the_turn_ends(tmp_path, finish, stop_reason):
 )
 def test_an_empty_answer_is_an_error_and_no_silent_end(tmp_path, script):
     agent = make_agent(tmp_path, script, says("better"))
-    with pytest.raises(ProviderProtocolError, match="test-model gave an empty answer"):
+    with pytest.raises(ModelFailed, match="gave an empty answer for model test-model"):
         agent.chat("hi")
     assert agent.chat("again") == "better"
 
@@ -157,10 +158,12 @@ def test_a_store_that_cannot_begin_a_turn_does_not_block_the_agent_for_ever(tmp_
     assert agent.chat("hi") == "back"
 
 
-def test_a_provider_error_reaches_the_caller_as_it_is(tmp_path):
+def test_a_provider_error_reaches_the_caller_with_its_cause(tmp_path):
     agent = make_agent(tmp_path, [TextDelta("he"), ProviderConnectionError("the server is gone")], says("back"))
-    with pytest.raises(ProviderConnectionError, match="the server is gone"):
+    with pytest.raises(ModelFailed, match="the server is gone") as caught:
         agent.chat("hi")
+    assert isinstance(caught.value.__cause__, ProviderConnectionError)
+    assert caught.value.reason == "connection"
     assert agent.chat("again") == "back"
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from agent_core.callbacks import AgentCallbacks
-from agent_core.errors import ProviderConnectionError, StoreError
+from agent_core.errors import ModelFailed, ProviderConnectionError, StoreError
 from agent_core.messages import assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
 from agent_core.sessions.memory import InMemorySessionStore
@@ -85,7 +85,7 @@ def cancel_at_the_hold(agent, hold):
 
 
 def fail(agent, _hold):
-    with pytest.raises(ProviderConnectionError):
+    with pytest.raises(ModelFailed):
         agent.chat("go")
 
 
@@ -103,7 +103,7 @@ ENDINGS = {
     ),
     "cancel in the request after tools": (cancel_at_the_hold, lambda hold: [uses(("a", "todo", {})), [hold]]),
     "error at once": (fail, lambda hold: [[ProviderConnectionError("gone")]]),
-    "error in the middle": (fail, lambda hold: [[TextDelta("partial text"), ProviderConnectionError("gone")]]),
+    "error in the middle": (fail, lambda hold: [[TextDelta("seen text"), ProviderConnectionError("gone")]]),
     "error after tools": (fail, lambda hold: [uses(("a", "todo", {})), [ProviderConnectionError("gone")]]),
     "budget": (run_normally, lambda hold: [uses((f"c{number}", "todo", {})) for number in range(4)]),
 }
@@ -127,10 +127,20 @@ def test_the_history_is_well_formed_and_without_partial_text_after(tmp_path, end
 
 def test_a_failed_turn_tells_the_next_one_why(tmp_path):
     agent = make_agent(tmp_path, [ProviderConnectionError("the server is gone")], says("ok"))
-    with pytest.raises(ProviderConnectionError):
+    with pytest.raises(ModelFailed):
         agent.chat("go")
     agent.chat("go on")
-    assert agent.provider.requests[1].messages[2]["content"] == "[This turn failed: the server is gone]"
+    told = agent.provider.requests[1].messages[2]["content"]
+    assert told.startswith("[This turn failed: ")
+    assert "the server is gone" in told
+
+
+def test_what_the_person_saw_of_an_answer_that_broke_off_is_in_the_history(tmp_path):
+    agent = make_agent(tmp_path, [TextDelta("seen so far"), ProviderConnectionError("gone")], says("ok"))
+    with pytest.raises(ModelFailed):
+        agent.chat("go")
+    agent.chat("go on")
+    assert agent.provider.requests[1].messages[2]["content"] == "seen so far"
 
 
 def test_a_cancel_while_tools_run_keeps_finished_results_and_answers_the_others(tmp_path, add_tool):
@@ -230,13 +240,22 @@ def test_reasoning_is_kept_with_its_message(tmp_path):
     assert result["messages"][-1] == {"role": "assistant", "content": "yes", "reasoning": "because"}
 
 
-@pytest.mark.parametrize(("finish", "stop"), [("length", "max_tokens"), ("refusal", "refusal")])
-def test_an_answer_without_a_word_leaves_no_empty_message_behind(tmp_path, finish, stop):
-    agent = make_agent(tmp_path, [ReasoningDelta("hm"), Finished(finish)], says("on"))
+def test_an_answer_that_was_cut_before_its_first_word_leaves_no_empty_message_behind(tmp_path):
+    agent = make_agent(tmp_path, [ReasoningDelta("hm"), Finished("length")], says("on"))
     result = agent.run_conversation("go")
-    assert result["stop_reason"] == stop
+    assert result["stop_reason"] == "max_tokens"
     assert result["final_response"]
     assert result["messages"][-1]["content"]
+    agent.chat("again")
+    assert_well_formed([*agent.provider.requests[-1].messages[1:], assistant_message("on")])
+
+
+def test_a_refusal_without_a_word_is_told_and_leaves_nothing_for_the_model(tmp_path):
+    agent = make_agent(tmp_path, [ReasoningDelta("hm"), Finished("refusal")], says("on"))
+    result = agent.run_conversation("go")
+    assert result["stop_reason"] == "refusal"
+    assert result["final_response"]
+    assert result["messages"] == []
     agent.chat("again")
     assert_well_formed([*agent.provider.requests[-1].messages[1:], assistant_message("on")])
 
@@ -246,7 +265,7 @@ def test_an_id_that_was_announced_in_an_answer_that_broke_off_is_not_given_again
     broken = [ToolCallStarted(0, "call_0", "todo"), ProviderConnectionError("gone")]
     agent = make_agent(tmp_path, broken, uses(("call_0", "todo", {})), says("done"))
     callbacks = AgentCallbacks(tool_gen_callback=lambda call_id, name: announced.append(call_id))
-    with pytest.raises(ProviderConnectionError):
+    with pytest.raises(ModelFailed):
         agent.run_conversation("go", callbacks=callbacks)
     agent.run_conversation("again", callbacks=callbacks)
     assert len(announced) == len(set(announced)) == 2

@@ -97,7 +97,10 @@ def test_everything_is_told_in_its_order(tmp_path, ears, add_tool):
     ]  # fmt: skip
     assert ears.progress("a") == ["requested", "running", "output", "finished"]
     assert ears.of("text") == ["Look:", "Done."]
-    assert ears.of("step") == [Step(1, "tool_calls", Usage(3, 4)), Step(2, "stop", Usage())]
+    assert ears.of("step") == [
+        Step(1, "tool_calls", Usage(3, 4), model="scripted:test-model"),
+        Step(2, "stop", Usage(), model="scripted:test-model"),
+    ]
 
 
 def test_the_messages_that_are_told_are_those_of_the_conversation(tmp_path, ears):
@@ -186,5 +189,5 @@ def test_calls_of_an_answer_that_was_cut_off_are_not_run_with_half_their_argumen
     cut = [*uses(("a", "write_file", '{"path": "new.txt", "content": "half'))[:-1], Finished("length")]
     agent = make_agent(tmp_path, cut, says("sorry"))
     agent.chat("go")
-    assert "not valid JSON" in str(agent.provider.requests[1].messages[-1]["content"])
+    assert "output limit" in str(agent.provider.requests[1].messages[-1]["content"])
     assert not (tmp_path / "new.txt").exists()

@@ -147,6 +147,79 @@ approvals: {mode: manual, cron_mode: deny}
 
 
 @pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("providers: 5\n", "providers = a int: it must hold `key: value` lines; it is left out"),
+        ("providers: {x: sk-secret}\n", "providers.x = a str: it must hold `key: value` lines; it is left out"),
+        ("providers: {x: {base_url: nowhere}}\n", "providers.x.base_url = 'nowhere'"),
+        ("providers: {x: {api_mode: codex_app_server}}\n", "providers.x.api_mode = 'codex_app_server'"),
+        ("providers: {2: {base_url: 'http://a'}}\n", "providers.2"),
+        ("custom_providers: {name: x}\n", "custom_providers = a dict: it must be a list"),
+        ("custom_providers: [sk-secret]\n", "custom_providers.0 = a str"),
+        ("custom_providers: [{name: [x]}]\n", "custom_providers.0.name = a list"),
+        ("fallback_providers: [5]\n", "fallback_providers.0 = a int"),
+        ("fallback_model: {base_url: nowhere}\n", "fallback_providers.0.base_url = 'nowhere'"),
+        ("auxiliary: {vision: {timeout: never}}\n", "auxiliary.vision.timeout = 'never'"),
+        ("credential_pool_strategies: {openai: sometimes}\n", "credential_pool_strategies.openai = 'sometimes'"),
+    ],
+)
+def test_a_wrong_entry_that_may_be_another_programs_is_a_warning(read, text, warned):
+    config = read(f"model: m\n{text}")
+    assert config.settings.model.default == "m"
+    assert len(config.warnings) == 1
+    assert warned in config.warnings[0]
+    assert "sk-secret" not in config.warnings[0]
+
+
+def test_the_right_entries_beside_a_wrong_one_stay(read):
+    config = read("""
+providers: {a: {base_url: 7}, b: {base_url: "http://b.example"}}
+custom_providers: [{name: c, base_url: "http://c.example"}, {name: D d, base_url: 7}]
+auxiliary: {title: {timeout: 3}, vision: 5}
+""")
+    assert list(config.settings.providers) == ["b"]
+    assert [server.name for server in config.settings.custom_providers] == ["c"]
+    assert list(config.settings.auxiliary) == ["title"]
+    assert set(config.broken_servers) == {"a", "d-d"}
+    assert len(config.warnings) == 3
+
+
+def test_two_faults_of_one_entry_are_one_warning(read):
+    (warning,) = read("providers: {a: {base_url: 7, max_tokens: 0}}\n").warnings
+    assert "base_url" in warning
+    assert "max_tokens" in warning
+
+
+def test_a_wrong_value_of_our_own_is_an_error_whatever_else_is_wrong(read):
+    with pytest.raises(SettingsError, match=r"agent\.max_turns") as caught:
+        read("agent: {max_turns: x}\nproviders: {a: {base_url: 7}}\n")
+    assert "providers" not in caught.value.public
+
+
+def test_an_old_name_that_is_understood_is_not_warned_of(read):
+    assert read("fallback_model: {provider: openai, model: m}\n").warnings == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"model: {{api_keys: [[{SECRET}]]}}\n",
+        f"model: {{headers: {{Authorization: [{SECRET}]}}}}\n",
+        f"model: {{headers: {SECRET}}}\n",
+    ],
+)
+def test_what_may_be_a_key_is_not_shown_wherever_it_stands(read, text):
+    with pytest.raises(SettingsError) as caught:
+        read(text)
+    assert SECRET not in caught.value.public
+    assert SECRET not in str(caught.value.__cause__)
+
+
+def test_a_configuration_that_is_printed_shows_nothing_of_the_environment(read):
+    assert SECRET not in repr(read("model: m\n", environ={"OPENAI_API_KEY": SECRET}))
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("model: [\n", "is not valid YAML"),

@@ -149,12 +149,11 @@ async def test_stop_reasons_tell_the_truth(
 ) -> None:
     call = ToolCall("c", "read_file", {"path": "sums.py"})
     model_server.add(
-        Reply(text="cut", finish_reason="length"),
+        *[Reply(text="cut", finish_reason="length")] * 4,
         Reply(text="no", finish_reason="content_filter"),
-        Reply(tool_calls=[call]),
-        Reply(tool_calls=[call]),
+        *[Reply(tool_calls=[call])] * 4,
     )
-    use_model(home, model_server, agent={"max_turns": 2})
+    use_model(home, model_server, agent={"max_turns": 4})
     agent = await editor()
     await agent.initialize()
     session = await agent.new_session(workspace)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent_core.agent import AIAgent
+from agent_core.asking.survive import Patience
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, ToolProgress
 from agent_core.messages import Message
 from agent_core.providers.base import Provider
@@ -33,8 +34,12 @@ def make_agent(
     guardian: Guardian | None = None,
     **options: Any,
 ) -> AIAgent:
-    """An agent in `cwd` whose model plays `scripts`; it has the usual tools and those of the test."""
+    """An agent in `cwd` whose model plays `scripts`; it has the usual tools and those of the test.
+
+    It tries each request once, if the test does not say otherwise.
+    """
     options.setdefault("enabled_toolsets", ("hermes-acp", TEST_TOOLS))
+    options.setdefault("patience", Patience(attempts=1))
     workspace = local_workspace(cwd, guardian=guardian or Guardian(), mode=mode, approver=approver)
     return AIAgent("test-model", provider or ScriptedProvider(*scripts), workspace=workspace, **options)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tests.support.model_anthropic import AnthropicDialect
 from tests.support.model_chat import ChatDialect
 from tests.support.model_replies import ServerDialect
+from tests.support.model_responses import ResponsesDialect
 
-DIALECTS: tuple[ServerDialect, ...] = (ChatDialect(),)
+DIALECTS: tuple[ServerDialect, ...] = (ChatDialect(), AnthropicDialect(), ResponsesDialect())
 
 
 def dialect_for(path: str) -> ServerDialect | None:

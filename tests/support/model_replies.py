@@ -67,6 +67,7 @@ class Reply:
 
     `split` cuts text, reasoning and arguments into deltas of that many characters (0: one delta each); the deltas of
     parallel tool calls then alternate. A `gate` holds the stream back before delta number `gate_after`.
+    `sealed_reasoning` is what protocols that seal or sign reasoning send with it.
     """
 
     text: str = ""
@@ -78,6 +79,7 @@ class Reply:
     reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content"
     gate: Gate | None = None
     gate_after: int = 0
+    sealed_reasoning: str = ""
 
     @property
     def ending(self) -> str:

@@ -21,8 +21,10 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.traits import takes_temperature
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.failures import SdkErrors, decoded, reported_error
+from agent_core.providers.wire.openai_efforts import nearest_effort
 from agent_core.providers.wire.protocol import WireProtocol
 from agent_core.providers.wire.sse import DONE
 
@@ -44,7 +46,8 @@ class ChatDecoder:
     def __init__(self, choice: ModelChoice) -> None:
         self._choice = choice
         self._refused = False
-        self._details: list[dict[str, Any]] = []
+        self._sealed: list[dict[str, Any]] = []
+        self._calls = 0
         self.finished: FinishReason | None = None
         self.done = False
 
@@ -70,16 +73,25 @@ class ChatDecoder:
             delta = choice.get("delta") or {}
             events.extend(_delta_events(delta))
             self._refused = self._refused or bool(delta.get("refusal"))
-            if self._choice.dialect.reasoning_back == "reasoning_details":
-                self._details.extend(dict(item) for item in delta.get("reasoning_details") or ())
+            self._keep_sealed(delta)
             if reason := choice.get("finish_reason"):
                 finish = _FINISH.get(reason, "stop")
                 self.finished = self.finished or ("refusal" if self._refused else finish)
-                events.extend(ProviderItem(item) for item in self._details)
-                self._details = []
+                events.extend(ProviderItem(item) for item in self._sealed)
+                self._sealed = []
         if usage := payload.get("usage"):
             events.append(UsageReport(_usage(usage)))
         return events
+
+    def _keep_sealed(self, delta: dict[str, Any]) -> None:
+        match self._choice.dialect.reasoning_back:
+            case "reasoning_details":
+                self._sealed.extend(dict(item) for item in delta.get("reasoning_details") or ())
+            case "thought_signature":
+                for call in delta.get("tool_calls") or ():
+                    if extra := call.get("extra_content"):
+                        self._sealed.append({"call": self._calls, "extra_content": extra})
+                    self._calls += bool((call.get("function") or {}).get("name"))
 
 
 def openai_errors() -> SdkErrors:
@@ -130,10 +142,10 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
         body["tools"] = list(request.tools)
     if request.max_tokens is not None:
         body[dialect.max_tokens_field] = request.max_tokens
-    if request.temperature is not None:
+    if request.temperature is not None and dialect.temperature and takes_temperature(request.model):
         body["temperature"] = request.temperature
     if request.reasoning is not None and dialect.effort == "reasoning_effort":
-        body["reasoning_effort"] = request.reasoning
+        body["reasoning_effort"] = nearest_effort(request.model, request.reasoning)
     elif request.reasoning is not None and dialect.effort == "openrouter":
         body["reasoning"] = {"effort": request.reasoning}
     if dialect.cache_key and request.session_id:
@@ -168,10 +180,17 @@ def _usage(usage: dict[str, Any]) -> Usage:
     return Usage(
         input_tokens=token_count(usage.get("prompt_tokens")),
         output_tokens=token_count(usage.get("completion_tokens")),
-        cached_tokens=token_count(prompt.get("cached_tokens")),
+        # Moonshot and DeepSeek count what they kept beside the details.
+        cached_tokens=_first_count(
+            prompt.get("cached_tokens"), usage.get("cached_tokens"), usage.get("prompt_cache_hit_tokens")
+        ),
         reasoning_tokens=token_count(completion.get("reasoning_tokens")),
         written_tokens=token_count(prompt.get("cache_write_tokens")),
     )
+
+
+def _first_count(*values: object) -> int | None:
+    return next((count for value in values if (count := token_count(value)) is not None), None)
 
 
 def token_count(value: object) -> int | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from agent_core.messages import Message
+from agent_core.messages import Message, ToolCall
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 
@@ -37,11 +38,23 @@ def _message(message: Message, choice: ModelChoice) -> dict[str, Any]:
 
 def _earlier_reasoning(message: Message, choice: ModelChoice) -> dict[str, Any]:
     match choice.dialect.reasoning_back:
-        case "reasoning_content" if "reasoning" in message:
-            return {"reasoning_content": message["reasoning"]}
+        case "reasoning_content" if "reasoning" in message or "tool_calls" in message:
+            # These servers refuse a call without its reasoning, also one that another model made; and "" as well.
+            return {"reasoning_content": message.get("reasoning") or " "}
         case "reasoning_details" if items := choice.wrote(message):
             return {"reasoning_details": list(items)}
+        case "thought_signature" if items := choice.wrote(message):
+            return {"tool_calls": _signed(message.get("tool_calls", []), items)}
     return {}
+
+
+def _signed(calls: Sequence[ToolCall], items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls with what Gemini had put beside them (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
+    beside = {item["call"]: item["extra_content"] for item in items}
+    return [
+        {**call, "extra_content": beside[position]} if position in beside else {**call}
+        for position, call in enumerate(calls)
+    ]
 
 
 def _mark(wire: list[dict[str, Any]], ttl: str) -> None:

@@ -18,6 +18,7 @@ from agent_core.errors import (
 from agent_core.providers.choice import ModelChoice
 
 _MAX_TEXT = 300
+_AGAIN = "Send the prompt again; if that fails too, check model.base_url."
 _NEXT_STEP = {
     400: "Check the model's name and settings in config.yaml.",
     401: "The server did not accept the key: check model.api_key in config.yaml, or the provider's key variable.",
@@ -109,9 +110,11 @@ def decoded(data: bytes, choice: ModelChoice) -> dict[str, Any]:
     try:
         payload = json.loads(data)
     except ValueError as problem:
-        raise ProviderProtocolError(f"{choice.endpoint} sent something that is not JSON in its answer.") from problem
+        raise ProviderProtocolError(
+            f"{choice.endpoint} sent something that is not JSON in its answer. {_AGAIN}"
+        ) from problem
     if not isinstance(payload, dict):
-        raise ProviderProtocolError(f"{choice.endpoint} sent JSON that is not an object in its answer.")
+        raise ProviderProtocolError(f"{choice.endpoint} sent JSON that is not an object in its answer. {_AGAIN}")
     return payload
 
 
@@ -148,7 +151,8 @@ def _connection_error(choice: ModelChoice, problem: BaseException) -> ProviderCo
 def _fault(problem: BaseException) -> TransportFault:
     causes = list(_causes(problem))
     names = {type(cause).__name__ for cause in causes}
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+    # A connection that was once trusted and breaks later may be good again; one that never was will not.
+    if any(isinstance(cause, ssl.SSLError) for cause in causes) and not names & {"ReadError", "WriteError"}:
         return "tls"
     if "ProxyError" in names:
         return "proxy"

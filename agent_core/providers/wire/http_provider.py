@@ -12,17 +12,24 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from agent_core.errors import ProviderConnectionError, ProviderProtocolError, TurnInterrupted
+from agent_core.errors import (
+    ProviderConnectionError,
+    ProviderProtocolError,
+    ProviderStatusError,
+    TurnInterrupted,
+)
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.failures import stalled, translated
 from agent_core.providers.wire.protocol import Decoder, SdkClient, WireProtocol
+from agent_core.providers.wire.refused_fields import without_refused
 from agent_core.providers.wire.sse import data_lines
 
 if TYPE_CHECKING:
     from agent_core.providers.wire.http import Abort
 
 _LAST_READ_TIMEOUT = 0.5
+_MOST_REFUSALS = 4
 # The first asks the SDK for the response as it is, its body unread.
 _RAW = {"X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}
 
@@ -81,6 +88,19 @@ class HttpStream:
 
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
+        for _ in range(_MOST_REFUSALS):
+            try:
+                yield from self._answer(abort)
+            except ProviderStatusError as problem:
+                fitting = without_refused(self._choice, problem)
+                if fitting is None:
+                    raise
+                self._choice = self._provider.choice = fitting
+            else:
+                return
+        yield from self._answer(abort)
+
+    def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
         decoder = self._provider.protocol.decoder(self._choice)
         with translated(self._provider.protocol.errors, self._choice), abort.watching():
             for data in self._payloads(abort, decoder):
@@ -122,7 +142,8 @@ class HttpStream:
         if silent and not kind.startswith("text/event-stream"):
             raise ProviderProtocolError(
                 f"{self._choice.endpoint} did not answer with a stream of events but with {kind or 'nothing'}. Check "
-                f"that model.base_url is the address of a {self._provider.protocol.name} API (it often ends in /v1)."
+                f"that model.base_url is the address of a server that speaks {self._provider.protocol.name} (it "
+                "often ends in /v1)."
             )
 
     def _send(self) -> Any:

@@ -95,7 +95,11 @@ def test_the_key_of_a_compatible_server(resolve, api_key, environ, key):
 
 @pytest.mark.parametrize(
     ("provider", "base_url", "key"),
-    [("openai", OPENAI, "env-openai"), ("openrouter", "https://openrouter.ai/api/v1", "env-openrouter")],
+    [
+        ("openai", OPENAI, "env-openai"),
+        ("openrouter", "https://openrouter.ai/api/v1", "env-openrouter"),
+        ("OpenRouter", "https://openrouter.ai/api/v1", "env-openrouter"),
+    ],
 )
 def test_a_known_provider_has_its_address_and_its_own_variable(resolve, provider, base_url, key):
     choice = resolve({"default": "m", "provider": provider}, ENVIRONMENT_KEYS)
@@ -152,7 +156,17 @@ def test_a_vendors_key_in_the_environment_chooses_nothing(resolve):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (None, ["No model is configured", "model.provider", "model.default", "model.api_key", "--offline"]),
+        (
+            None,
+            [
+                "No model is configured",
+                "model.provider",
+                "model.default",
+                "model.api_key",
+                "docs/models.md",
+                "--offline",
+            ],
+        ),
         ({"default": "m"}, ["The model 'm' is chosen, but not who serves it"]),
         ({"provider": "openai"}, ["'openai' is chosen, but no model", "model.default"]),
         ({"provider": "custom", "base_url": LOCAL}, ["no model", "model.default"]),

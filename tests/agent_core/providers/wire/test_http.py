@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
+from pathlib import Path
 
 import httpcore2
+import httpx2
 import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, TurnInterrupted
 from agent_core.messages import user_message
 from agent_core.providers.base import ModelRequest, TextDelta
-from agent_core.providers.wire.http import Abort
+from agent_core.providers.wire.http import Abort, make_client
 from tests.support.agents import in_background
-from tests.support.model_server import Disconnect, Hang, ModelServer, Reply, Status
+from tests.support.full_listener import full_listener
+from tests.support.model_server import Disconnect, Gate, Hang, ModelServer, Reply, Status
 from tests.support.raw_server import RawServer, event_stream
 from tests.support.waiting import wait_until
 
@@ -66,6 +70,48 @@ def test_close_ends_a_tls_handshake_that_is_never_answered(connect):
         stream.close()
         with pytest.raises(ProviderConnectionError):
             running.result(2)
+
+
+def connecting(port):
+    """Whether this machine has a connection in the making to `port`."""
+    lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+    return any(line.split()[2].endswith(f":{port:04X}") and line.split()[3] == "02" for line in lines)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a full queue refuses connections")
+def test_close_ends_a_connect_that_is_never_answered(connect):
+    with full_listener() as port:
+        stream = connect(f"http://127.0.0.1:{port}/v1").stream(REQUEST)
+        running = in_background(lambda: list(stream))
+        wait_until(lambda: connecting(port))
+        stream.close()
+        with pytest.raises(ProviderConnectionError):
+            running.result(2)
+
+
+def test_a_hundred_cancels_on_a_stalled_server_leave_no_thread(model_server, connect):
+    model_server.add(*[Hang(before_headers=True)] * 100)
+    provider, before = connect(), threading.enumerate()
+    for number in range(1, 101):
+        stream = provider.stream(REQUEST)
+        running = in_background(lambda stream=stream: list(stream))
+        model_server.wait_for_request(number)
+        stream.close()
+        with pytest.raises(ProviderConnectionError):
+            running.result(2)
+    wait_until(lambda: ours(before) == [])
+
+
+def test_the_requests_patience_is_how_long_a_read_waits(model_server):
+    gate = Gate()
+    model_server.add(Reply("late", gate=gate))
+    with make_client() as client, Abort(patience=30).watching():
+        # A read that kept to the client's own limit would fail before anything could be there.
+        limits = httpx2.Timeout(5, read=1e-6)
+        opening = in_background(lambda: gate.reached.wait(5) and gate.set())
+        body = {"model": "test-model", "stream": True}
+        assert "late" in client.post(f"{model_server.base_url}/chat/completions", json=body, timeout=limits).text
+        opening.result(5)
 
 
 def test_a_stream_that_was_closed_first_sends_nothing(model_server, connect):
@@ -143,13 +189,6 @@ def test_a_proxy_of_the_environment_is_used_and_not_for_this_machine(model_serve
             model_server.add(Reply("direct"))
             assert ask(connect(f"http://{host}:{model_server.port}/v1"))[0] == TextDelta("direct")
         assert len(proxy.requests) == 1
-
-
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "ftp://127.0.0.1:1"])
-def test_a_proxy_that_cannot_be_used_is_an_error_that_names_the_variable(ask, connect, monkeypatch, proxy):
-    monkeypatch.setenv("all_proxy", proxy)
-    with pytest.raises(ProviderConnectionError, match="all_proxy cannot be used"):
-        ask(connect())
 
 
 def test_an_abort_ends_what_is_read_and_forbids_what_would_follow():

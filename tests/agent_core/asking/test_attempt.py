@@ -6,9 +6,10 @@ import threading
 
 import pytest
 
+from agent_core.asking.attempt import ask_once
+from agent_core.asking.reply import CallIds, Collector, Reply
 from agent_core.errors import ProviderConnectionError, ProviderProtocolError, TurnInterrupted
 from agent_core.interrupt import CancelToken
-from agent_core.model_call import CallIds, Reply, ask_model
 from agent_core.providers.base import (
     Finished,
     ModelRequest,
@@ -26,9 +27,8 @@ REQUEST = ModelRequest("test-model", [{"role": "user", "content": "hello"}])
 
 
 def ask(*script, token=None, ears=None, ids=None) -> Reply:
-    return ask_model(
-        ScriptedProvider(script), REQUEST, token or CancelToken(), (ears or Ears()).callbacks(), ids or CallIds(set())
-    )
+    collector = Collector((ears or Ears()).callbacks(), ids or CallIds(set()))
+    return ask_once(ScriptedProvider(script), REQUEST, token or CancelToken(), collector)
 
 
 def test_text_and_reasoning_are_told_as_they_come_and_collected():
@@ -117,13 +117,13 @@ def test_call_ids_are_unique_also_against_those_used_before():
 def test_a_provider_error_passes_and_the_stream_is_closed():
     provider = ScriptedProvider([TextDelta("he"), ProviderConnectionError("gone")])
     with pytest.raises(ProviderConnectionError, match="gone"):
-        ask_model(provider, REQUEST, CancelToken(), Ears().callbacks(), CallIds(set()))
+        ask_once(provider, REQUEST, CancelToken(), Collector(Ears().callbacks(), CallIds(set())))
     assert provider.streams[0].closed.is_set()
 
 
 def test_a_stream_that_ended_by_itself_is_closed_too():
     provider = ScriptedProvider(says("hi"))
-    ask_model(provider, REQUEST, CancelToken(), Ears().callbacks(), CallIds(set()))
+    ask_once(provider, REQUEST, CancelToken(), Collector(Ears().callbacks(), CallIds(set())))
     assert provider.streams[0].closed.is_set()
 
 
@@ -160,7 +160,7 @@ def test_a_turn_that_is_over_does_not_reach_the_model():
 
 def test_a_cancel_after_the_answer_leaves_its_stream_alone():
     token, provider = CancelToken(), ScriptedProvider(says("hi"))
-    ask_model(provider, REQUEST, token, Ears().callbacks(), CallIds(set()))
+    ask_once(provider, REQUEST, token, Collector(Ears().callbacks(), CallIds(set())))
     provider.streams[0].closed.clear()
     token.cancel()
     assert not provider.streams[0].closed.is_set()

@@ -1,0 +1,112 @@
+"""What to do about a failed request: a pure decision from what failed and which ways are still open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_core.providers.errors import ClassifiedError, Reason
+
+LONGEST_WAIT = 300.0
+_ONCE: frozenset[Reason] = frozenset({"unknown", "thinking_signature"})
+# A limit is the account's: where another model may answer, nobody waits for the limit to pass.
+_LEAVE_AT_ONCE: frozenset[Reason] = frozenset({"rate_limit", "billing"})
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """Which ways are open after a failure.
+
+    Attributes:
+        failures: failed attempts at this model with this key, this one included.
+        attempts: how many there may be.
+    """
+
+    failures: int
+    attempts: int
+    can_refresh: bool = False
+    can_rotate: bool = False
+    can_fall_back: bool = False
+    can_prune: bool = False
+    can_unseal: bool = False
+    can_drop_images: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Try the same again; `asked` is what the server asked us to wait, in seconds."""
+
+    asked: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Get a new token with the refresh token, then try the same again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rotate:
+    """Use the provider's next key."""
+
+
+@dataclass(frozen=True, slots=True)
+class FallBack:
+    """Ask the next model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Show the model less of old tool results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unseal:
+    """Leave out the sealed reasoning, which the server does not accept any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class DropImages:
+    """Leave out the images."""
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Nothing is left to try."""
+
+
+Step = Wait | Refresh | Rotate | FallBack | Prune | Unseal | DropImages | GiveUp
+
+
+def decide(failure: ClassifiedError, now: Situation) -> Step:
+    """The next step after a failure."""
+    mending = _mend(failure, now)
+    if mending is not None:
+        return mending
+    if failure.should_rotate_credential and now.can_rotate:
+        return Rotate()
+    leave = failure.should_fallback and now.can_fall_back
+    if leave and failure.reason in _LEAVE_AT_ONCE:
+        return FallBack()
+    limit = min(now.attempts, 2) if failure.reason in _ONCE else now.attempts
+    if failure.retryable and now.failures < limit and (failure.retry_after or 0) <= LONGEST_WAIT:
+        return Wait(failure.retry_after)
+    return FallBack() if leave else GiveUp()
+
+
+def _mend(failure: ClassifiedError, now: Situation) -> Step | None:
+    """A change of the request or of the token that may take the cause away."""
+    match failure.reason:
+        case "auth" | "auth_permanent" | "provider_policy_blocked" if now.can_refresh and _refusal(failure):
+            return Refresh()
+        case "thinking_signature" if now.can_unseal:
+            return Unseal()
+        case "image_too_large" if now.can_drop_images:
+            return DropImages()
+        case _ if failure.should_compress and (not failure.retryable or now.failures > 1):
+            if now.can_prune:
+                return Prune()
+            return DropImages() if now.can_drop_images and failure.reason == "payload_too_large" else None
+    return None
+
+
+def _refusal(failure: ClassifiedError) -> bool:
+    return failure.status_code in {401, 403}

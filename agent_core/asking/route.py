@@ -1,0 +1,157 @@
+"""The models of a session in the order in which they are asked, each with its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from agent_core.errors import AuthRequired
+from agent_core.interrupt import CancelToken
+from agent_core.providers.base import Provider
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.credentials.credential import Credential
+from agent_core.providers.credentials.oauth import BearerSource
+from agent_core.providers.credentials.pool import CredentialPool
+from agent_core.providers.errors import ClassifiedError
+
+Connect = Callable[[ModelChoice], Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A model that may answer: with the keys of a pool, a renewable token, or the key of `choice` alone."""
+
+    choice: ModelChoice
+    pool: CredentialPool | None = None
+    bearer: BearerSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The models of a session: the one that was chosen, then its fallbacks. Every turn begins with the first."""
+
+    members: Sequence[Member]
+    connect: Connect
+
+    @classmethod
+    def single(cls, choice: ModelChoice, provider: Provider) -> Route:
+        """One model behind a provider that exists already."""
+        return cls((Member(choice),), lambda _: provider)
+
+    def begin(self, token: CancelToken) -> TurnRoute:
+        """The way of one turn, whose waits end with `token`."""
+        return TurnRoute(self, token)
+
+
+@dataclass(slots=True)
+class TurnRoute:
+    """Where one turn stands on its route. Used by the turn's worker alone."""
+
+    _route: Route
+    _token: CancelToken
+    _position: int = 0
+    _ready: bool = False
+    _key: str | None = None
+    _credential: Credential | None = None
+    _refreshed: set[int] = field(default_factory=set)
+
+    def make_ready(self) -> bool:
+        """Take the first model's key, once; True if that model is passed over because its keys rest.
+
+        Raises:
+            AuthRequired: no model can be asked before the person signs in again.
+        """
+        if self._ready:
+            return False
+        self._ready = True
+        self._skip_cooling()
+        return self._position > 0
+
+    @property
+    def choice(self) -> ModelChoice:
+        """The model to ask now, with the key to use."""
+        member = self._member
+        return member.choice if member.pool is None and member.bearer is None else member.choice.with_key(self._key)
+
+    @property
+    def provider(self) -> Provider:
+        """The connection to it."""
+        return self._route.connect(self.choice)
+
+    @property
+    def skipped(self) -> Sequence[ModelChoice]:
+        """The models before the present one."""
+        return [member.choice for member in self._route.members[: self._position]]
+
+    def worked(self) -> None:
+        """The model answered."""
+        if self._member.pool is not None and self._credential is not None:
+            self._member.pool.served(self._credential)
+
+    def failed(self, failure: ClassifiedError) -> None:
+        """The model failed: its key rests where that helps. The only key rests only if the server said how long."""
+        pool = self._member.pool
+        if pool is None or self._credential is None or not failure.should_rotate_credential:
+            return
+        if pool.others(self._credential) or failure.retry_after is not None:
+            pool.failed(self._credential, failure.reason, failure.retry_after)
+
+    def can_refresh(self) -> bool:
+        """Whether a renewed token has not been tried yet."""
+        return self._member.bearer is not None and self._position not in self._refreshed
+
+    def refresh(self) -> bool:
+        """Renew the token; False if there is no other one."""
+        self._refreshed.add(self._position)
+        bearer = self._member.bearer
+        renewed = bearer.refreshed(self._key or "", self._token.is_set) if bearer is not None else None
+        self._key = renewed or self._key
+        return renewed is not None
+
+    def can_rotate(self) -> bool:
+        """Whether another key of this model's provider is usable."""
+        pool = self._member.pool
+        return pool is not None and self._credential is not None and pool.others(self._credential)
+
+    def rotate(self) -> None:
+        """Use another key."""
+        self._take_key(even_cooling=True)
+
+    def can_fall_back(self) -> bool:
+        """Whether there is another model."""
+        return self._position + 1 < len(self._route.members)
+
+    def fall_back(self) -> None:
+        """Go on to the next model."""
+        self._position += 1
+        self._skip_cooling()
+
+    def _skip_cooling(self) -> None:
+        """Stand at the first model from here whose key does not rest; at this one if there is none."""
+        start = self._position
+        for position in range(start, len(self._route.members)):
+            self._position = position
+            if self._take_key(even_cooling=False):
+                return
+        self._position = start
+        self._take_key(even_cooling=True)
+
+    def _take_key(self, *, even_cooling: bool) -> bool:
+        member = self._member
+        if member.bearer is not None:
+            self._key = member.bearer.current(self._token.is_set)
+            if self._key is None and even_cooling:
+                raise AuthRequired(member.bearer.problem)
+            return self._key is not None
+        if member.pool is None:
+            return True
+        self._credential = member.pool.take(even_cooling=even_cooling)
+        if self._credential is None:
+            return False
+        member.pool.used(self._credential)
+        self._key = self._credential.key
+        return True
+
+    @property
+    def _member(self) -> Member:
+        return self._route.members[self._position]

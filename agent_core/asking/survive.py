@@ -1,0 +1,211 @@
+"""Asks until a model has answered: through limits, overloads, broken connections and exhausted keys.
+
+What a failure means is `providers.errors.classify`'s to say, what to do about it `policy.decide`'s. Here it is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from agent_core.asking import policy
+from agent_core.asking.attempt import ask_once
+from agent_core.asking.backoff import Backoff
+from agent_core.asking.prefix import PrefixWatch
+from agent_core.asking.reply import CallIds, Collector, Reply
+from agent_core.asking.route import TurnRoute
+from agent_core.asking.view import Omissions, can_prune, has_images, has_sealed, prune_results, rough_tokens, shown
+from agent_core.callbacks import AgentCallbacks, CallFinished, Status, StatusKind
+from agent_core.errors import ModelFailed, ProviderError, TurnInterrupted
+from agent_core.interrupt import CancelToken
+from agent_core.messages import Message, assistant_message, injected_message
+from agent_core.providers.base import ModelRequest
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.errors import ClassifiedError, classify
+from agent_core.turn_history import TurnHistory
+from tools.result import error
+
+_GO_ON = (
+    "[Your answer was cut off here: the connection broke. The person has seen it up to this point. "
+    "Go on exactly where it stops, and repeat nothing.]"
+)
+_LOST_CALL = "The connection broke before the call was complete; nothing was run."
+
+Build = Callable[[ModelChoice, Sequence[Message]], ModelRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long one model request is tried. `attempts` counts the first; waits between them come from `backoff`."""
+
+    attempts: int = 4
+    backoff: Callable[[], Backoff] = Backoff
+
+
+@dataclass(slots=True)
+class Asker:
+    """Asks the models of one turn. `carried` is text of the answer that is in the history already."""
+
+    route: TurnRoute
+    history: TurnHistory
+    build: Build
+    token: CancelToken
+    callbacks: AgentCallbacks
+    ids: CallIds
+    omissions: Omissions
+    prefix: PrefixWatch
+    patience: Patience = field(default_factory=Patience)
+    carried: list[str] = field(default_factory=list)
+
+    def ask(self) -> Reply:
+        """One complete answer; what of it broke off on the way is in the history, unfinished.
+
+        Raises:
+            TurnInterrupted: the turn was cancelled.
+            ModelFailed: every way that was open has been tried.
+            AuthRequired: the sign-in has ended.
+        """
+        if self.route.make_ready():
+            resting = ", ".join(choice.name for choice in self.route.skipped)
+            self._tell("fallback", f"The keys of {resting} rest after a limit. {self.route.choice.name} answers.\n\n")
+        backoff, failures = self.patience.backoff(), 0
+        while True:
+            collector = Collector(self.callbacks, self.ids)
+            failure, cause = self._attempt(collector)
+            if failure is None:
+                self.route.worked()
+                return collector.reply()
+            failures += 1
+            self.route.failed(failure)
+            step = policy.decide(failure, self._situation(failure, failures))
+            self._clear_up(collector, goes_on=not isinstance(step, policy.GiveUp))
+            if isinstance(step, policy.GiveUp):
+                raise ModelFailed(self._last_words(failure, failures), failure.reason) from cause
+            if not isinstance(step, policy.Wait):
+                failures, backoff = 0, self.patience.backoff()
+            self._take(step, failure, failures, backoff)
+
+    def _attempt(self, collector: Collector) -> tuple[ClassifiedError | None, ProviderError | None]:
+        if self.token.is_set():
+            raise TurnInterrupted
+        choice = self.route.choice
+        request = self.build(choice, shown(self.history.messages, self.omissions))
+        self.prefix.see(choice.name, request)
+        try:
+            reply = ask_once(self.route.provider, request, self.token, collector)
+        except ProviderError as problem:
+            tokens = rough_tokens(request.messages)
+            return classify(problem, choice, context_tokens=tokens), problem
+        return (_empty(choice) if _says_nothing(reply) else None), None
+
+    def _situation(self, failure: ClassifiedError, failures: int) -> policy.Situation:
+        messages, route = self.history.messages, self.route
+        return policy.Situation(
+            failures=failures,
+            attempts=self.patience.attempts,
+            can_refresh=route.can_refresh(),
+            can_rotate=route.can_rotate(),
+            can_fall_back=route.can_fall_back(),
+            can_prune=failure.should_compress and can_prune(messages, self.omissions),
+            can_unseal=has_sealed(messages, self.omissions),
+            can_drop_images=has_images(messages, self.omissions),
+        )
+
+    def _clear_up(self, collector: Collector, *, goes_on: bool) -> None:
+        """Make final what the listeners have seen of the broken answer, and keep its text."""
+        for draft in collector.announced:
+            if self.callbacks.tool_progress_callback is not None:
+                lost = CallFinished(draft.id, draft.name, {}, error(_LOST_CALL), ran=False)
+                self.callbacks.tool_progress_callback(lost)
+        if collector.text.strip():
+            self.keep_unfinished(collector.text, _GO_ON if goes_on else None)
+
+    def keep_unfinished(self, text: str, nudge: str | None) -> None:
+        """Put an answer that broke off into the history, and ask for the rest of it."""
+        message = assistant_message(text)
+        message["unfinished"] = True
+        self.history.remember(message)
+        self.carried.append(text)
+        if nudge is not None:
+            self.history.remember(injected_message(nudge))
+
+    def _take(self, step: policy.Step, failure: ClassifiedError, failures: int, backoff: Backoff) -> None:
+        said = failure.public_message
+        match step:
+            case policy.Wait(asked=asked):
+                pause = backoff.next() if asked is None else backoff.after(asked)
+                attempt = f"attempt {failures + 1} of {self.patience.attempts}"
+                self._tell("retry", f"{said} Trying again {_in(pause)} ({attempt}).")
+                self._sleep(pause)
+            case policy.Refresh():
+                self._tell("retry", f"{said} Renewing the sign-in and trying again.")
+                self.route.refresh()
+            case policy.Rotate():
+                self._tell("retry", f"{said} Trying the next key.")
+                self.route.rotate()
+            case policy.FallBack():
+                self.route.fall_back()
+                self._tell("fallback", f"{said} {self.route.choice.name} answers instead.\n\n")
+            case policy.Prune():
+                prune_results(self.history.messages, self.omissions)
+                self._unseal()
+                self._mend("prune", f"{said} Leaving out old tool results and trying again.")
+            case policy.Unseal():
+                self._unseal()
+                self._mend("unseal", f"{said} Trying again without earlier reasoning.")
+            case policy.DropImages():
+                self.omissions.images_before = len(self.history.messages)
+                self._unseal()
+                self._mend("images", f"{said} Trying again without the images.")
+
+    def _unseal(self) -> None:
+        # A seal covers all that came before it: where that has changed, servers refuse it.
+        self.omissions.sealed_before = len(self.history.messages)
+
+    def _mend(self, cause: str, text: str) -> None:
+        self.prefix.expect(cause)
+        self._tell("retry", text)
+
+    def _sleep(self, seconds: float) -> None:
+        self.token.wait_for(lambda: False, seconds)
+        if self.token.is_set():
+            raise TurnInterrupted
+
+    def _last_words(self, failure: ClassifiedError, failures: int) -> str:
+        tried = [choice.name for choice in self.route.skipped]
+        words = [failure.public_message]
+        if failures > 1:
+            words.append(f"It was tried {failures} times.")
+        if tried:
+            words.append(f"Tried before it: {', '.join(tried)}.")
+        return " ".join(words)
+
+    def _tell(self, kind: StatusKind, text: str) -> None:
+        if self.callbacks.status_callback is not None:
+            self.callbacks.status_callback(Status(kind, text))
+
+
+def _says_nothing(reply: Reply) -> bool:
+    return not reply.text.strip() and not reply.tool_calls and reply.finish in {"stop", "tool_calls"}
+
+
+def _empty(choice: ModelChoice) -> ClassifiedError:
+    return ClassifiedError(
+        reason="server_error",
+        retryable=True,
+        should_compress=False,
+        should_rotate_credential=False,
+        should_fallback=True,
+        retry_after=None,
+        status_code=None,
+        public_message=(
+            f"{choice.endpoint} gave an empty answer for model {choice.model}. "
+            "Send the prompt again, or choose another model."
+        ),
+    )
+
+
+def _in(seconds: float) -> str:
+    if seconds < 1:
+        return "at once" if seconds < 0.1 else "in a moment"  # noqa: PLR2004
+    return f"in {seconds:.0f} s" if seconds < 90 else f"in {seconds / 60:.0f} min"  # noqa: PLR2004

@@ -1,0 +1,109 @@
+"""What of the history the model is shown: all of it, but for what a server would not take any more.
+
+The history itself stays whole. What is left out stays out, so that the requests keep a common beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from agent_core.messages import Content, Message, text_of
+
+_KEPT_RESULTS = 2
+_SMALL = 400
+_NO_IMAGE = "[An image was here. The model's server did not take it.]"
+
+
+@dataclass(slots=True)
+class Omissions:
+    """What a session's model is not shown any more.
+
+    Attributes:
+        results: ids of tool calls whose results are replaced by a note.
+        sealed_before: messages before this position go without sealed reasoning.
+        images_before: messages before this position go without images.
+    """
+
+    results: set[str] = field(default_factory=set)
+    sealed_before: int = 0
+    images_before: int = 0
+
+
+def shown(messages: Sequence[Message], omissions: Omissions) -> Sequence[Message]:
+    """The messages as the model sees them."""
+    if not (omissions.results or omissions.sealed_before or omissions.images_before):
+        return messages
+    return [_shown(message, position, omissions) for position, message in enumerate(messages)]
+
+
+def prune_results(messages: Sequence[Message], omissions: Omissions) -> bool:
+    """Leave out the older half of the large tool results that are still shown; False if there is none to leave out.
+
+    The two latest results are always kept: the model works with them.
+    """
+    found = list(_prunable(messages, omissions))
+    omissions.results.update(found[: (len(found) + 1) // 2])
+    return bool(found)
+
+
+def can_prune(messages: Sequence[Message], omissions: Omissions) -> bool:
+    """Whether `prune_results` would leave something out."""
+    return next(_prunable(messages, omissions), None) is not None
+
+
+def has_images(messages: Sequence[Message], omissions: Omissions) -> bool:
+    """Whether the model is shown images."""
+    return any(_image_in(message["content"]) for message in messages[omissions.images_before :])
+
+
+def has_sealed(messages: Sequence[Message], omissions: Omissions) -> bool:
+    """Whether the model is shown sealed reasoning."""
+    return any("sealed" in message for message in messages[omissions.sealed_before :])
+
+
+def rough_tokens(messages: Sequence[Message]) -> int:
+    """About how many tokens the messages are: a quarter of their characters."""
+    return sum(len(text_of(message["content"])) + _call_chars(message) for message in messages) // 4
+
+
+def _shown(message: Message, position: int, omissions: Omissions) -> Message:
+    if message["role"] == "tool" and message.get("tool_call_id") in omissions.results:
+        return {**message, "content": _note(message)}
+    changed: Message = message
+    if "sealed" in message and position < omissions.sealed_before:
+        changed = {**message}
+        del changed["sealed"]
+    if position < omissions.images_before and _image_in(message["content"]):
+        changed = {**changed, "content": _without_images(message["content"])}
+    return changed
+
+
+def _prunable(messages: Sequence[Message], omissions: Omissions) -> Iterator[str]:
+    results = [message for message in messages if message["role"] == "tool"]
+    for message in results[: max(0, len(results) - _KEPT_RESULTS)]:
+        call_id = message.get("tool_call_id", "")
+        if call_id not in omissions.results and len(text_of(message["content"])) > _SMALL:
+            yield call_id
+
+
+def _note(message: Message) -> str:
+    size = len(text_of(message["content"]))
+    return (
+        f"[Left out to make room: {size:,} characters that {message.get('name', 'the tool')} gave. "
+        "Call it again if you need them.]"
+    )
+
+
+def _image_in(content: Content | None) -> bool:
+    return isinstance(content, list) and any(part["type"] == "image_url" for part in content)
+
+
+def _without_images(content: Content | None) -> Content | None:
+    if not isinstance(content, list):
+        return content
+    return [part if part["type"] == "text" else {"type": "text", "text": _NO_IMAGE} for part in content]
+
+
+def _call_chars(message: Message) -> int:
+    return sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))

@@ -1,0 +1,210 @@
+"""A JSON file that several processes read and change: locked, replaced whole, readable by its owner alone."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import logging
+import os
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent_core.errors import HermesError, TurnInterrupted
+
+log = logging.getLogger(__name__)
+
+_MODE = 0o600
+_POLL = 0.02
+# A file may change twice within one tick of its clock; a younger file's stamp proves nothing.
+_CLOCK_TICK = 100_000_000
+
+
+class SharedFileError(HermesError):
+    """The file cannot be used now; the text says which, why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The file's content while its lock is held: change `content`, then `save`."""
+
+    content: dict[str, Any]
+    save: Callable[[], None]
+    """Puts the content in the file's place. Raises SharedFileError; the old content is then still there."""
+
+
+class SharedFile:
+    """The file at `path`; safe for threads and processes.
+
+    Args:
+        version: of the format; the file of a newer one is neither read nor written.
+        durable: a save waits until the disk has it.
+    """
+
+    def __init__(self, path: Path, version: int = 1, *, durable: bool) -> None:
+        self._path = path
+        self._version = version
+        self._durable = durable
+        self._cache_lock = threading.Lock()
+        self._stamp: tuple[int, ...] | None = None
+        self._content: Mapping[str, Any] = {}
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def read(self) -> Mapping[str, Any]:
+        """The content now, not to be changed; empty where the file is missing or is not ours to understand.
+
+        Raises:
+            SharedFileError: it cannot be read, or a newer version of the program wrote it.
+        """
+        with self._cache_lock:
+            try:
+                stamp = _stamp(self._path)
+                if stamp is None or stamp != self._stamp:
+                    self._content, self._stamp = self._load(self._path), stamp
+            except OSError as problem:
+                raise self._unusable("read", problem) from problem
+            except ValueError:
+                return {}  # the next change moves it aside
+            return self._content
+
+    @contextlib.contextmanager
+    def locked(self, timeout: float, cancelled: Callable[[], bool] | None = None) -> Iterator[Draft]:
+        """Hold the file's lock, with the content as it is under the lock.
+
+        Args:
+            timeout: seconds to wait for whoever holds the lock.
+            cancelled: ends the wait.
+
+        Raises:
+            SharedFileError: lock or file cannot be had.
+            TurnInterrupted: it was cancelled while it waited.
+        """
+        # A link leads to the file itself: all who use that file share its lock, and the link stays.
+        target = Path(os.path.realpath(self._path))
+        with self._lock(target, timeout, cancelled):
+            try:
+                content = self._load_or_set_aside(target)
+            except OSError as problem:
+                raise self._unusable("read", problem) from problem
+            yield Draft(content, lambda: self._replace(target, content))
+
+    @contextlib.contextmanager
+    def _lock(self, target: Path, timeout: float, cancelled: Callable[[], bool] | None) -> Iterator[None]:
+        from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a tenth of a second to load
+
+        try:
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # A new object for each use: they exclude each other between threads as they do between processes.
+            lock = FileLock(f"{target}.lock", mode=_MODE, fallback_to_soft=False)
+            lock.acquire(timeout=timeout, poll_interval=_POLL, cancel_check=cancelled)
+        except Timeout as problem:
+            if cancelled is not None and cancelled():
+                raise TurnInterrupted from problem
+            raise SharedFileError(
+                f"{self._path} could not be locked within {timeout:g} s: another process holds {target}.lock. "
+                "Try again, or end that process."
+            ) from problem
+        except OSError as problem:
+            raise self._unusable("locked", problem) from problem
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _load(self, path: Path) -> dict[str, Any]:
+        """The content of the file at `path`.
+
+        Raises:
+            ValueError: it is no content. OSError. SharedFileError: a newer version wrote it.
+        """
+        try:
+            # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        with os.fdopen(descriptor, "rb") as stream:
+            content = _parsed(stream.read())
+        version = content.get("version", self._version)
+        if isinstance(version, bool) or not isinstance(version, int):
+            raise ValueError("no version")  # noqa: TRY004 - one error for all that is no content
+        if version > self._version:
+            raise SharedFileError(
+                f"{self._path} was written by a newer version of this program and is left alone. Update this program."
+            )
+        return content
+
+    def _load_or_set_aside(self, target: Path) -> dict[str, Any]:
+        try:
+            return self._load(target)
+        except ValueError:
+            aside = target.with_name(f"{target.name}.corrupt")
+            target.replace(aside)
+            aside.chmod(_MODE)
+            log.warning("%s could not be understood; it was moved to %s and is begun anew", self._path, aside)
+            return {}
+
+    def _replace(self, target: Path, content: dict[str, Any]) -> None:
+        data = json.dumps({**content, "version": self._version}, indent=1).encode()
+        # One fixed name, for the lock's holder alone: what a crash left behind is overwritten by the next.
+        temporary = target.with_name(f"{target.name}.tmp")
+        try:
+            temporary.unlink(missing_ok=True)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
+                os.fchmod(stream.fileno(), _MODE)  # the umask may have taken from the mode
+                stream.write(data)
+                stream.flush()
+                if self._durable:
+                    os.fsync(stream.fileno())
+            temporary.replace(target)
+            if self._durable:
+                _sync_directory(target.parent)
+        except OSError as problem:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise self._unusable("written", problem) from problem
+
+    def _unusable(self, tried: str, problem: OSError) -> SharedFileError:
+        said = problem.strerror or type(problem).__name__
+        return SharedFileError(
+            f"{self._path} could not be {tried}: {said}. Check that the directory is yours and may be written."
+        )
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """What changes when the file does; None where it is missing or so young that it could change unseen."""
+    try:
+        facts = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if time.time_ns() - facts.st_mtime_ns < _CLOCK_TICK:
+        return None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
+
+
+def _parsed(data: bytes) -> dict[str, Any]:
+    try:
+        content = json.loads(data)
+    except RecursionError as problem:
+        raise ValueError("nested too deeply") from problem
+    if not isinstance(content, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - one error for all that is no content
+    return content

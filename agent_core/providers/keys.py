@@ -1,0 +1,63 @@
+"""Which keys may go to a server: a key belongs to the host that it was given for, and goes to no other one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent_core.providers.places import Place
+from agent_core.providers.servers import Server
+
+if TYPE_CHECKING:
+    from agent_core.settings import ServerSettings
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class Keys(NamedTuple):
+    """The keys for a server.
+
+    Attributes:
+        unset: the variables that the settings name for a key and that are not set.
+    """
+
+    found: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
+
+
+def keys_for(server: Server, base_url: str, places: Iterable[Place], environ: Mapping[str, str]) -> Keys:
+    """The keys of the first place that has any for this address, else the one of the service's own variables."""
+    unset: list[str] = []
+    for place in places:
+        if place.is_for(base_url):
+            keys = _written(place.values, environ)
+            unset.extend(keys.unset)
+            if keys.found:
+                return keys
+    own = next((value for name in variables_of(server, base_url) if (value := environ.get(name, "").strip())), None)
+    return Keys((own,) if own else (), tuple(unset))
+
+
+def variables_of(server: Server, base_url: str) -> tuple[str, ...]:
+    """The environment's variables whose value may go to this address."""
+    if server.is_at_home(base_url):
+        return server.like(base_url).keys
+    # What people who have one compatible server expect, and only there: no service has this address.
+    return ("OPENAI_API_KEY",) if server.name == "custom" else ()
+
+
+def _written(values: ServerSettings, environ: Mapping[str, str]) -> Keys:
+    found: list[str] = []
+    unset: list[str] = []
+    for text in values.keys:
+        missing = [name for name in _VARIABLE.findall(text) if not environ.get(name, "").strip()]
+        if missing:
+            unset.extend(missing)
+        else:
+            found.append(_VARIABLE.sub(lambda match: environ[match[1]].strip(), text))
+    if values.key_env and (key := environ.get(values.key_env, "").strip()):
+        found.append(key)
+    elif values.key_env:
+        unset.append(values.key_env)
+    return Keys(tuple(dict.fromkeys(found)), tuple(unset))

@@ -1,0 +1,226 @@
+"""Which models a server offers: its own list where it gives one, else the names that the shipped facts know."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from agent_core.errors import ProviderError, ProviderStatusError
+from agent_core.providers.addresses import service_at
+from agent_core.providers.catalog import CUSTOM, SERVICES, Listing, Service
+from agent_core.providers.choice import ModelChoice, ModelFacts
+from agent_core.providers.error_facts import read_facts
+from agent_core.providers.facts import facts_of, known_models
+from agent_core.providers.model_list import ListedModel, Page, UnreadableList, read_page
+from agent_core.providers.wire.failures import readable
+
+if TYPE_CHECKING:
+    import httpx2
+
+LIST_TIMEOUT = 10.0
+MAX_BYTES = 8 * 1024 * 1024
+_MAX_PAGES = 20
+_ANTHROPIC_VERSION = "2023-06-01"  # https://platform.claude.com/docs/en/api/versioning
+_STEPS = {
+    401: "Check the key.",
+    403: "Check the key: it may not list models.",
+    404: "The server may have no list, or model.base_url is wrong.",
+    429: "Wait a moment and try again.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelListing:
+    """The models of a provider.
+
+    Attributes:
+        source: `live` from the server itself, `catalog` from the shipped data (which may be none).
+        problem: why there is no live list, and what to do; None where there is one.
+    """
+
+    models: tuple[ListedModel, ...]
+    source: Literal["live", "catalog"]
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Whose list is asked for, where, in Anthropic's way or OpenAI's, and for how many seconds at most."""
+
+    choice: ModelChoice
+    url: str
+    anthropic: bool
+    timeout: float
+
+
+class _ListFailed(Exception):
+    """There is no live list. The text has a sentence or two for the user."""
+
+
+def list_models(choice: ModelChoice, *, timeout: float = LIST_TIMEOUT) -> ModelListing:
+    """Ask the server of `choice` for its models, for at most `timeout` seconds.
+
+    The key goes where requests would send it. No failure raises: it is told in the listing's `problem`.
+    """
+    service = _service(choice)
+    kind = _kind(service, choice)
+    if kind == "none":
+        return _catalog(service, f"{choice.endpoint} offers no list of its models that could be asked for here.")
+    question = _Question(choice, _url(choice.base_url, kind), kind == "anthropic", timeout)
+    try:
+        found = _ask(question)
+    except _ListFailed as problem:
+        return _catalog(service, str(problem))
+    return ModelListing(tuple(_with_facts(service, model, question.url) for model in found), "live")
+
+
+def known_listing(service: str, problem: str) -> ModelListing:
+    """What the shipped data know of the models of a catalog's service, and why no more is known."""
+    return _catalog(SERVICES.get(service, CUSTOM), problem)
+
+
+def _catalog(service: Service, problem: str) -> ModelListing:
+    name = service.facts_as
+    return ModelListing(
+        tuple(ListedModel(model, facts_of(name, model)) for model in known_models(name)), "catalog", problem
+    )
+
+
+def _service(choice: ModelChoice) -> Service:
+    """The service whose ways the server has: the one of that name, or the one whose address it is."""
+    named = SERVICES.get(choice.provider, CUSTOM)
+    return service_at(choice.base_url) or CUSTOM if named is CUSTOM else named
+
+
+def _kind(service: Service, choice: ModelChoice) -> Listing:
+    if choice.api_mode in {"bedrock_converse", "offline"}:
+        return "none"
+    return "anthropic" if service is CUSTOM and choice.api_mode == "anthropic_messages" else service.listing
+
+
+def _with_facts(service: Service, model: ListedModel, url: str) -> ListedModel:
+    """What the server says of its model before what the data says of it."""
+    # Gemini's list has the resource's name; requests take both.
+    name = model.id.removeprefix("models/") if service.name == "gemini" else model.id
+    known = facts_of(service.facts_as, name)
+    told = model.facts
+    if told == ModelFacts():
+        return ListedModel(name, known)
+    sources = (_shown(url), known.source)
+    facts = replace(known, context_length=told.context_length or known.context_length)
+    if facts.input_price is None and facts.output_price is None:
+        facts = replace(
+            facts,
+            input_price=told.input_price,
+            output_price=told.output_price,
+            cached_price=told.cached_price,
+            written_price=told.written_price,
+        )
+    return ListedModel(name, replace(facts, source="; ".join(source for source in sources if source)))
+
+
+def _ask(question: _Question) -> Sequence[ListedModel]:
+    import httpx2  # noqa: PLC0415 - a tenth of a second: only when a list is wanted
+
+    from agent_core.providers.wire.http import Abort, make_client  # noqa: PLC0415
+
+    choice, timeout = question.choice, question.timeout
+    abort = Abort()
+    # Time-outs of the client are for each read; a server that sends a byte now and then would have no end.
+    timer = threading.Timer(timeout, abort.abort)
+    timer.daemon = True
+    timer.start()
+    try:
+        with make_client() as client, abort.watching():
+            return _pages(client, question)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, OSError, ValueError, _ListFailed) as problem:
+        # An answer that was given up may look like one that ended.
+        if abort.done or isinstance(problem, httpx2.TimeoutException):
+            raise _ListFailed(
+                f"{choice.endpoint} did not list its models within {timeout:g} s. Try again later."
+            ) from problem
+        if isinstance(problem, ProviderError | _ListFailed):  # of the environment's proxy or CA, or told already
+            raise _ListFailed(str(problem)) from problem
+        said = readable(str(problem) or type(problem).__name__, choice.api_key)
+        raise _ListFailed(
+            f"{choice.endpoint} could not be asked for its models ({said}). Check that the server runs and that "
+            "model.base_url is right."
+        ) from problem
+    finally:
+        timer.cancel()
+
+
+def _pages(client: httpx2.Client, question: _Question) -> list[ListedModel]:
+    found: list[ListedModel] = []
+    budget = MAX_BYTES
+    page = Page()
+    for _ in range(_MAX_PAGES):
+        body = _get(client, question, page.next_after, budget)
+        budget -= len(body)
+        try:
+            page = read_page(body)
+        except UnreadableList as problem:
+            raise _ListFailed(
+                f"{question.choice.endpoint} answered with something that is no list of models: {problem} "
+                "Check model.base_url."
+            ) from problem
+        found.extend(page.models)
+        if page.next_after is None or not question.anthropic:
+            break
+    return found
+
+
+def _get(client: httpx2.Client, question: _Question, after: str | None, budget: int) -> bytes:
+    choice = question.choice
+    parameters: dict[str, str] = {}
+    if question.anthropic:
+        # https://platform.claude.com/docs/en/api/models/list
+        parameters = {"limit": "1000", **({"after_id": after} if after else {})}
+    request = client.build_request(
+        "GET", question.url, params=parameters or None, headers=_headers(question), timeout=question.timeout
+    )
+    answer = client.send(request, stream=True)
+    try:
+        body = bytearray()
+        for chunk in answer.iter_bytes():
+            body += chunk
+            if len(body) > budget:
+                raise _ListFailed(f"{choice.endpoint} sent a list of models of more than {MAX_BYTES >> 20} MiB.")
+    finally:
+        answer.close()
+    if answer.status_code != 200:  # noqa: PLR2004
+        raise _ListFailed(_refused(choice, answer.status_code, bytes(body)))
+    return bytes(body)
+
+
+def _refused(choice: ModelChoice, status: int, body: bytes) -> str:
+    problem = ProviderStatusError("", status, body.decode("utf-8", "replace"))
+    said = readable(next(iter(read_facts(problem).messages), ""), choice.api_key)
+    step = _STEPS.get(status, "Try again later." if status >= 500 else "Check model.base_url.")  # noqa: PLR2004
+    return f"{choice.endpoint} answered {status} when asked for its models{f': «{said}»' if said else ''}. {step}"
+
+
+def _url(base_url: str, kind: Listing) -> str:
+    parts = urlsplit(base_url.rstrip("/"))
+    versioned = kind != "anthropic" or parts.path.endswith("/v1")
+    return urlunsplit(parts._replace(path=f"{parts.path}{'' if versioned else '/v1'}/models"))
+
+
+def _headers(question: _Question) -> Mapping[str, str]:
+    choice = question.choice
+    headers = {"Accept": "application/json", **dict(choice.headers)}
+    if question.anthropic:
+        headers.setdefault("anthropic-version", _ANTHROPIC_VERSION)
+    if choice.api_key and choice.dialect.auth == "bearer":
+        headers["Authorization"] = f"Bearer {choice.api_key}"
+    elif choice.api_key:
+        headers[choice.dialect.auth] = choice.api_key
+    return headers
+
+
+def _shown(url: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))

@@ -1,0 +1,86 @@
+"""What model requests cost: dollars where every price and count is known, otherwise unknown, never a guess."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+from agent_core.providers.base import CacheTtl, Usage
+from agent_core.providers.choice import ModelFacts
+
+_MILLION = 1_000_000
+_NOTHING = Usage(0, 0, 0, 0, 0)
+
+
+def cost_of(usage: Usage, facts: ModelFacts, cache_ttl: CacheTtl = "5m") -> float | None:
+    """The price of one request in US dollars; None where a count or a price that matters is unknown.
+
+    A prompt longer than the prices are known for, and tokens that were read from or written to the cache at an
+    unknown price, make the cost unknown. Where neither a price nor a count speaks of a cache, there is none.
+
+    Args:
+        usage: of one request; prices may depend on its prompt's length, so it must not be a sum.
+        cache_ttl: what the request asked for; writing for an hour has a price of its own.
+    """
+    if usage.input_tokens is None or usage.output_tokens is None or _too_long(usage.input_tokens, facts):
+        return None
+    written_price = facts.written_price if cache_ttl == "5m" else _hour_price(facts)
+    cached = _apart(usage.cached_tokens, facts.cached_price)
+    written = _apart(usage.written_tokens, facts.written_price)
+    if cached is None or written is None:
+        return None
+    plain = usage.input_tokens - cached - written
+    if plain < 0:
+        return None
+    parts = [
+        _price(plain, facts.input_price),
+        _price(cached, facts.cached_price),
+        _price(written, written_price),
+        _price(usage.output_tokens, facts.output_price),
+    ]
+    known = [part for part in parts if part is not None]
+    return sum(known) / _MILLION if len(known) == len(parts) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What some requests used and cost together: of a turn, say. One unknown figure makes its sum unknown.
+
+    Attributes:
+        cost: US dollars.
+    """
+
+    requests: int = 0
+    usage: Usage = _NOTHING
+    cost: float | None = 0.0
+
+    def add(self, usage: Usage, cost: float | None) -> Self:
+        """With one more request. One that reported nothing counts as `Usage()`."""
+        sums = {
+            field.name: _sum(getattr(self.usage, field.name), getattr(usage, field.name)) for field in fields(Usage)
+        }
+        total = None if self.cost is None or cost is None else self.cost + cost
+        return type(self)(self.requests + 1, Usage(**sums), total)
+
+
+def _too_long(prompt: int, facts: ModelFacts) -> bool:
+    return facts.priced_up_to is not None and prompt > facts.priced_up_to
+
+
+def _hour_price(facts: ModelFacts) -> float | None:
+    return facts.hour_written_price
+
+
+def _apart(count: int | None, price: float | None) -> int | None:
+    """How many tokens have the price `price`. A server without such a price need not count them."""
+    return 0 if count is None and price is None else count
+
+
+def _price(count: int, price: float | None) -> float | None:
+    if count == 0:
+        return 0.0
+    return None if price is None else count * price
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other

@@ -1,0 +1,52 @@
+"""What a model's name alone tells of it. Names change with every month; what is unknown is taken for usual."""
+
+from __future__ import annotations
+
+import re
+
+_GPT = re.compile(r"gpt-(\d+)(?![\d])")
+_OLD_AZURE_NAME = 35
+_FIRST_REASONING_GPT = 5
+_O_SERIES = re.compile(r"o[1-9](?:-|$)")
+_CLAUDE = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
+# https://platform.claude.com/docs/en/about-claude/models/migration-guide: no sampling from Opus 4.7 on.
+_LAST_CLAUDE_WITH_TEMPERATURE = (4, 6)
+_REASONING = re.compile(
+    r"(?<!non-)(?:reason|think)|(?:^|[-/:_.])r1(?:[-:]|$)|qwq|gpt-oss|magistral|kimi-k[2-9]|glm-(?:4\.[5-9]|[5-9])|minimax-m"
+)
+
+
+def is_gpt_5_class(model: str) -> bool:
+    """GPT-5 and later: OpenAI serves them with tools only through its Responses API."""
+    name = _GPT.match(_bare(model))
+    return name is not None and int(name[1]) >= _FIRST_REASONING_GPT and int(name[1]) != _OLD_AZURE_NAME
+
+
+def is_openai_reasoning(model: str) -> bool:
+    """OpenAI's o-series, GPT-5 and later."""
+    return is_gpt_5_class(model) or _O_SERIES.match(_bare(model)) is not None
+
+
+def takes_temperature(model: str) -> bool:
+    """Whether a temperature may be sent. Models with a fixed one refuse the request otherwise.
+
+    OpenAI's reasoning models, Moonshot's `kimi-*`, Claude from Opus 4.7 on.
+    """
+    name = _bare(model)
+    if is_openai_reasoning(name) or name.startswith("kimi-"):
+        return False
+    claude = _CLAUDE.search(name)
+    return claude is None or _version(claude) <= _LAST_CLAUDE_WITH_TEMPERATURE
+
+
+def seems_to_reason(model: str) -> bool:
+    """Whether the name speaks of a model that thinks for a while before it answers."""
+    return is_openai_reasoning(model) or _REASONING.search(model.lower()) is not None
+
+
+def _bare(model: str) -> str:
+    return model.lower().rpartition("/")[2]
+
+
+def _version(claude: re.Match[str]) -> tuple[int, int]:
+    return int(claude["major"]), int(claude["minor"] or 0)

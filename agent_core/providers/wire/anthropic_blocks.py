@@ -1,0 +1,166 @@
+"""Messages as the Messages protocol takes them: a system prompt in blocks, then user and assistant in turn.
+
+The same messages always become the same blocks, and more messages only add blocks at the end: adjacent user messages
+(tool results are user messages here) become one, and between two of the assistant's stands a short one of the user's.
+Source: platform.claude.com/docs/en/api/messages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from agent_core.messages import Content, Message, ToolCall, text_of
+from agent_core.providers.base import CacheTtl
+
+Block = dict[str, Any]
+Items = Sequence[dict[str, object]]
+
+AFTER_TEXT, AFTER_CALLS = "after_text", "after_calls"
+"""Where a sealed item of ours stands in its answer: after so many characters of text and so many calls.
+
+The API wants each answer back in the order in which it gave it. These keys are taken out before anything is sent."""
+
+_GO_ON = "Go on."
+_MARKED_MESSAGES = 3
+_UNMARKED = {"thinking", "redacted_thinking"}
+_NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def to_blocks(messages: Sequence[Message], sealed: Callable[[Message], Items]) -> tuple[list[Block], list[Block]]:
+    """The blocks of the system prompt, and the messages.
+
+    Args:
+        sealed: the items of an answer that go back to the model.
+    """
+    first = next((at for at, message in enumerate(messages) if message["role"] != "system"), len(messages))
+    system = [block for message in messages[:first] for block in _content(message["content"])]
+    sent: list[Block] = []
+    for message in messages[first:]:
+        if message["role"] == "assistant":
+            _add_answer(sent, list(_answer(message, sealed(message))))
+        elif message["role"] == "tool":
+            _add_result(sent, _result(message))
+        elif blocks := _content(message["content"]):
+            _open_user(sent).extend(blocks)
+    # Newer models refuse to continue an answer of their own, and no conversation may be empty.
+    if not sent or sent[-1]["role"] == "assistant":
+        _open_user(sent).append(_text(_GO_ON))
+    return system, sent
+
+
+def mark(system: list[Block], messages: list[Block], ttl: CacheTtl) -> None:
+    """Ask the server to keep the prefix up to the system prompt's end and up to each of the last three messages."""
+    marker = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
+    carriers = [
+        next((block for block in reversed(message["content"]) if block["type"] not in _UNMARKED), None)
+        for message in reversed(messages)
+    ]
+    for block in (*system[-1:], *[carrier for carrier in carriers if carrier is not None][:_MARKED_MESSAGES]):
+        block["cache_control"] = marker
+
+
+def _add_answer(sent: list[Block], blocks: list[Block]) -> None:
+    if not blocks:
+        return
+    if not sent or sent[-1]["role"] == "assistant":
+        _open_user(sent).append(_text(_GO_ON))
+    sent.append({"role": "assistant", "content": blocks})
+
+
+def _add_result(sent: list[Block], result: Block) -> None:
+    # Results come before all else in a message.
+    blocks = _open_user(sent)
+    at = next((at for at, block in enumerate(blocks) if block["type"] != "tool_result"), len(blocks))
+    blocks.insert(at, result)
+
+
+def _open_user(sent: list[Block]) -> list[Block]:
+    """The content of the user message at the end; a new one where there is none."""
+    if not sent or sent[-1]["role"] != "user":
+        sent.append({"role": "user", "content": []})
+    blocks: list[Block] = sent[-1]["content"]
+    return blocks
+
+
+def _answer(message: Message, items: Items) -> Iterator[Block]:
+    text, calls = text_of(message["content"]), message.get("tool_calls", [])
+    text_at = calls_at = 0
+    for item in items:
+        text_to, calls_to = _place(item, AFTER_TEXT), _place(item, AFTER_CALLS)
+        yield from _texts(text[text_at:text_to])
+        yield from map(_call, calls[calls_at:calls_to])
+        text_at, calls_at = max(text_at, text_to), max(calls_at, calls_to)
+        yield {key: value for key, value in item.items() if key not in {AFTER_TEXT, AFTER_CALLS}}
+    yield from _texts(text[text_at:])
+    yield from map(_call, calls[calls_at:])
+
+
+def _place(item: dict[str, object], key: str) -> int:
+    value = item.get(key, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _call(call: ToolCall) -> Block:
+    function = call["function"]
+    name = _NOT_IN_IDS.sub("_", function["name"])
+    return {"type": "tool_use", "id": _id(call["id"]), "name": name, "input": _input(function["arguments"])}
+
+
+def _input(arguments: str) -> dict[str, Any]:
+    try:
+        value = json.loads(arguments, strict=False)
+        json.dumps(value, allow_nan=False)  # what Python reads as a number may be none in JSON
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _result(message: Message) -> Block:
+    result: Block = {"type": "tool_result", "tool_use_id": _id(message.get("tool_call_id", ""))}
+    content = message["content"]
+    if said := content if isinstance(content, str) and content.strip() else _content(content):
+        result["content"] = said
+    return result
+
+
+def _id(call_id: str) -> str:
+    """`call_id` in the characters that are allowed; different ids stay different."""
+    if call_id and not _NOT_IN_IDS.search(call_id):
+        return call_id
+    digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"{_NOT_IN_IDS.sub('_', call_id)}_{digest}"
+
+
+def _content(content: Content | None) -> list[Block]:
+    if content is None or isinstance(content, str):
+        return list(_texts(content or ""))
+    return [block for part in content for block in _part(part)]
+
+
+def _part(part: Any) -> Iterator[Block]:
+    match part["type"]:
+        case "text":
+            yield from _texts(part["text"])
+        case "image_url":
+            yield {"type": "image", "source": _source(part["image_url"]["url"])}
+
+
+def _source(url: str) -> Block:
+    if not url.startswith("data:"):
+        return {"type": "url", "url": url}
+    head, _, data = url.removeprefix("data:").partition(",")
+    return {"type": "base64", "media_type": head.partition(";")[0], "data": data}
+
+
+def _texts(text: str) -> Iterator[Block]:
+    # A block of nothing but white space is refused.
+    if text.strip():
+        yield _text(text)
+
+
+def _text(text: str) -> Block:
+    return {"type": "text", "text": text}

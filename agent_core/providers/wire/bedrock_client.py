@@ -1,0 +1,202 @@
+"""Amazon's own client for Bedrock, with its requests sent over our interruptible HTTP.
+
+The client resolves credentials and regions, writes the request and signs it. Its own connections cannot be ended by
+another thread; so each request is taken over just before it would be sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import json
+import logging
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agent_core.errors import ProviderProtocolError, ProviderStatusError, SettingsError
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.failures import SdkErrors, readable, status_error
+
+if TYPE_CHECKING:
+    import httpx2
+    from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+_STREAM = "application/vnd.amazon.eventstream"
+_OK = 200
+_OPERATION = "bedrock-runtime.ConverseStream"
+_REGION = re.compile(r"(?:^|\.)bedrock-runtime(?:-fips)?\.([a-z]{2,}-[a-z0-9-]+)\.")
+_AMAZON = re.compile(r"(?:^|\.)(?:amazonaws\.com(?:\.cn)?|api\.aws)$")
+_ANY_REGION = "us-east-1"
+_LOG_IN = (
+    "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in with `aws sso login`; or put a "
+    "Bedrock API key into AWS_BEARER_TOKEN_BEDROCK."
+)
+
+
+def check_installed() -> None:
+    """Find out, without loading it, whether the client is there.
+
+    Raises:
+        SettingsError: it is not; the text has the line that installs it.
+    """
+    if importlib.util.find_spec("botocore") is None:
+        raise SettingsError(
+            "Amazon Bedrock is asked through Amazon's own client, boto3, which is not installed: run "
+            "pip install 'hermes-editor-agent[bedrock]'"
+        )
+
+
+class BedrockClient:
+    """The client for `choice`. Several threads may use it at once."""
+
+    def __init__(self, choice: ModelChoice) -> None:
+        check_installed()
+        from agent_core.providers.wire.http import make_client  # noqa: PLC0415 - loads the HTTP library
+
+        self._choice = choice
+        with told(choice):
+            self._http = make_client(ca_bundle=os.environ.get("AWS_CA_BUNDLE"))
+            self._aws = _amazon_client(choice)
+        self._answers = threading.local()
+        self._aws.meta.events.register(f"before-send.{_OPERATION}", self._send)
+
+    def converse(self, request: Mapping[str, Any]) -> httpx2.Response:
+        """Send a request; the answer's body is still to be read, and to be closed.
+
+        Raises:
+            ProviderStatusError: the server answered with an error status, or there are no credentials.
+            ProviderProtocolError: the answer is no event stream.
+            botocore.exceptions.BotoCoreError, httpx2.TransportError: it could not be sent.
+        """
+        with told(self._choice):
+            self._aws.converse_stream(**request)
+        answer: httpx2.Response = self._answers.__dict__.pop("latest")
+        return answer
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._aws.close()
+        self._http.close()
+
+    def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        from botocore.awsrequest import AWSResponse  # noqa: PLC0415 - loaded with the client
+
+        headers = {**dict(request.headers.items()), **dict(self._choice.headers)}
+        if self._choice.api_key:
+            headers["Authorization"] = f"Bearer {self._choice.api_key}"
+        ours = self._http.build_request(request.method, request.url, headers=headers, content=request.body)
+        answer = self._http.send(ours, stream=True)
+        try:
+            _check(answer, self._choice)
+        except BaseException:
+            answer.close()
+            raise
+        self._answers.latest = answer
+        return AWSResponse(request.url, answer.status_code, dict(answer.headers), None)
+
+
+@contextlib.contextmanager
+def told(choice: ModelChoice) -> Iterator[None]:
+    """Say what to do where Amazon's client finds no credentials, or is refused new ones."""
+    from botocore import exceptions as aws  # noqa: PLC0415
+
+    missing = (
+        aws.NoCredentialsError,
+        aws.PartialCredentialsError,
+        aws.CredentialRetrievalError,
+        aws.ProfileNotFound,
+        aws.SSOError,
+        aws.TokenRetrievalError,
+        aws.NoAuthTokenError,
+    )
+    try:
+        yield
+    except missing as problem:
+        said = readable(str(problem), choice.api_key)
+        body = json.dumps({"__type": type(problem).__name__, "message": str(problem)})
+        raise ProviderStatusError(
+            f"{choice.endpoint} was not asked: there are no AWS credentials to use («{said}»). {_LOG_IN}", 401, body
+        ) from problem
+    except aws.NoRegionError as problem:
+        raise SettingsError(
+            "Amazon Bedrock was not asked: there is no AWS region. Set AWS_REGION, or model.base_url to "
+            "https://bedrock-runtime.REGION.amazonaws.com."
+        ) from problem
+    except aws.ClientError as problem:
+        # Of the services that give out credentials: for Bedrock's own answers `_check` speaks.
+        failure, answer = problem.response.get("Error", {}), problem.response.get("ResponseMetadata", {})
+        body = json.dumps({"__type": failure.get("Code", ""), "message": failure.get("Message", "")})
+        raise status_error(
+            choice, int(answer.get("HTTPStatusCode", 401)), body, answer.get("HTTPHeaders")
+        ) from problem
+
+
+def amazon_errors() -> SdkErrors:
+    """The client's exceptions. It has none for a status or a time-out here: those are ours."""
+    from botocore import exceptions as aws  # noqa: PLC0415
+
+    return SdkErrors(_Never, _Never, aws.HTTPClientError, aws.BotoCoreError)
+
+
+class _Never(Exception):
+    """Is never raised."""
+
+
+def _check(answer: httpx2.Response, choice: ModelChoice) -> None:
+    if answer.status_code != _OK:
+        answer.read()
+        raise status_error(choice, answer.status_code, answer.text, dict(answer.headers))
+    kind = answer.headers.get("content-type", "")
+    if not kind.startswith(_STREAM):
+        raise ProviderProtocolError(
+            f"{choice.endpoint} did not answer with Bedrock's stream of events but with {kind or 'nothing'}. Check "
+            "that model.base_url is the address of a Bedrock runtime endpoint."
+        )
+
+
+def _amazon_client(choice: ModelChoice) -> Any:
+    from botocore import UNSIGNED  # noqa: PLC0415 - takes most of a second: only when Bedrock is really asked
+    from botocore.config import Config  # noqa: PLC0415
+    from botocore.session import get_session  # noqa: PLC0415
+
+    # At its most talkative it logs requests with their keys.
+    logging.getLogger("botocore").setLevel(logging.INFO)
+    host = urlsplit(choice.base_url).hostname or ""
+    # Amazon's key of the environment goes to Amazon only, a signature may go anywhere.
+    signature = UNSIGNED if choice.api_key else "v4" if host and not _AMAZON.search(host) else None
+    session = get_session()
+    session.register_component("data_loader", _descriptions())
+    return session.create_client(
+        "bedrock-runtime",
+        region_name=_region(host, signed=choice.api_key is None) or session.get_config_variable("region"),
+        endpoint_url=choice.base_url or None,
+        config=Config(
+            signature_version=signature,
+            retries={"total_max_attempts": 1, "mode": "standard"},
+            # It would go through the whole history each time; the server checks it anyway.
+            parameter_validation=False,
+        ),
+    )
+
+
+@functools.cache
+def _descriptions() -> Any:
+    """The descriptions of Amazon's services: reading them again for each key of a pool would take its time."""
+    from botocore.loaders import create_loader  # noqa: PLC0415
+    from botocore.session import get_session  # noqa: PLC0415
+
+    return create_loader(get_session().get_config_variable("data_path"))
+
+
+def _region(host: str, *, signed: bool) -> str | None:
+    found = _REGION.search(host)
+    if found is not None:
+        return found[1]
+    named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    # Only the signature needs the region of a server that is named itself.
+    return named or (_ANY_REGION if host and not signed else None)

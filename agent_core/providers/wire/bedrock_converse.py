@@ -1,0 +1,144 @@
+"""Amazon Bedrock's Converse protocol, streamed. Needs the extra `bedrock`."""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from agent_core.errors import ProviderConnectionError, ProviderProtocolError, TurnInterrupted
+from agent_core.providers.base import Finished, ModelRequest, StreamEvent
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.bedrock_client import BedrockClient, amazon_errors, check_installed
+from agent_core.providers.wire.bedrock_events import ConverseDecoder
+from agent_core.providers.wire.bedrock_messages import to_converse
+from agent_core.providers.wire.failures import stalled, translated
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from agent_core.providers.wire.http import Abort
+
+_LAST_READ_TIMEOUT = 0.5
+
+
+class BedrockProvider:
+    """Bedrock in the region of `choice`. Implements `Provider`."""
+
+    def __init__(self, choice: ModelChoice) -> None:
+        check_installed()
+        self.name = choice.provider
+        self.choice = choice
+        self._client: BedrockClient | None = None
+        self._lock = threading.Lock()
+
+    def stream(self, request: ModelRequest) -> BedrockStream:
+        """Begin a request; it is sent when the stream is iterated."""
+        return BedrockStream(self, request)
+
+    def client(self) -> BedrockClient:
+        """Amazon's client, made at first use.
+
+        Raises:
+            SettingsError: it is not installed, or there is no region.
+        """
+        with self._lock:
+            if self._client is None:
+                self._client = BedrockClient(self.choice)
+            return self._client
+
+    def warm(self) -> None:
+        """Load Amazon's client and look for credentials."""
+        self.client()
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+class BedrockStream:
+    """One streamed answer. Implements `ModelStream`.
+
+    `close` ends everything but the look-up of credentials, which is Amazon's own and takes seconds at most; after
+    that nothing is sent any more.
+    """
+
+    def __init__(self, provider: BedrockProvider, request: ModelRequest) -> None:
+        self._provider = provider
+        self._choice = provider.choice
+        self._request = request
+        self._lock = threading.Lock()
+        self._abort: Abort | None = None
+        self._closed = False
+
+    def close(self) -> None:
+        """Give the answer up; a blocked read ends at once."""
+        with self._lock:
+            self._closed = True
+            abort = self._abort
+        if abort is not None:
+            abort.abort()
+
+    def __iter__(self) -> Iterator[StreamEvent]:
+        abort = self._begin()
+        decoder = ConverseDecoder(self._choice)
+        with translated(amazon_errors, self._choice), abort.watching():
+            for message in self._messages(abort, decoder):
+                yield from decoder.feed(message.headers, message.payload)
+        if decoder.finished is None:
+            raise ProviderConnectionError(
+                f"{self._choice.endpoint} broke off its answer before it was complete. Send the prompt again.", "cut"
+            )
+        yield Finished(decoder.finished)
+
+    def _begin(self) -> Abort:
+        check_installed()
+        from agent_core.providers.wire.http import Abort  # noqa: PLC0415 - loads the HTTP library
+
+        with self._lock:
+            if self._closed:
+                raise TurnInterrupted
+            self._abort = Abort(patience=self._choice.stall_after)
+            return self._abort
+
+    def _messages(self, abort: Abort, decoder: ConverseDecoder) -> Iterator[Any]:
+        import httpx2  # noqa: PLC0415
+
+        answer = self._provider.client().converse(to_converse(self._request, self._choice))
+        try:
+            for message in self._framed(answer):
+                yield message
+                if decoder.done:
+                    # Read on to the end of the body: only then can the connection serve the next request. But the
+                    # answer is complete, so that an end that does not come is not waited for.
+                    abort.patience = _LAST_READ_TIMEOUT
+        except httpx2.TransportError:
+            if decoder.finished is None:
+                raise
+        finally:
+            answer.close()
+
+    def _framed(self, answer: httpx2.Response) -> Iterator[Any]:
+        """The stream's messages, as long as they come: single bytes keep a connection open, but are no answer."""
+        from botocore.eventstream import EventStreamBuffer, ParserError  # noqa: PLC0415 - loaded with the client
+
+        frames, heard = EventStreamBuffer(), time.monotonic()
+        for chunk in answer.iter_bytes():
+            frames.add_data(chunk)
+            try:
+                messages = list(frames)
+            except (ParserError, struct.error, LookupError, ValueError) as problem:
+                raise ProviderProtocolError(
+                    f"{self._choice.endpoint} sent something that is no event of Bedrock's in its answer."
+                ) from problem
+            now = time.monotonic()
+            if messages:
+                heard = now
+            elif now - heard > self._choice.stall_after:
+                raise stalled(self._choice)
+            yield from messages

@@ -1,0 +1,189 @@
+"""Bedrock's event stream as the agent's events.
+
+Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamOutput.html.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_core.errors import ProviderProtocolError, ProviderStatusError
+from agent_core.providers.base import (
+    FinishReason,
+    ProviderItem,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    ToolCallArguments,
+    ToolCallStarted,
+    Usage,
+    UsageReport,
+)
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT
+from agent_core.providers.wire.chat_completions import token_count
+from agent_core.providers.wire.failures import decoded, readable
+
+_FINISH: dict[str, FinishReason] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "refusal",
+    "content_filtered": "refusal",
+    "refusal": "refusal",
+}
+_STATUS = {
+    "validationException": 400,
+    "accessDeniedException": 403,
+    "modelTimeoutException": 408,
+    "modelStreamErrorException": 424,
+    "modelErrorException": 424,
+    "throttlingException": 429,
+    "modelNotReadyException": 429,
+    "internalServerException": 500,
+    "serviceUnavailableException": 503,
+}
+
+
+@dataclass(slots=True)
+class _Reasoning:
+    after_text: int
+    after_calls: int
+    text: list[str] = field(default_factory=list)
+    signature: str = ""
+    redacted: str = ""
+
+    def item(self) -> dict[str, Any] | None:
+        """What goes back to the model; None for reasoning that it did not sign: no model wants that back."""
+        if self.redacted:
+            content: dict[str, Any] = {"redactedContent": self.redacted}
+        elif self.signature:
+            content = {"reasoningText": {"text": "".join(self.text), "signature": self.signature}}
+        else:
+            return None
+        return {"reasoningContent": content, AFTER_TEXT: self.after_text, AFTER_CALLS: self.after_calls}
+
+
+class ConverseDecoder:
+    """Reads one answer.
+
+    Attributes:
+        finished: why the answer ended, once it said so; only its count of tokens may still come.
+        done: nothing more will come.
+    """
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self._choice = choice
+        self._text = 0
+        self._calls: set[int] = set()
+        self._reasoning: dict[int, _Reasoning] = {}
+        self.finished: FinishReason | None = None
+        self.done = False
+
+    def feed(self, headers: Mapping[str, Any], payload: bytes) -> Iterator[StreamEvent]:
+        """The events in one message of the stream; never `Finished`.
+
+        Raises:
+            ProviderStatusError: the server reports a failure.
+            ProviderProtocolError: it cannot be understood.
+        """
+        if headers.get(":message-type") != "event":
+            raise self._failure(headers, payload)
+        value = decoded(payload, self._choice)
+        try:
+            yield from self._events(str(headers.get(":event-type")), value)
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise ProviderProtocolError(
+                f"{self._choice.endpoint} sent an answer that does not follow Bedrock's Converse protocol."
+            ) from problem
+
+    def _events(self, kind: str, value: dict[str, Any]) -> list[StreamEvent]:
+        match kind:
+            case "contentBlockStart":
+                return self._start(int(value["contentBlockIndex"]), value["start"])
+            case "contentBlockDelta":
+                return self._delta(int(value["contentBlockIndex"]), value["delta"])
+            case "contentBlockStop":
+                reasoning = self._reasoning.pop(int(value["contentBlockIndex"]), None)
+                item = reasoning.item() if reasoning is not None else None
+                return [] if item is None else [ProviderItem(item)]
+            case "messageStop":
+                self._stop(str(value["stopReason"]))
+            case "metadata":
+                self.done = self.finished is not None
+                return [UsageReport(_usage(value.get("usage") or {}))]
+        return []
+
+    def _start(self, index: int, start: dict[str, Any]) -> list[StreamEvent]:
+        use = start.get("toolUse")
+        # A tool that the server runs itself is no call of ours.
+        if use is None or use.get("type"):
+            return []
+        self._calls.add(index)
+        return [ToolCallStarted(index, str(use["toolUseId"]), str(use["name"]))]
+
+    def _delta(self, index: int, delta: dict[str, Any]) -> list[StreamEvent]:
+        if text := delta.get("text"):
+            self._text += len(text)
+            return [TextDelta(str(text))]
+        if use := delta.get("toolUse"):
+            said = use.get("input")
+            said = said if isinstance(said, str) else json.dumps(said)
+            return [ToolCallArguments(index, said)] if said and index in self._calls else []
+        if piece := delta.get("reasoningContent"):
+            return self._reason(index, piece)
+        return []
+
+    def _reason(self, index: int, piece: dict[str, Any]) -> list[StreamEvent]:
+        reasoning = self._reasoning.setdefault(index, _Reasoning(self._text, len(self._calls)))
+        reasoning.signature += str(piece.get("signature") or "")
+        reasoning.redacted += str(piece.get("redactedContent") or "")
+        text = str(piece.get("text") or "")
+        reasoning.text.append(text)
+        return [ReasoningDelta(text)] if text else []
+
+    def _stop(self, reason: str) -> None:
+        if reason.startswith("malformed_"):
+            raise ProviderProtocolError(
+                f"{self._choice.endpoint} could not read what its model {self._choice.model} wrote ({reason}). "
+                "Send the prompt again."
+            )
+        self.finished = _FINISH.get(reason, "tool_calls" if self._calls else "stop")
+
+    def _failure(self, headers: Mapping[str, Any], payload: bytes) -> ProviderStatusError:
+        # An exception is in the service's model; an error is what went wrong on the way and has no payload.
+        kind = str(headers.get(":exception-type") or headers.get(":error-code") or "unknown")
+        said, status = str(headers.get(":error-message") or ""), _STATUS.get(_small(kind))
+        try:
+            said = str(json.loads(payload)["message"])
+        except (ValueError, KeyError, TypeError):
+            said = said or payload.decode("utf-8", "replace")
+        quoted = readable(said, self._choice.api_key)
+        return ProviderStatusError(
+            f"{self._choice.endpoint} reported an error in the middle of its answer ({kind}): «{quoted}». "
+            "Send the prompt again.",
+            status,
+            json.dumps({"__type": kind, "message": said}, ensure_ascii=False),
+        )
+
+
+def _small(kind: str) -> str:
+    return kind[:1].lower() + kind[1:]
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    # `inputTokens` counts only what was neither read from the cache nor written to it.
+    fresh = token_count(usage.get("inputTokens"))
+    cached = token_count(usage.get("cacheReadInputTokens"))
+    written = token_count(usage.get("cacheWriteInputTokens"))
+    return Usage(
+        input_tokens=None if fresh is None else fresh + (cached or 0) + (written or 0),
+        output_tokens=token_count(usage.get("outputTokens")),
+        cached_tokens=cached,
+        written_tokens=written,
+    )

@@ -1,0 +1,60 @@
+"""What one turn adds to the conversation: each message is stored before anything is done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_core.errors import TurnInterrupted
+from agent_core.messages import Message, closing
+from agent_core.sessions.store import SessionStore
+
+
+@dataclass(slots=True)
+class TurnHistory:
+    """The conversation as the turn sees it.
+
+    Attributes:
+        messages: all of it, without the system prompt.
+        start: how many of them were there before the turn.
+    """
+
+    store: SessionStore
+    session_id: str
+    turn_id: str
+    messages: list[Message]
+    start: int
+    listener: Callable[[Message], None] | None = None
+
+    def remember(self, message: Message) -> None:
+        """Store a message.
+
+        Raises:
+            TurnInterrupted: another turn has taken this one's place.
+            StoreError: it could not be stored.
+        """
+        if not self.store.append(self.session_id, self.turn_id, message):
+            raise TurnInterrupted
+        self.messages.append(message)
+        if self.listener is not None:
+            self.listener(message)
+
+    def close_off(self, note: str) -> None:
+        """Make the history end well: open calls get a result, the assistant has the last word."""
+        for message in closing(self.messages, note):
+            if self.store.append(self.session_id, self.turn_id, message):
+                self.messages.append(message)
+
+    def withdraw(self) -> None:
+        """Take the turn out of what the model is shown from now on; the store keeps it."""
+        if self.store.withdraw(self.session_id, self.turn_id):
+            del self.messages[self.start :]
+
+    def answered(self) -> bool:
+        """Whether the model has said anything since the person's last message."""
+        for message in reversed(self.messages):
+            if message["role"] == "user" and not message.get("injected"):
+                return False
+            if message["role"] == "assistant":
+                return True
+        return False

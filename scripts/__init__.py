@@ -1,0 +1,1 @@
+"""Programs for whoever maintains the project; nothing here is installed."""

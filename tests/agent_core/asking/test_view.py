@@ -1,0 +1,88 @@
+"""What of the history a model is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_core.asking.view import (
+    Omissions,
+    can_prune,
+    has_images,
+    has_sealed,
+    prune_results,
+    rough_tokens,
+    shown,
+)
+from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+SEALED = {"api_mode": "m", "provider": "p", "model": "x", "items": [{"signature": "s"}]}
+
+
+def conversation(results):
+    """A conversation whose tool results have these lengths."""
+    messages = [user_message("begin")]
+    for number, length in enumerate(results):
+        call = tool_call(f"call-{number}", "read_file", "{}")
+        messages += [assistant_message("", [call]), tool_message(call, "x" * length)]
+    return messages
+
+
+def contents(messages):
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+def test_a_history_without_omissions_is_shown_as_it_is():
+    messages = conversation([1000, 1000])
+    assert shown(messages, Omissions()) is messages
+
+
+def test_pruning_takes_the_older_half_each_time_and_never_the_latest_two_nor_small_ones():
+    messages, omissions = conversation([1000, 10, 1000, 1000, 1000, 1000, 1000]), Omissions()
+    steps = []
+    while can_prune(messages, omissions):
+        assert prune_results(messages, omissions)
+        steps.append([number for number in range(7) if f"call-{number}" in omissions.results])
+    assert steps == [[0, 2], [0, 2, 3], [0, 2, 3, 4]]
+    assert not prune_results(messages, omissions)
+
+
+def test_a_pruned_result_says_how_much_is_missing_and_the_history_stays_whole():
+    messages, omissions = conversation([12345, 5, 5]), Omissions()
+    prune_results(messages, omissions)
+    first = contents(shown(messages, omissions))[0]
+    assert "12,345 characters" in first
+    assert "read_file" in first
+    assert contents(messages)[0] == "x" * 12345
+
+
+def test_what_is_shown_is_the_same_each_time():
+    messages, omissions = conversation([1000, 1000, 1000, 1000]), Omissions()
+    prune_results(messages, omissions)
+    assert shown(messages, omissions) == shown(messages, omissions)
+
+
+def test_sealed_reasoning_is_left_out_before_a_position_only():
+    first, second = assistant_message("a"), assistant_message("b")
+    first["sealed"] = second["sealed"] = SEALED
+    messages = [user_message("x"), first, user_message("y"), second]
+    assert has_sealed(messages, Omissions())
+    seen = shown(messages, Omissions(sealed_before=3))
+    assert ["sealed" in message for message in seen] == [False, False, False, True]
+    assert "sealed" in first
+    assert not has_sealed(messages, Omissions(sealed_before=4))
+
+
+def test_images_are_replaced_by_a_note_before_a_position_only():
+    messages = [user_message([{"type": "text", "text": "look"}, PICTURE]), user_message([PICTURE])]
+    assert has_images(messages, Omissions())
+    before, after = shown(messages, Omissions(images_before=1))
+    assert [part["type"] for part in before["content"]] == ["text", "text"]
+    assert "did not take it" in before["content"][1]["text"]
+    assert after["content"] == [PICTURE]
+    assert not has_images(messages, Omissions(images_before=2))
+
+
+@pytest.mark.parametrize(("messages", "tokens"), [([], 0), (conversation([4000]), 1001)])
+def test_a_rough_size_is_a_quarter_of_the_characters(messages, tokens):
+    assert rough_tokens(messages) == tokens

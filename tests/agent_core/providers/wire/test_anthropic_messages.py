@@ -1,0 +1,345 @@
+"""The Messages protocol over the wire: what is sent, and what becomes of the answer."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent_core.errors import ProviderConnectionError, ProviderProtocolError, ProviderStatusError
+from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+from agent_core.providers.base import (
+    Finished,
+    ModelRequest,
+    ProviderItem,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallArguments,
+    ToolCallStarted,
+    Usage,
+    UsageReport,
+)
+from agent_core.providers.choice import Dialect, ModelFacts
+from tests.agent_core.providers.conftest import KEY
+from tests.support.agents import in_background
+from tests.support.model_server import Disconnect, Garbage, Gate, Hang, ModelServer, Reply, Status, ToolCall
+from tests.support.model_server import Usage as ServerUsage
+from tests.support.raw_server import RawServer, event_stream
+
+CLAUDE = "claude-opus-4-6"
+ANSWER = ({"type": "message_delta", "delta": {"stop_reason": "end_turn"}}, {"type": "message_stop"})
+TOOL = {
+    "type": "function",
+    "function": {"name": "f", "description": "Does it.", "parameters": {"type": "object", "properties": {}}},
+}
+
+
+@pytest.fixture
+def claude(connect):
+    """A provider that speaks the protocol, by default with the fake server."""
+
+    def claude(base_url=None, auth="x-api-key", model=CLAUDE, **options):
+        return connect(base_url, api_mode="anthropic_messages", dialect=Dialect(auth=auth), model=model, **options)
+
+    return claude
+
+
+@pytest.fixture
+def body(model_server, ask, claude):
+    """The body of a request."""
+
+    def body(messages=None, facts=ModelFacts(), **options):  # noqa: B008 - frozen
+        model_server.add(Reply("hi"))
+        options.setdefault("model", CLAUDE)
+        ask(claude(model=options["model"], facts=facts), messages, **options)
+        return model_server.requests[-1].body
+
+    return body
+
+
+def of(kind, events):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_text_arrives_in_the_servers_pieces_and_ends_with_usage_and_reason(model_server, ask, claude):
+    model_server.add(Reply("Grüße!", split=3, usage=ServerUsage(11, 7, 5, 3)))
+    assert ask(claude()) == [
+        TextDelta("Grü"),
+        TextDelta("ße!"),
+        UsageReport(Usage(11, 7, 5, 3, 0)),
+        Finished("stop"),
+    ]
+
+
+def test_pieces_are_there_before_the_answer_is_complete(model_server, claude):
+    gate = Gate()
+    model_server.add(Reply("one two", split=4, gate=gate, gate_after=1))
+    stream = iter(claude().stream(ModelRequest(CLAUDE, [user_message("hello")])))
+    assert next(stream) == TextDelta("one ")
+    assert not gate.is_set()
+    gate.set()
+    assert next(stream) == TextDelta("two")
+    assert list(stream)[-1] == Finished("stop")
+
+
+def test_a_thought_arrives_in_pieces_and_is_kept_with_its_signature(model_server, ask, claude):
+    model_server.add(Reply("Yes.", reasoning="hm, so", split=3))
+    events = ask(claude())
+    assert events[:4] == [
+        ReasoningDelta("hm,"),
+        ReasoningDelta(" so"),
+        ProviderItem({"type": "thinking", "thinking": "hm, so", "signature": "signature-1="}),
+        TextDelta("Yes"),
+    ]
+
+
+def test_parallel_calls_are_numbered_whatever_comes_before_them(model_server, ask, claude):
+    calls = [ToolCall("a", "read_file", {"path": "x.py"}), ToolCall("b", "now")]
+    model_server.add(Reply("Both:", reasoning="hm", tool_calls=calls, split=9))
+    events = ask(claude())
+    assert of(ToolCallStarted, events) == [ToolCallStarted(0, "a", "read_file"), ToolCallStarted(1, "b", "now")]
+    pieces = of(ToolCallArguments, events)
+    assert [piece.index for piece in pieces] == [0, 0, 1]
+    assert json.loads("".join(piece.text for piece in pieces if piece.index == 0)) == {"path": "x.py"}
+    assert events[-1] == Finished("tool_calls")
+
+
+def test_the_next_request_repeats_an_answer_as_it_was_given(model_server, ask, claude):
+    calls = [ToolCall("a", "f", {"x": 1}), ToolCall("b", "f", {"x": 2})]
+    model_server.add(Reply("Yes.", reasoning="hm", tool_calls=calls), Reply("done"))
+    provider = claude()
+    events = ask(provider, model=CLAUDE, reasoning="low")
+    asked = [tool_call(call.id, call.name, call.arguments_text) for call in calls]
+    message = assistant_message("Yes.", asked, "hm")
+    message["sealed"] = {
+        "api_mode": "anthropic_messages",
+        "provider": "custom",
+        "model": CLAUDE,
+        "items": [event.item for event in of(ProviderItem, events)],
+    }
+    history = [user_message("hello"), message, *[tool_message(call, "1") for call in asked]]
+    ask(provider, history, CLAUDE, reasoning="low")
+    assert model_server.requests[1].body["messages"][1]["content"] == [
+        {"type": "thinking", "thinking": "hm", "signature": "signature-1="},
+        {"type": "text", "text": "Yes."},
+        {"type": "tool_use", "id": "a", "name": "f", "input": {"x": 1}},
+        {"type": "tool_use", "id": "b", "name": "f", "input": {"x": 2}, "cache_control": {"type": "ephemeral"}},
+    ]
+    assert len({request.connection for request in model_server.requests}) == 1
+
+
+SEALED = {"api_mode": "anthropic_messages", "provider": "custom", "items": [{"type": "thinking", "thinking": "hm"}]}
+
+
+@pytest.mark.parametrize(
+    ("writer", "effort", "kinds"),
+    [(CLAUDE, "low", ["thinking", "text"]), ("claude-opus-4-5", "low", ["text"]), (CLAUDE, "none", ["text"])],
+)
+def test_a_thought_goes_back_to_its_own_model_while_that_thinks(body, writer, effort, kinds):
+    message = {**assistant_message("Yes."), "sealed": {**SEALED, "model": writer}}
+    sent = body([user_message("hi"), message, user_message("and?")], reasoning=effort)["messages"]
+    assert [block["type"] for block in sent[1]["content"]] == kinds
+
+
+def test_refusals_and_cut_answers_of_the_server(model_server, ask, claude):
+    model_server.add(Reply("I will not.", finish_reason="content_filter"), Reply("and th", finish_reason="length"))
+    assert [ask(claude())[-1], ask(claude())[-1]] == [Finished("refusal"), Finished("length")]
+
+
+def test_an_answer_without_usage_reports_none(model_server, ask, claude):
+    model_server.add(Reply("hi", usage=None))
+    assert ask(claude()) == [TextDelta("hi"), Finished("stop")]
+
+
+def test_a_server_that_is_overloaded_within_its_answer(ask, claude):
+    failure = {"type": "overloaded_error", "message": f"Overloaded, {KEY}"}
+    text = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}
+    with RawServer(event_stream(text, {"type": "error", "error": failure})) as server:
+        with pytest.raises(ProviderStatusError, match="«Overloaded, ") as caught:
+            ask(claude(server.origin))
+        assert caught.value.status is None
+        assert KEY not in str(caught.value)
+
+
+def test_a_server_that_is_overloaded_from_the_start(model_server, ask, claude):
+    failure = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    model_server.add(Status(529, failure, headers={"Retry-After": "7"}), Reply("second try"))
+    with pytest.raises(ProviderStatusError, match=r"answered 529 for model .*«Overloaded»") as caught:
+        ask(claude())
+    assert (caught.value.status, caught.value.headers["retry-after"]) == (529, "7")
+    assert json.loads(caught.value.body) == failure
+    assert len(model_server.requests) == 1
+
+
+def test_an_answer_that_breaks_off_is_not_complete(model_server, ask, claude):
+    model_server.add(Disconnect(Reply("some text", split=2), after=2), Garbage(b"data: {}", "text/html"))
+    with pytest.raises(ProviderConnectionError):
+        ask(claude())
+    with pytest.raises(ProviderProtocolError):
+        ask(claude())
+
+
+@pytest.mark.parametrize("silence", [Hang(before_headers=True), Hang(Reply("never"))])
+def test_close_from_another_thread_ends_a_request_that_waits(model_server, claude, silence):
+    model_server.add(silence, Reply("fine"))
+    provider = claude()
+    stream = provider.stream(ModelRequest(CLAUDE, [user_message("hello")]))
+    running = in_background(lambda: list(stream))
+    request = model_server.wait_for_request()
+    stream.close()
+    with pytest.raises(ProviderConnectionError):
+        running.result(2)
+    assert request.disconnected.wait(2)
+    assert TextDelta("fine") in list(provider.stream(ModelRequest(CLAUDE, [user_message("hello")])))
+
+
+def test_a_redirect_is_not_followed_with_the_key(model_server, ask, claude):
+    with ModelServer(default=Reply("stolen")) as elsewhere:
+        model_server.add(Status(307, headers={"Location": f"{elsewhere.base_url}/messages"}))
+        with pytest.raises(ProviderStatusError, match="307"):
+            ask(claude())
+        assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("", "/v1/messages"),
+        ("/", "/v1/messages"),
+        ("/v1", "/v1/messages"),
+        ("/v1/", "/v1/messages"),
+        ("/anthropic", "/anthropic/v1/messages"),
+        ("/anthropic/v1", "/anthropic/v1/messages"),
+    ],
+)
+def test_the_address_may_be_given_with_and_without_the_version(ask, claude, path, line):
+    with RawServer(event_stream(*ANSWER)) as server:
+        ask(claude(server.origin + path))
+        assert server.requests[0].line == f"POST {line} HTTP/1.1"
+
+
+@pytest.mark.parametrize(
+    ("auth", "name", "value"),
+    [("x-api-key", "x-api-key", KEY), ("bearer", "authorization", f"Bearer {KEY}"), ("api-key", "api-key", KEY)],
+)
+def test_the_key_is_in_the_servers_header_and_in_no_other(model_server, ask, claude, auth, name, value):
+    model_server.add(Reply("hi"))
+    ask(claude(auth=auth))
+    headers = model_server.requests[0].headers
+    assert headers["anthropic-version"] == "2023-06-01"
+    assert headers["content-type"] == "application/json"
+    assert [header for header in headers if KEY in headers[header]] == [name]
+    assert headers[name] == value
+
+
+def test_headers_of_the_settings_are_sent_and_win(model_server, ask, claude):
+    model_server.add(Reply("hi"))
+    extra = (("anthropic-beta", "one-2026,two-2026"), ("Anthropic-Version", "2026-10-21"), ("authorization", "Own x"))
+    ask(claude(headers=extra))
+    headers = model_server.requests[0].headers
+    assert headers["anthropic-beta"] == "one-2026,two-2026"
+    assert headers["anthropic-version"] == "2026-10-21"
+    assert headers["authorization"] == "Own x"
+
+
+@pytest.mark.parametrize("key", [KEY, None])
+@pytest.mark.parametrize("source", ["variables", "profile"])
+def test_nothing_of_the_environments_account_reaches_the_server(
+    model_server, ask, claude, monkeypatch, tmp_path, key, source
+):
+    profile = {"authentication": {"type": "user_oauth"}, "base_url": "http://secret.example"}
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "default.json").write_text(json.dumps(profile))
+    for name, value in {
+        "ANTHROPIC_API_KEY": "secret-key",
+        "ANTHROPIC_AUTH_TOKEN": "secret-token",
+        "ANTHROPIC_BASE_URL": "http://secret.example",
+        "ANTHROPIC_CONFIG_DIR": str(tmp_path),
+        "ANTHROPIC_PROFILE": "default",
+        "ANTHROPIC_IDENTITY_TOKEN": "secret-identity",
+        "ANTHROPIC_FEDERATION_RULE_ID": "secret-rule",
+        "ANTHROPIC_ORGANIZATION_ID": "secret-organization",
+        "ANTHROPIC_WORKSPACE_ID": "secret-workspace",
+        "ANTHROPIC_CUSTOM_HEADERS": "X-Gateway: secret\nAuthorization: Bearer secret\nX-Api-Key: secret\n"
+        "anthropic-beta: secret\nContent-Type: x/secret\nanthropic-version: secret\nno header",
+    }.items():
+        monkeypatch.setenv(name, value)
+    if source == "profile":
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN")
+    model_server.add(Reply("hi"))
+    ask(claude(key=key))
+    headers = model_server.requests[0].headers
+    assert "secret" not in str(headers)
+    assert not {"authorization", "anthropic-beta", "x-gateway"} & set(headers)
+    assert headers.get("x-api-key") == key
+    assert headers["anthropic-version"] == "2023-06-01"
+    assert headers["content-type"] == "application/json"
+
+
+def test_a_request_holds_only_what_was_asked_for(body):
+    history = [{"role": "system", "content": "Be brief."}, user_message("hi")]
+    marker = {"cache_control": {"type": "ephemeral"}}
+    assert body(history) == {
+        "model": CLAUDE,
+        "max_tokens": 8192,
+        "stream": True,
+        "system": [{"type": "text", "text": "Be brief.", **marker}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", **marker}]}],
+    }
+
+
+def test_tools_keep_their_order_and_only_the_protocols_fields(body):
+    bare = {"type": "function", "function": {"name": "bare", "strict": True}}
+    assert body(tools=[TOOL, bare])["tools"] == [
+        {"name": "f", "description": "Does it.", "input_schema": TOOL["function"]["parameters"]},
+        {"name": "bare", "input_schema": {"type": "object"}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "asked", "sent"),
+    [
+        (CLAUDE, None, 0.3, 0.3),
+        (CLAUDE, None, 1.7, 1.0),
+        (CLAUDE, "none", 0, 0),
+        (CLAUDE, "low", 0.3, None),
+        ("claude-opus-4-7", None, 0.3, None),
+        (CLAUDE, None, None, None),
+    ],
+)
+def test_a_temperature_is_named_where_the_model_takes_one(body, model, effort, asked, sent):
+    assert body(model=model, reasoning=effort, temperature=asked).get("temperature") == sent
+
+
+def test_effort_the_longer_time_to_live_and_a_limit_of_the_answer(body):
+    found = body(reasoning="high", cache_ttl="1h", max_tokens=99)
+    assert found["thinking"] == {"type": "adaptive", "display": "summarized"}
+    assert found["output_config"] == {"effort": "high"}
+    assert found["max_tokens"] == 99
+    assert found["messages"][-1]["content"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+
+
+def test_text_that_is_not_valid_unicode_can_be_sent(body):
+    said = body([user_message("half a pair: \ud83d, ünïcode: 語")])["messages"][0]["content"][0]["text"]
+    assert "ünïcode: 語" in said
+
+
+def test_the_fake_server_answers_as_the_sdk_expects(model_server):
+    import anthropic  # noqa: PLC0415 - slow to load
+
+    model_server.add(
+        *[Reply("Yes.", "hm", [ToolCall("a", "f", {"x": 1})], split=2, usage=ServerUsage(9, 5, 3, 1))] * 2
+    )
+    question = {"model": CLAUDE, "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
+    base_url = model_server.base_url.removesuffix("/v1")
+    with anthropic.Anthropic(base_url=base_url, api_key=KEY, _strict_response_validation=True) as client:
+        whole = client.messages.create(**question)
+        with client.messages.stream(**question) as stream:
+            streamed = stream.get_final_message()
+    for message, number in ((whole, 1), (streamed, 2)):
+        thought, text, call = message.content
+        assert (thought.thinking, thought.signature) == ("hm", f"signature-{number}=")
+        assert (text.text, call.name, call.input, message.stop_reason) == ("Yes.", "f", {"x": 1}, "tool_use")
+        usage = message.usage
+        assert (usage.input_tokens, usage.cache_read_input_tokens, usage.output_tokens) == (6, 3, 5)
