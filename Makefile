@@ -48,7 +48,7 @@ bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the
 	@$(BIN)/python -m benchmarks
 
 docs: $(READY)  ## Renew the tables in the documentation
-	@$(BIN)/python -m agent_core.providers.catalog_table docs/models.md
+	@$(BIN)/python -m agent_core.providers.resolution.catalog_table docs/models.md
 
 facts: $(READY)  ## Renew what is known of models (windows, prices) from the packages that maintain it
 	@$(BIN)/python -m scripts.model_facts

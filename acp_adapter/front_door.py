@@ -34,7 +34,7 @@ class Warmup:
 
     def _run(self) -> None:
         import agent_core.config  # noqa: PLC0415
-        import agent_core.providers.resolve  # noqa: F401, PLC0415
+        import agent_core.providers.resolution.resolve  # noqa: F401, PLC0415
 
         self._answered.wait(_PATIENCE)
         import acp_adapter.server  # noqa: F401, PLC0415

@@ -88,7 +88,7 @@ def open_session(
         AuthRequired: no usable model is configured.
         SettingsError: the settings contradict themselves.
     """
-    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
+    from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
 
     directory = _directory("cwd", cwd)
     extra = tuple(_directory("additionalDirectories", path) for path in additional_directories)

@@ -24,7 +24,7 @@ from agent_core.prompt.system import build_system_prompt, gather_facts
 from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.pricing import cost_of
+from agent_core.providers.knowledge.pricing import cost_of
 from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore

@@ -20,7 +20,7 @@ from agent_core.providers.credentials.state import pool_state
 from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.make import make_provider
-from agent_core.providers.resolve import resolve_fallbacks, resolve_model
+from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore

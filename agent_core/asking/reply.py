@@ -91,6 +91,11 @@ class Collector:
         return "".join(self._text)
 
     @property
+    def begun(self) -> bool:
+        """Whether anything of the answer has come."""
+        return bool(self._text or self._reasoning or self._drafts)
+
+    @property
     def announced(self) -> list[ToolCallDraft]:
         """The tool calls that have begun."""
         return [draft for _, draft in self._drafts]

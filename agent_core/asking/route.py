@@ -54,6 +54,8 @@ class TurnRoute:
     _key: str | None = None
     _credential: Credential | None = None
     _refreshed: set[int] = field(default_factory=set)
+    _choice: ModelChoice | None = None
+    _provider: Provider | None = None
 
     def make_ready(self) -> bool:
         """Take the first model's key, once; True if that model is passed over because its keys rest.
@@ -70,13 +72,18 @@ class TurnRoute:
     @property
     def choice(self) -> ModelChoice:
         """The model to ask now, with the key to use."""
-        member = self._member
-        return member.choice if member.pool is None and member.bearer is None else member.choice.with_key(self._key)
+        if self._choice is None:
+            member = self._member
+            keyed = self._ready and (member.pool is not None or member.bearer is not None)
+            self._choice = member.choice.with_key(self._key) if keyed else member.choice
+        return self._choice
 
     @property
     def provider(self) -> Provider:
         """The connection to it."""
-        return self._route.connect(self.choice)
+        if self._provider is None:
+            self._provider = self._route.connect(self.choice)
+        return self._provider
 
     @property
     def skipped(self) -> Sequence[ModelChoice]:
@@ -106,6 +113,7 @@ class TurnRoute:
         bearer = self._member.bearer
         renewed = bearer.refreshed(self._key or "", self._token.is_set) if bearer is not None else None
         self._key = renewed or self._key
+        self._choice = self._provider = None
         return renewed is not None
 
     def can_rotate(self) -> bool:
@@ -138,6 +146,7 @@ class TurnRoute:
 
     def _take_key(self, *, even_cooling: bool) -> bool:
         member = self._member
+        self._choice = self._provider = None
         if member.bearer is not None:
             self._key = member.bearer.current(self._token.is_set)
             if self._key is None and even_cooling:

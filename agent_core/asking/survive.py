@@ -42,6 +42,12 @@ class Patience:
     backoff: Callable[[], Backoff] = Backoff
 
 
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    failure: ClassifiedError
+    cause: ProviderError | None = None
+
+
 @dataclass(slots=True)
 class Asker:
     """Asks the models of one turn. `carried` is text of the answer that is in the history already."""
@@ -71,21 +77,21 @@ class Asker:
         backoff, failures = self.patience.backoff(), 0
         while True:
             collector = Collector(self.callbacks, self.ids)
-            failure, cause = self._attempt(collector)
-            if failure is None:
+            outcome = self._attempt(collector)
+            if isinstance(outcome, Reply):
                 self.route.worked()
-                return collector.reply()
-            failures += 1
+                return outcome
+            failure, failures = outcome.failure, failures + 1
             self.route.failed(failure)
             step = policy.decide(failure, self._situation(failure, failures))
             self._clear_up(collector, goes_on=not isinstance(step, policy.GiveUp))
             if isinstance(step, policy.GiveUp):
-                raise ModelFailed(self._last_words(failure, failures), failure.reason) from cause
+                raise ModelFailed(self._last_words(failure, failures), failure.reason) from outcome.cause
             if not isinstance(step, policy.Wait):
                 failures, backoff = 0, self.patience.backoff()
             self._take(step, failure, failures, backoff)
 
-    def _attempt(self, collector: Collector) -> tuple[ClassifiedError | None, ProviderError | None]:
+    def _attempt(self, collector: Collector) -> Reply | _Failed:
         if self.token.is_set():
             raise TurnInterrupted
         choice = self.route.choice
@@ -94,9 +100,10 @@ class Asker:
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
         except ProviderError as problem:
-            tokens = rough_tokens(request.messages)
-            return classify(problem, choice, context_tokens=tokens), problem
-        return (_empty(choice) if _says_nothing(reply) else None), None
+            # Once an answer has begun, the conversation was not too large for it.
+            tokens = None if collector.begun else rough_tokens(request.messages)
+            return _Failed(classify(problem, choice, context_tokens=tokens), problem)
+        return _Failed(_empty(choice)) if _says_nothing(reply) else reply
 
     def _situation(self, failure: ClassifiedError, failures: int) -> policy.Situation:
         messages, route = self.history.messages, self.route

@@ -19,7 +19,7 @@ def provider_by_name(name: str, model: str, api_mode: str | None = None) -> tupl
     from agent_core.config import Overrides, load  # noqa: PLC0415
     from agent_core.home import find_home  # noqa: PLC0415
     from agent_core.providers.make import make_provider  # noqa: PLC0415
-    from agent_core.providers.resolve import resolve_model  # noqa: PLC0415
+    from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415
 
     choice = resolve_model(load(find_home(os.environ), Overrides(model=model, provider=name)))
     if api_mode not in (None, choice.api_mode):

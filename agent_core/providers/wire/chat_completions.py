@@ -21,7 +21,7 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.traits import takes_temperature
+from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.failures import SdkErrors, decoded, reported_error
 from agent_core.providers.wire.openai_efforts import nearest_effort

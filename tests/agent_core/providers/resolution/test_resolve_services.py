@@ -9,8 +9,8 @@ import pytest
 from agent_core.config import Overrides, load
 from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
-from agent_core.providers.catalog import SERVICES
-from agent_core.providers.resolve import resolve_model
+from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.resolution.resolve import resolve_model
 from tests.support.settings_files import configure
 
 LOCAL = "http://127.0.0.1:11434/v1"

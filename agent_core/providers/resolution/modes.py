@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 from agent_core.providers.base import ApiMode
-from agent_core.providers.traits import is_gpt_5_class
+from agent_core.providers.resolution.traits import is_gpt_5_class
 
 OPENAI_HOST = "api.openai.com"
 _BEDROCK_HOST = re.compile(r"bedrock-runtime\.[a-z0-9-]+\.amazonaws\.com")

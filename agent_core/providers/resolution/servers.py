@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
-from agent_core.providers.addresses import belongs_to, check_address, service_at
-from agent_core.providers.catalog import CUSTOM, SERVICES, Service
-from agent_core.providers.names import ALIASES, plain, unknown_provider
+from agent_core.providers.resolution.addresses import belongs_to, check_address, service_at
+from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Service
+from agent_core.providers.resolution.names import ALIASES, plain, unknown_provider
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

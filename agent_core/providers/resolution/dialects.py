@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent_core.providers.addresses import host_of
 from agent_core.providers.base import ApiMode
-from agent_core.providers.catalog import Service
 from agent_core.providers.choice import Dialect
-from agent_core.providers.modes import OPENAI_HOST
-from agent_core.providers.traits import is_openai_reasoning, takes_temperature
+from agent_core.providers.resolution.addresses import host_of
+from agent_core.providers.resolution.catalog import Service
+from agent_core.providers.resolution.modes import OPENAI_HOST
+from agent_core.providers.resolution.traits import is_openai_reasoning, takes_temperature
 
 
 def dialect_for(service: Service, model: str, base_url: str, api_mode: ApiMode) -> Dialect:

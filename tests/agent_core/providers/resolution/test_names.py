@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.providers.catalog import SERVICES
-from agent_core.providers.names import ALIASES, canonical, split_model, unknown_provider
+from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.resolution.names import ALIASES, canonical, split_model, unknown_provider
 
 MINE = frozenset({"work", "my-box", "local"})
 

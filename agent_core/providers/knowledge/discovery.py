@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from agent_core.providers.model_list import UnreadableList, read_page
+from agent_core.providers.knowledge.model_list import UnreadableList, read_page
 
 USUAL_PORTS: Mapping[str, Sequence[int]] = MappingProxyType(
     {"ollama": (11434,), "lmstudio": (1234,), "vllm": (8000,), "llamacpp": (8080,)}

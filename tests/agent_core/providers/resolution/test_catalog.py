@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.providers.addresses import belongs_to, check_address, is_local, same_server, service_at
-from agent_core.providers.catalog import SERVICES
-from agent_core.providers.catalog_table import BEGIN, END, catalog_table, main, with_table
 from agent_core.providers.choice import Dialect
-from agent_core.providers.dialects import dialect_for
-from agent_core.providers.modes import resolve_mode
+from agent_core.providers.resolution.addresses import belongs_to, check_address, is_local, same_server, service_at
+from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.resolution.catalog_table import BEGIN, END, catalog_table, main, with_table
+from agent_core.providers.resolution.dialects import dialect_for
+from agent_core.providers.resolution.modes import resolve_mode
 
-PAGE = Path(__file__).parents[3] / "docs" / "models.md"
+PAGE = Path(__file__).parents[4] / "docs" / "models.md"
 WANTED = [
     "openai",
     "anthropic",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_core.providers.places import Place
-from agent_core.providers.servers import Server
+from agent_core.providers.resolution.places import Place
+from agent_core.providers.resolution.servers import Server
 
 if TYPE_CHECKING:
     from agent_core.settings import ServerSettings

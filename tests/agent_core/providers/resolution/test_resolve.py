@@ -11,7 +11,7 @@ from agent_core.errors import AuthRequired, SettingsError
 from agent_core.home import Home
 from agent_core.providers.make import make_provider
 from agent_core.providers.offline import OfflineProvider
-from agent_core.providers.resolve import resolve_model
+from agent_core.providers.resolution.resolve import resolve_model
 from agent_core.providers.wire.http_provider import HttpProvider
 from tests.support.settings_files import configure
 

@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_core.providers.names import canonical, split_model
+from agent_core.providers.resolution.names import canonical, split_model
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

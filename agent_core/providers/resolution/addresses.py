@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from agent_core.errors import SettingsError
-from agent_core.providers.catalog import SERVICES, Service
+from agent_core.providers.resolution.catalog import SERVICES, Service
 
 _PORTS = {"http": 80, "https": 443}
 _LOCAL_NAMES = ("localhost", "host.docker.internal")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_core.errors import ProviderError, ProviderStatusError
-from agent_core.providers.addresses import service_at
-from agent_core.providers.catalog import CUSTOM, SERVICES, Listing, Service
 from agent_core.providers.choice import ModelChoice, ModelFacts
 from agent_core.providers.error_facts import read_facts
-from agent_core.providers.facts import facts_of, known_models
-from agent_core.providers.model_list import ListedModel, Page, UnreadableList, read_page
+from agent_core.providers.knowledge.facts import facts_of, known_models
+from agent_core.providers.knowledge.model_list import ListedModel, Page, UnreadableList, read_page
+from agent_core.providers.resolution.addresses import service_at
+from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Listing, Service
 from agent_core.providers.wire.failures import readable
 
 if TYPE_CHECKING:

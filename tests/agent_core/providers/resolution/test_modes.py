@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.providers.catalog import SERVICES
-from agent_core.providers.modes import resolve_mode
-from agent_core.providers.traits import is_gpt_5_class, is_openai_reasoning, seems_to_reason, takes_temperature
+from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.resolution.modes import resolve_mode
+from agent_core.providers.resolution.traits import (
+    is_gpt_5_class,
+    is_openai_reasoning,
+    seems_to_reason,
+    takes_temperature,
+)
 
 CHAT, MESSAGES, RESPONSES, CONVERSE = "chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse"
 OPENAI = "https://api.openai.com/v1"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_core.providers.addresses import same_server
 from agent_core.providers.base import ApiMode
-from agent_core.providers.catalog import SERVICES
-from agent_core.providers.servers import Server
-from agent_core.providers.wishes import Wish, choose
+from agent_core.providers.resolution.addresses import same_server
+from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.resolution.servers import Server
+from agent_core.providers.resolution.wishes import Wish, choose
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

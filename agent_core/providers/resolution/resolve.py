@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from agent_core.errors import AuthRequired, SettingsError
-from agent_core.providers.addresses import is_local, shown
 from agent_core.providers.choice import DEFAULT_STALL, ModelChoice, ModelFacts
-from agent_core.providers.dialects import dialect_for
-from agent_core.providers.keys import keys_for, variables_of
-from agent_core.providers.modes import resolve_mode
-from agent_core.providers.places import Place, headers_for, limits_of, places_for
-from agent_core.providers.servers import Server, address_of, find_server, own_servers
-from agent_core.providers.traits import seems_to_reason
-from agent_core.providers.wishes import Chosen, Wish, choose, wish, wishes_of
+from agent_core.providers.resolution.addresses import is_local, shown
+from agent_core.providers.resolution.dialects import dialect_for
+from agent_core.providers.resolution.keys import keys_for, variables_of
+from agent_core.providers.resolution.modes import resolve_mode
+from agent_core.providers.resolution.places import Place, headers_for, limits_of, places_for
+from agent_core.providers.resolution.servers import Server, address_of, find_server, own_servers
+from agent_core.providers.resolution.traits import seems_to_reason
+from agent_core.providers.resolution.wishes import Chosen, Wish, choose, wish, wishes_of
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
@@ -161,7 +161,7 @@ def _keys(config: Configuration, server: Server, base_url: str, places: Sequence
 def _facts(filed_as: str, model: str) -> ModelFacts:
     if not filed_as:
         return ModelFacts()
-    from agent_core.providers.facts import facts_of  # noqa: PLC0415 - reads its data: only for models that have facts
+    from agent_core.providers.knowledge.facts import facts_of  # noqa: PLC0415 - reads its data: only for models that have facts
 
     return facts_of(filed_as, model)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Container, Iterable, Mapping
 
-from agent_core.providers.catalog import SERVICES
+from agent_core.providers.resolution.catalog import SERVICES
 
 ALIASES: Mapping[str, str] = {
     "alibaba": "qwen",
