@@ -111,7 +111,7 @@ class EventBridge:
         """A model request is over: show how full its window is, where both numbers are known."""
         if step.context_length is not None and step.usage.input_tokens is not None:
             used = step.usage.input_tokens + (step.usage.output_tokens or 0)
-            self._put(ContextUsed(used, step.context_length))
+            self._put(ContextUsed(used, step.context_length, step.session_cost))
 
     def on_clarify(self, question: str, choices: Sequence[str]) -> str | None:
         """Show a question to the person. The answer is their next prompt, so there is none to return."""

@@ -55,8 +55,9 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
                 for item in items
             ]
             return [{"sessionUpdate": "plan", "entries": entries}]
-        case ContextUsed(used=used, size=size):
-            return [{"sessionUpdate": "usage_update", "used": used, "size": size}]
+        case ContextUsed(used=used, size=size, cost=cost):
+            spent = {} if cost is None else {"cost": {"amount": round(cost, 6), "currency": "USD"}}
+            return [{"sessionUpdate": "usage_update", "used": used, "size": size, **spent}]
         case ModeChanged(mode=mode):
             return [
                 {"sessionUpdate": "current_mode_update", "currentModeId": mode},

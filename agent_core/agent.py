@@ -343,9 +343,18 @@ class AIAgent:
         add_usage(turn.usage, reply.usage)
         cost = cost_of(reply.usage, choice.facts, self._cache_ttl)
         turn.cost = None if turn.cost is None or cost is None else turn.cost + cost
+        self._services.spent = self._services.spent.add(reply.usage, cost)
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(
-                Step(turn.budget.used, reply.finish, reply.usage, choice.context_length, choice.name, cost)
+                Step(
+                    iteration=turn.budget.used,
+                    finish=reply.finish,
+                    usage=reply.usage,
+                    context_length=choice.context_length,
+                    model=choice.name,
+                    cost=cost,
+                    session_cost=self._services.spent.cost,
+                )
             )
         return reply
 

@@ -62,7 +62,8 @@ class Step:
         iteration: counts from 1 in the turn.
         context_length: the model's window, in tokens.
         model: which model answered, as provider:model.
-        cost: US dollars; None where the price or a count is not known.
+        cost: of this request, in US dollars; None where the price or a count is not known.
+        session_cost: of the session so far, likewise.
     """
 
     iteration: int
@@ -71,6 +72,7 @@ class Step:
     context_length: int | None = None
     model: str = ""
     cost: float | None = None
+    session_cost: float | None = None
 
 
 StatusKind = Literal["budget", "empty", "fallback", "refusal", "retry"]

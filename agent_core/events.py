@@ -89,10 +89,14 @@ class PlanChanged:
 
 @dataclass(frozen=True, slots=True)
 class ContextUsed:
-    """How much of the model's window the conversation fills, in tokens."""
+    """How much of the model's window the conversation fills, in tokens, and what the session has cost.
+
+    `cost` is in US dollars, None where it is not known.
+    """
 
     used: int
     size: int
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
+from agent_core.providers.knowledge.pricing import Spent
 from tools.context import TodoItem
 
 PlanListener = Callable[[tuple[TodoItem, ...]], None]
@@ -19,6 +20,7 @@ class SessionServices:
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
         self.system: str | None = None
         self.tools: list[dict[str, object]] | None = None
+        self.spent = Spent()
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.

@@ -96,6 +96,13 @@ def test_text_and_thoughts_carry_their_message() -> None:
         assert project(event, PLAIN) == [{"sessionUpdate": kind, "messageId": "m", "content": content}]
 
 
+def test_what_the_session_costs_is_told_where_it_is_known() -> None:
+    (update,) = project(ContextUsed(10, 100, 0.1 + 0.2), PLAIN)
+    assert update["cost"] == {"amount": 0.3, "currency": "USD"}
+    (update,) = project(ContextUsed(10, 100), PLAIN)
+    assert "cost" not in update
+
+
 def test_the_plan_is_complete_and_a_cancelled_item_counts_as_done() -> None:
     (update,) = project(EVENTS[4], PLAIN)
     assert update["entries"] == [

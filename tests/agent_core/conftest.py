@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.agents import TEST_TOOLS
+from tests.support.token_endpoint import TokenEndpoint
 from tests.support.wire_agents import Connections, agent_over
 from tools.registry import Parallel, registry
 
@@ -35,3 +36,10 @@ def over(tmp_path):
     connections = Connections()
     yield lambda *choices, **options: agent_over(tmp_path, connections, choices, **options)
     connections.close()
+
+
+@pytest.fixture
+def endpoint():
+    server = TokenEndpoint()
+    yield server
+    server.close()

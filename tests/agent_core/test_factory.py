@@ -7,12 +7,14 @@ import sys
 import pytest
 
 from agent_core.config import ConfigSource, Overrides
-from agent_core.errors import AuthRequired
+from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
+from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
+from agent_core.providers.credentials.tokens import OAuthToken
 from agent_core.services import SessionServices
 from tests.support.agents import Ears, in_background
-from tests.support.model_server import Gate, Reply
+from tests.support.model_server import Gate, ModelServer, Reply, Status
 from tests.support.settings_files import configure, use_model
 from tools.approval.actions import ReadPath, RunCommand
 from tools.approval.policy import decide
@@ -142,3 +144,77 @@ def test_the_home_is_private_even_where_it_lies_in_the_workspace(tmp_path):
     ]
     assert verdicts == ["allow", "ask"]
     factory.close()
+
+
+LIMIT = Status(429, {"error": {"message": "Rate limit reached"}})
+REFUSED = Status(401, {"error": {"message": "Incorrect API key provided"}})
+
+
+def servers(second):
+    return {"second": {"base_url": second.base_url, "api_key": "key-two"}}
+
+
+def test_the_fallbacks_of_the_settings_answer_in_turn(home, tmp_path, factory, model_server):
+    with ModelServer(Reply("from the second")) as second:
+        model_server.add(LIMIT)
+        use_model(home, model_server, providers=servers(second), fallback_providers=[{"model": "second:m2"}])
+        agent = make(factory, tmp_path)
+        result = agent.run_conversation("hi")
+        assert (result["final_response"], result["model"]) == ("from the second", "m2")
+        assert second.requests[0].headers["authorization"] == "Bearer key-two"
+
+
+def test_a_fallback_that_cannot_be_used_is_left_out_and_logged(home, tmp_path, factory, model_server, caplog):
+    model_server.add(Reply("hello"))
+    use_model(
+        home, model_server, fallback_providers=[{"model": "nowhere:m"}, {"provider": "openrouter", "model": "x"}]
+    )
+    assert make(factory, tmp_path).chat("hi") == "hello"
+    assert caplog.text.count("a fallback is left out") == 2
+
+
+def test_the_keys_of_the_settings_are_used_in_turn_and_their_rest_is_shared_with_other_processes(
+    home, tmp_path, factory, model_server
+):
+    model_server.add(REFUSED, Reply("one"), Reply("two"))
+    use_model(home, model_server, model={"api_keys": ["second-key-0123"]})
+    assert make(factory, tmp_path, "s1").chat("hi") == "one"
+    other = AgentFactory(ConfigSource(Home(home)))
+    try:
+        assert make(other, tmp_path, "s2").chat("hi") == "two"
+    finally:
+        other.close()
+    keys = [request.headers["authorization"] for request in model_server.requests]
+    assert keys == ["Bearer test-key", "Bearer second-key-0123", "Bearer second-key-0123"]
+    state = home / "credential_state.json"
+    assert state.stat().st_mode & 0o777 == 0o600
+    assert "second-key" not in state.read_text()
+    assert "test-key" not in state.read_text()
+
+
+def test_a_sign_in_that_the_server_refuses_is_renewed_and_the_turn_goes_on(
+    home, tmp_path, factory, model_server, endpoint
+):
+    store = TokenStore(home / FILE_NAME)
+    store.put("company", OAuthToken("old", "refresh-token", token_url=endpoint.url, client_id="c"))
+    model_server.add(REFUSED, Reply("hello"))
+    configure(home, {"model": "company:m", "providers": {"company": {"base_url": model_server.base_url}}})
+    assert make(factory, tmp_path).chat("hi") == "hello"
+    keys = [request.headers["authorization"] for request in model_server.requests]
+    assert keys == ["Bearer old", "Bearer new"]
+    assert store.get("company").access_token == "new"
+
+
+def test_how_often_a_request_is_tried_comes_from_the_settings(home, tmp_path, factory, model_server):
+    model_server.add(LIMIT)
+    use_model(home, model_server, agent={"api_max_retries": 1})
+    with pytest.raises(ModelFailed):
+        make(factory, tmp_path).chat("hi")
+    assert len(model_server.requests) == 1
+
+
+def test_the_effort_of_the_settings_reaches_a_model_that_takes_one(home, tmp_path, factory, model_server):
+    model_server.add(Reply("hello"))
+    use_model(home, model_server, model={"api_mode": "codex_responses"}, agent={"reasoning_effort": "high"})
+    make(factory, tmp_path).chat("hi")
+    assert model_server.requests[0].body["reasoning"]["effort"] == "high"
