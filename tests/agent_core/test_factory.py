@@ -167,7 +167,9 @@ def test_the_fallbacks_of_the_settings_answer_in_turn(home, tmp_path, factory, m
 def test_a_fallback_that_cannot_be_used_is_left_out_and_logged(home, tmp_path, factory, model_server, caplog):
     model_server.add(Reply("hello"))
     use_model(
-        home, model_server, fallback_providers=[{"model": "nowhere:m"}, {"provider": "openrouter", "model": "x"}]
+        home,
+        model_server,
+        fallback_providers=[{"provider": "nowhere", "model": "m"}, {"provider": "openrouter", "model": "x"}],
     )
     assert make(factory, tmp_path).chat("hi") == "hello"
     assert caplog.text.count("a fallback is left out") == 2
