@@ -51,6 +51,7 @@ class Dialect:
         cache_key: it takes `prompt_cache_key`.
         reasoning_summary: Responses: it writes summaries of the reasoning (not for every account).
         temperature: it takes a temperature at all.
+        files: it takes documents (PDF); None is the protocol's custom: only in Chat Completions they are unusual.
     """
 
     auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
@@ -63,6 +64,7 @@ class Dialect:
     cache_key: bool = False
     reasoning_summary: bool = True
     temperature: bool = True
+    files: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

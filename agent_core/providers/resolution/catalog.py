@@ -78,7 +78,8 @@ _HOSTED = (
         "https://api.openai.com/v1",
         "https://developers.openai.com/api/docs/guides/reasoning",
         ("OPENAI_API_KEY",),
-        dialect=Dialect(max_tokens_field="max_completion_tokens"),
+        # https://developers.openai.com/api/docs/guides/file-inputs
+        dialect=Dialect(max_tokens_field="max_completion_tokens", files=True),
         note="GPT-5 and later are asked through the Responses API",
     ),
     Service(
@@ -98,7 +99,8 @@ _HOSTED = (
         ("OPENROUTER_API_KEY",),
         # https://openrouter.ai/docs/app-attribution
         headers=(("HTTP-Referer", "https://pypi.org/project/hermes-editor-agent/"), ("X-Title", "hermes-acp")),
-        dialect=Dialect(effort="openrouter", reasoning_back="reasoning_details"),
+        # https://openrouter.ai/docs/guides/overview/multimodal/pdfs: it reads PDFs for models that cannot.
+        dialect=Dialect(effort="openrouter", reasoning_back="reasoning_details", files=True),
         note="models are named `maker/model`",
     ),
     Service(
@@ -186,6 +188,8 @@ _HOSTED = (
         "https://platform.minimax.io/docs/api-reference/text-anthropic-api",
         ("MINIMAX_API_KEY",),
         hosts=("api.minimaxi.com",),
+        # https://platform.minimaxi.com/docs/api-reference/text-anthropic-api: no documents.
+        dialect=Dialect(files=False),
         listing="none",
         note="in China set `base_url: https://api.minimaxi.com/anthropic`",
     ),
@@ -252,7 +256,8 @@ _HOSTED = (
         "https://github.com/openai/codex",
         api_mode="codex_responses",
         access="sign-in",
-        dialect=Dialect(cache_key=True),
+        # https://github.com/vybestack/llxprt-code/issues/2608: it refuses documents.
+        dialect=Dialect(cache_key=True, files=False),
         listing="none",
         filed_as="openai",
         note="needs a ChatGPT subscription that includes Codex",

@@ -147,6 +147,9 @@ def _part(part: Any) -> Iterator[Block]:
             yield from _texts(part["text"])
         case "image_url":
             yield {"type": "image", "source": _source(part["image_url"]["url"])}
+        case "file":
+            file = part["file"]
+            yield {"type": "document", "source": _source(file["file_data"]), "title": file["filename"]}
 
 
 def _source(url: str) -> Block:

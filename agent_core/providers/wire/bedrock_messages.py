@@ -17,6 +17,8 @@ from agent_core.messages import Content, Message, ToolCall, parse_arguments, tex
 from agent_core.providers.base import CacheTtl, ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.anthropic_thinking import claude, thinking
+from agent_core.providers.wire.bedrock_documents import document_block, name_apart
+from agent_core.providers.wire.parts import fitting
 
 Block = dict[str, Any]
 Items = Sequence[dict[str, object]]
@@ -26,6 +28,7 @@ AFTER_TEXT, AFTER_CALLS = "after_text", "after_calls"
 
 _GO_ON = "Go on."
 _NO_OUTPUT = "(no output)"
+_ATTACHED = "Attached:"
 _MARKED_MESSAGES = 3
 _LONGEST_ID = 64
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
@@ -42,7 +45,8 @@ _FIRST_CACHED_CLAUDE, _FIRST_CACHED_HAIKU, _FIRST_WITH_HOURS = (3, 7), (3, 5), (
 def to_converse(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     """The arguments of `converse_stream`. The same messages always become the same blocks, marks apart."""
     asked, limits, fields = _limits(request, choice)
-    system, messages = _blocks(request.messages, choice if asked else None)
+    system, messages = _blocks(fitting(request.messages, choice), choice if asked else None)
+    name_apart(messages)
     _mark(system, messages, request.model, request.cache_ttl)
     body: dict[str, Any] = {"modelId": request.model, "messages": messages}
     if system:
@@ -153,7 +157,11 @@ def _id(name: str) -> str:
 def _content(content: Content | None) -> list[Block]:
     if content is None or isinstance(content, str):
         return list(_texts(content or ""))
-    return [block for part in content for block in _part(part)]
+    blocks = [block for part in content for block in _part(part)]
+    if any("document" in block for block in blocks) and not any("text" in block for block in blocks):
+        # A document is refused where no text stands beside it.
+        blocks.insert(0, {"text": _ATTACHED})
+    return blocks
 
 
 def _part(part: Any) -> Iterator[Block]:
@@ -162,6 +170,8 @@ def _part(part: Any) -> Iterator[Block]:
             yield from _texts(part["text"])
         case "image_url":
             yield _image(part["image_url"]["url"])
+        case "file":
+            yield document_block(part["file"])
 
 
 def _image(url: str) -> Block:

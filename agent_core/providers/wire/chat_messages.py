@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent_core.messages import Message, ToolCall
+from agent_core.messages import Content, Message, ToolCall, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.parts import fitting
 
 _FIELDS = {
     "system": ("role", "content"),
@@ -20,7 +21,7 @@ _MARKED_MESSAGES = 3
 
 def to_wire(request: ModelRequest, choice: ModelChoice) -> list[dict[str, Any]]:
     """The request's messages without what is only ours; earlier reasoning where this server wants it back."""
-    wire = [_message(message, choice) for message in request.messages]
+    wire = [_message(message, choice) for message in fitting(request.messages, choice)]
     if choice.dialect.cache_markers:
         _mark(wire, request.cache_ttl)
     return wire
@@ -29,11 +30,19 @@ def to_wire(request: ModelRequest, choice: ModelChoice) -> list[dict[str, Any]]:
 def _message(message: Message, choice: ModelChoice) -> dict[str, Any]:
     role = message["role"]
     sent: dict[str, Any] = {field: message[field] for field in _FIELDS[role] if field in message}  # type: ignore[literal-required]
+    sent["content"] = _plain(message["content"])
     if role == "system" and choice.dialect.developer_role:
         sent["role"] = "developer"
     if role == "assistant":
         sent.update(_earlier_reasoning(message, choice))
     return sent
+
+
+def _plain(content: Content | None) -> Content | None:
+    """Nothing but texts as one text: servers that take neither images nor documents may take no parts at all."""
+    if not isinstance(content, list) or any(part["type"] != "text" for part in content):
+        return content
+    return text_of(content)
 
 
 def _earlier_reasoning(message: Message, choice: ModelChoice) -> dict[str, Any]:

@@ -139,6 +139,12 @@ def _timeout(choice: ModelChoice, problem: BaseException) -> ProviderConnectionE
 def _connection_error(choice: ModelChoice, problem: BaseException) -> ProviderConnectionError:
     cause = problem.__cause__ or problem
     fault = _fault(problem)
+    if any(type(each).__name__ == "UnknownHost" for each in _causes(problem)):
+        return ProviderConnectionError(
+            f"{choice.endpoint} could not be reached: the name {choice.endpoint.host} was not found. Check the "
+            "network connection and model.base_url.",
+            fault,
+        )
     step = {
         "tls": "The server's certificate is not trusted or the connection is not TLS: check model.base_url; for a "
         "certificate of your own set SSL_CERT_FILE to its CA.",

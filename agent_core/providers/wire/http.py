@@ -52,6 +52,10 @@ def _transport(trust: ssl.SSLContext, proxy: httpx2.Proxy | None = None) -> http
     return transport
 
 
+class UnknownHost(httpcore2.ConnectError):
+    """The host's name was not found. (The pool cuts the chain of causes: the class alone arrives.)"""
+
+
 class _TrackedStream(httpcore2.NetworkStream):
     def __init__(self, inner: httpcore2.NetworkStream) -> None:
         self._inner = inner
@@ -125,8 +129,14 @@ class _TrackedBackend(httpcore2.NetworkBackend):
                     last = problem
         except OSError as problem:
             last = problem
-        kind = httpcore2.ConnectTimeout if isinstance(last, TimeoutError) else httpcore2.ConnectError
-        raise kind(str(last)) from last
+        raise _kind(last)(str(last)) from last
+
+
+def _kind(problem: OSError) -> type[Exception]:
+    if isinstance(problem, TimeoutError):
+        return httpcore2.ConnectTimeout
+    unknown = isinstance(problem, socket.gaierror) or isinstance(problem.__cause__, socket.gaierror)
+    return UnknownHost if unknown else httpcore2.ConnectError
 
 
 def _plain_stream() -> Callable[[socket.socket], httpcore2.NetworkStream] | None:

@@ -11,9 +11,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_core.messages import Content, Message, ToolCall, parse_arguments, text_of
+from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.parts import fitting
 
 PARAGRAPH = "\n\n"
 """Stands between the messages of one answer, which the history keeps as one text."""
@@ -25,7 +26,7 @@ _DIGEST = 16
 
 def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, list[Item]]:
     """The system prompt, and the conversation as items. The same message always gives the same items."""
-    messages = list(request.messages)
+    messages = list(fitting(request.messages, choice))
     first = messages.pop(0) if messages and messages[0]["role"] == "system" else None
     instructions = text_of(first["content"]) if first else ""
     return instructions, [item for message in messages for item in _items(message, choice)]
@@ -60,12 +61,15 @@ def _message(role: str, parts: list[Item]) -> Item:
 def _parts(content: Content | None) -> list[Item]:
     if content is None or isinstance(content, str):
         return [{"type": "input_text", "text": content or ""}]
-    return [
-        {"type": "input_text", "text": part["text"]}
-        if part["type"] == "text"
-        else {"type": "input_image", "image_url": part["image_url"]["url"]}
-        for part in content
-    ]
+    return [_part(part) for part in content]
+
+
+def _part(part: Part) -> Item:
+    if part["type"] == "text":
+        return {"type": "input_text", "text": part["text"]}
+    if part["type"] == "image_url":
+        return {"type": "input_image", "image_url": part["image_url"]["url"]}
+    return {"type": "input_file", **part["file"]}
 
 
 def _output(content: Content | None) -> str | list[Item]:

@@ -167,6 +167,13 @@ def test_a_server_that_is_not_there(connect, ask):
         assert part in caught.value.public
 
 
+def test_a_name_that_does_not_exist_points_at_the_network_and_the_address(connect, ask):
+    with pytest.raises(ProviderConnectionError, match="was not found") as caught:
+        ask(connect("http://no-such-host.invalid/v1"))
+    assert "no-such-host.invalid" in caught.value.public
+    assert "network" in caught.value.public
+
+
 def test_an_endpoint_is_shown_without_what_is_only_for_the_server():
     endpoint = Endpoint("custom", "https://user:secret@host.example:8443/v1?api_key=secret")
     assert str(endpoint) == "custom (https://host.example:8443/v1)"
