@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
 
 from acp.schema import (
     AudioContentBlock,
@@ -16,18 +18,27 @@ from acp.schema import (
 )
 
 from agent_core.errors import RequestError
-from agent_core.messages import Content, ImagePart, TextPart
+from agent_core.messages import Content, FilePart, ImagePart, Part, TextPart
 
 Block: TypeAlias = (
     TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 )
 
+MAX_ATTACHMENT = 32 * 1024 * 1024
+"""Bytes of one image or document."""
+
+_MIB = 1024 * 1024
+_PDF = "application/pdf"
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_GROUP = 4
+_LONGEST_NAME = 200
+
 
 def to_content(blocks: Sequence[Block]) -> Content:
-    """The user's message: plain text, or parts where there are images.
+    """The user's message: plain text, or parts where there are images or documents.
 
     Raises:
-        RequestError: there is nothing in it.
+        RequestError: there is nothing in it, or an attachment cannot be read or is too large.
     """
     parts = [_part(block) for block in blocks]
     texts = [part["text"] for part in parts if part["type"] == "text"]
@@ -36,25 +47,72 @@ def to_content(blocks: Sequence[Block]) -> Content:
     return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
-def _part(block: Block) -> TextPart | ImagePart:
+def _part(block: Block) -> Part:
     match block:
         case TextContentBlock():
             return _text(block.text)
         case ImageContentBlock():
-            return {"type": "image_url", "image_url": {"url": f"data:{block.mime_type};base64,{block.data}"}}
+            return _image(block.mime_type, block.data, block.uri or "")
         case AudioContentBlock():
             return _text(f"[Audio of type {block.mime_type} was attached; this agent cannot listen to it.]")
         case ResourceContentBlock():
             return _text(f"[Linked: {block.name}, {block.uri}]")
         case EmbeddedResourceContentBlock():
-            return _text(_embedded(block.resource))
+            return _embedded(block.resource)
 
 
-def _embedded(resource: TextResourceContents | BlobResourceContents) -> str:
+def _embedded(resource: TextResourceContents | BlobResourceContents) -> Part:
     if isinstance(resource, TextResourceContents):
-        return f'<attached uri="{resource.uri}">\n{resource.text}\n</attached>'
-    kind = resource.mime_type or "unknown type"
-    return f"[A binary file was attached, {resource.uri} ({kind}); its content is not shown to the model.]"
+        return _text(f'<attached uri="{resource.uri}">\n{resource.text}\n</attached>')
+    return _file(resource)
+
+
+def _file(resource: BlobResourceContents) -> Part:
+    kind = (resource.mime_type or "").partition(";")[0].strip().lower()
+    if kind.startswith("image/"):
+        return _image(kind, resource.blob, resource.uri)
+    if kind == _PDF or _name(resource.uri).lower().endswith(".pdf"):
+        return _document(resource)
+    shown = resource.mime_type or "unknown type"
+    return _text(f"[A binary file was attached, {resource.uri} ({shown}); its content is not shown to the model.]")
+
+
+def _image(kind: str, data: str, uri: str) -> ImagePart:
+    data = _checked(data, f"The attached image {_name(uri)}".rstrip())
+    return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+
+
+def _document(resource: BlobResourceContents) -> FilePart:
+    name = _name(resource.uri) or "document"
+    # Servers tell a file's kind by its name.
+    name = name if name.lower().endswith(".pdf") else f"{name}.pdf"
+    data = _checked(resource.blob, f"The attached document {name}")
+    return {"type": "file", "file": {"filename": name, "file_data": f"data:{_PDF};base64,{data}"}}
+
+
+def _name(uri: str) -> str:
+    """The file's name at the end of an address; '' if there is none."""
+    try:
+        path = urlsplit(uri).path
+    except ValueError:
+        path = uri
+    name = re.split(r"[/\\]", unquote(path))[-1]
+    return "".join(char for char in name if char.isprintable())[-_LONGEST_NAME:]
+
+
+def _checked(data: str, what: str) -> str:
+    """`data` as one run of base64. It is not decoded: this happens on the event loop."""
+    if not _BASE64.fullmatch(data):
+        data = "".join(data.split())
+    if not _BASE64.fullmatch(data) or len(data) % _GROUP:
+        raise RequestError(f"{what} cannot be read: its data is not valid base64. Attach the file again.")
+    size = len(data) // _GROUP * 3 - data[-2:].count("=")
+    if size > MAX_ATTACHMENT:
+        raise RequestError(
+            f"{what} is too large: it has {size / _MIB:.1f} MiB, and an attachment may have {MAX_ATTACHMENT // _MIB} "
+            "MiB at most. Attach a smaller file, or only the pages that matter."
+        )
+    return data
 
 
 def _text(text: str) -> TextPart:

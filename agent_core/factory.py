@@ -10,6 +10,7 @@ from pathlib import Path
 from agent_core.agent import AIAgent
 from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
+from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import HermesError
 from agent_core.providers.base import Provider
@@ -42,6 +43,7 @@ class AgentFactory:
         self._pool_state = pool_state(config.home.root)
         self._tokens = TokenStore(config.home.root / TOKENS_FILE)
         self._lock = threading.Lock()
+        self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
         self.store = store or InMemorySessionStore()
 
     def workspace(self, cwd: Path, extra_roots: Sequence[Path], mode: Mode) -> Workspace:
@@ -86,6 +88,10 @@ class AgentFactory:
             workspace=workspace,
             services=services,
         )
+
+    def auxiliary(self) -> AuxiliaryClient:
+        """Who asks models for side tasks: one for all sessions, over the connections of their agents."""
+        return self._auxiliary
 
     def check_model(self) -> ModelChoice:
         """The model that sessions get.

@@ -35,7 +35,22 @@ class ImagePart(TypedDict):
     image_url: ImageUrl
 
 
-Content = str | list[TextPart | ImagePart]
+class FileData(TypedDict):
+    """A file: its name, and its bytes as a data URL."""
+
+    filename: str
+    file_data: str
+
+
+class FilePart(TypedDict):
+    """A document (PDF) in a message."""
+
+    type: Literal["file"]
+    file: FileData
+
+
+Part = TextPart | ImagePart | FilePart
+Content = str | list[Part]
 
 
 class FunctionCall(TypedDict):
@@ -177,13 +192,13 @@ def closing(messages: Sequence[Message], note: str) -> list[Message]:
 
 
 def text_of(content: Content | None) -> str:
-    """The text of a message's content, parts joined by line breaks."""
+    """The text of a message's content, its parts joined by line breaks; images and documents have none."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(_texts(content))
 
 
-def _texts(parts: Iterable[TextPart | ImagePart]) -> Iterable[str]:
+def _texts(parts: Iterable[Part]) -> Iterable[str]:
     for part in parts:
         if part["type"] == "text":
             yield part["text"]

@@ -163,7 +163,7 @@ class Asker:
             case policy.DropImages():
                 self.omissions.images_before = len(self.history.messages)
                 self._unseal()
-                self._mend("images", f"{said} Trying again without the images.")
+                self._mend("images", f"{said} Trying again without the images and documents.")
 
     def _unseal(self) -> None:
         # A seal covers all that came before it: where that has changed, servers refuse it.

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from agent_core.messages import Content, Message, text_of
+from agent_core.messages import Content, Message, Part, TextPart, text_of
 
 _KEPT_RESULTS = 2
 _SMALL = 400
 _NO_IMAGE = "[An image was here. The model's server did not take it.]"
+_NO_DOCUMENT = "[A document was here, {name}. The model's server did not take it.]"
 
 
 @dataclass(slots=True)
@@ -22,7 +23,7 @@ class Omissions:
     Attributes:
         results: ids of tool calls whose results are replaced by a note.
         sealed_before: messages before this position go without sealed reasoning.
-        images_before: messages before this position go without images.
+        images_before: messages before this position go without images and documents.
     """
 
     results: set[str] = field(default_factory=set)
@@ -53,8 +54,8 @@ def can_prune(messages: Sequence[Message], omissions: Omissions) -> bool:
 
 
 def has_images(messages: Sequence[Message], omissions: Omissions) -> bool:
-    """Whether the model is shown images."""
-    return any(_image_in(message["content"]) for message in messages[omissions.images_before :])
+    """Whether the model is shown images or documents."""
+    return any(_attachment_in(message["content"]) for message in messages[omissions.images_before :])
 
 
 def has_sealed(messages: Sequence[Message], omissions: Omissions) -> bool:
@@ -74,8 +75,8 @@ def _shown(message: Message, position: int, omissions: Omissions) -> Message:
     if "sealed" in message and position < omissions.sealed_before:
         changed = {**message}
         del changed["sealed"]
-    if position < omissions.images_before and _image_in(message["content"]):
-        changed = {**changed, "content": _without_images(message["content"])}
+    if position < omissions.images_before and _attachment_in(message["content"]):
+        changed = {**changed, "content": _without_attachments(message["content"])}
     return changed
 
 
@@ -95,14 +96,20 @@ def _note(message: Message) -> str:
     )
 
 
-def _image_in(content: Content | None) -> bool:
-    return isinstance(content, list) and any(part["type"] == "image_url" for part in content)
+def _attachment_in(content: Content | None) -> bool:
+    return isinstance(content, list) and any(part["type"] != "text" for part in content)
 
 
-def _without_images(content: Content | None) -> Content | None:
-    if not isinstance(content, list):
-        return content
-    return [part if part["type"] == "text" else {"type": "text", "text": _NO_IMAGE} for part in content]
+def _without_attachments(content: Content | None) -> Content | None:
+    return [_as_text(part) for part in content] if isinstance(content, list) else content
+
+
+def _as_text(part: Part) -> TextPart:
+    if part["type"] == "text":
+        return part
+    if part["type"] == "image_url":
+        return {"type": "text", "text": _NO_IMAGE}
+    return {"type": "text", "text": _NO_DOCUMENT.format(name=part["file"]["filename"])}
 
 
 def _call_chars(message: Message) -> int:

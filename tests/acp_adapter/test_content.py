@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from acp.schema import PromptRequest
 
-from acp_adapter.content import to_content
+from acp_adapter.content import MAX_ATTACHMENT, to_content
 from agent_core.errors import RequestError
 
 _TEXT = {"type": "text", "text": "Look:"}
@@ -42,14 +42,78 @@ def test_an_attached_text_is_given_whole() -> None:
     )
 
 
+def _blob(uri: str, kind: str | None = None, blob: str = "aGk=") -> dict[str, Any]:
+    mime = {} if kind is None else {"mimeType": kind}
+    return {"type": "resource", "resource": {"uri": uri, "blob": blob, **mime}}
+
+
 @pytest.mark.parametrize(
-    ("mime", "shown"), [({"mimeType": "application/pdf"}, "application/pdf"), ({}, "unknown type")]
+    ("kind", "shown"), [("application/zip", "application/zip"), (None, "unknown type"), ("", "unknown type")]
 )
-def test_an_attached_binary_file_is_said_to_be_there(mime: dict[str, str], shown: str) -> None:
-    text = _content({"type": "resource", "resource": {"uri": "file:///a.pdf", "blob": "aGk=", **mime}})
-    assert "file:///a.pdf" in text
+def test_an_attached_binary_file_is_said_to_be_there(kind: str | None, shown: str) -> None:
+    text = _content(_blob("file:///srv/a.zip", kind, "not base64"))
+    assert "file:///srv/a.zip" in text
     assert shown in text
-    assert "aGk=" not in text
+    assert "not base64" not in text
+
+
+@pytest.mark.parametrize(
+    ("uri", "kind", "name"),
+    [
+        ("file:///srv/report.pdf", "application/pdf", "report.pdf"),
+        ("file:///srv/report.PDF", None, "report.PDF"),
+        ("file:///srv/report.pdf", "application/octet-stream", "report.pdf"),
+        ("file:///srv/report", "Application/PDF; charset=binary", "report.pdf"),
+        ("file:///srv/Bericht%20f%C3%BCr%20Mai.pdf?v=2#page=3", None, "Bericht für Mai.pdf"),
+        ("file:///C:/docs%5Creport.pdf", None, "report.pdf"),
+        ("report.pdf", None, "report.pdf"),
+        ("file:///srv/two%0Alines.pdf", None, "twolines.pdf"),
+        ("http://[broken/report.pdf", None, "report.pdf"),
+        ("attachment://1/", "application/pdf", "document.pdf"),
+        (f"file:///srv/{'x' * 300}.pdf", None, "x" * 196 + ".pdf"),
+    ],
+)
+def test_an_attached_pdf_is_a_document_under_its_files_name(uri: str, kind: str | None, name: str) -> None:
+    document = {"type": "file", "file": {"filename": name, "file_data": "data:application/pdf;base64,aGk="}}
+    assert _content(_TEXT, _blob(uri, kind)) == [_TEXT, document]
+
+
+@pytest.mark.parametrize("kind", ["image/png", "IMAGE/PNG; q=1"])
+def test_an_attached_file_that_is_an_image_is_one(kind: str) -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+    assert _content(_blob("file:///srv/a", kind)) == [image]
+
+
+_CARRIERS = {
+    "document": lambda data: _blob("file:///srv/a.pdf", blob=data),
+    "embedded image": lambda data: _blob("file:///srv/a.png", "image/png", data),
+    "image": lambda data: {**_IMAGE, "data": data, "uri": "file:///srv/a.png"},
+    "nameless image": lambda data: {**_IMAGE, "data": data},
+}
+
+
+@pytest.mark.parametrize("carrier", _CARRIERS.values(), ids=_CARRIERS)
+@pytest.mark.parametrize("data", ["", "aGk", "a", "@@@@", "aGk=aGk=", "aGé=", "====", "a-_k"])
+def test_an_attachment_that_is_no_base64_is_refused_by_name(carrier: Any, data: str) -> None:
+    with pytest.raises(RequestError, match=r"The attached (document a\.pdf|image)") as caught:
+        _content(carrier(data))
+    assert "not valid base64. Attach the file again." in str(caught.value)
+
+
+def test_base64_in_lines_is_made_one_line() -> None:
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGkaGk=="}}
+    assert _content({**_IMAGE, "data": "aGka\r\nGk==\n"}) == [image]
+
+
+@pytest.mark.parametrize(("end", "taken"), [("AAA=", True), ("AAAA", False)])
+def test_the_largest_attachment_is_taken_and_one_byte_more_is_not(end: str, taken: bool) -> None:
+    assert MAX_ATTACHMENT % 3 == 2
+    block = _blob("file:///srv/a.pdf", blob="AAAA" * (MAX_ATTACHMENT // 3) + end)
+    if taken:
+        assert _content(block)[0]["type"] == "file"
+        return
+    with pytest.raises(RequestError, match=r"a\.pdf is too large: .* 32 MiB at most"):
+        _content(block)
 
 
 def test_audio_is_said_to_be_there() -> None:

@@ -114,6 +114,10 @@ def test_closing_twice_adds_nothing():
         ("plain", "plain"),
         ([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "one\ntwo"),
         ([{"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "text", "text": "see"}], "see"),
+        (
+            [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:,"}}, {"type": "text", "text": "b"}],
+            "b",
+        ),
     ],
 )
 def test_the_text_of_content(content, text):

@@ -15,6 +15,7 @@ from agent_core.providers.wire.anthropic_blocks import mark, to_blocks
 from agent_core.providers.wire.anthropic_decoder import MessagesDecoder
 from agent_core.providers.wire.anthropic_thinking import thinking
 from agent_core.providers.wire.failures import SdkErrors
+from agent_core.providers.wire.parts import fitting
 from agent_core.providers.wire.protocol import WireProtocol
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _headers(choice: ModelChoice) -> Mapping[str, Any]:
 
 def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     plan = thinking(request, choice)
-    system, messages = to_blocks(request.messages, choice.wrote if plan.sends_back else lambda _: ())
+    system, messages = to_blocks(fitting(request.messages, choice), choice.wrote if plan.sends_back else lambda _: ())
     mark(system, messages, request.cache_ttl)
     body: dict[str, Any] = {"model": request.model, "max_tokens": plan.max_tokens, "stream": True}
     if system:

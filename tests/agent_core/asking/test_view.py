@@ -16,6 +16,7 @@ from agent_core.asking.view import (
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+DOCUMENT = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"}}
 SEALED = {"api_mode": "m", "provider": "p", "model": "x", "items": [{"signature": "s"}]}
 
 
@@ -81,6 +82,18 @@ def test_images_are_replaced_by_a_note_before_a_position_only():
     assert "did not take it" in before["content"][1]["text"]
     assert after["content"] == [PICTURE]
     assert not has_images(messages, Omissions(images_before=2))
+
+
+def test_documents_are_left_out_together_with_the_images_and_named():
+    messages = [user_message([{"type": "text", "text": "look"}, DOCUMENT, PICTURE])]
+    assert has_images([user_message([DOCUMENT])], Omissions())
+    assert not has_images([user_message([{"type": "text", "text": "look"}])], Omissions())
+    (seen,) = shown(messages, Omissions(images_before=1))
+    first, document, picture = (part["text"] for part in seen["content"])
+    assert first == "look"
+    assert document == "[A document was here, a.pdf. The model's server did not take it.]"
+    assert picture == "[An image was here. The model's server did not take it.]"
+    assert messages[0]["content"][1] == DOCUMENT
 
 
 @pytest.mark.parametrize(("messages", "tokens"), [([], 0), (conversation([4000]), 1001)])

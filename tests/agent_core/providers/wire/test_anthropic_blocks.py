@@ -126,6 +126,16 @@ CONTENTS = {
         [{"type": "image_url", "image_url": {"url": "https://pictures.example/a.png"}}],
         [{"type": "image", "source": {"type": "url", "url": "https://pictures.example/a.png"}}],
     ),
+    "a document": (
+        [{"type": "file", "file": {"filename": "a b.pdf", "file_data": "data:application/pdf;base64,JVBE"}}],
+        [
+            {
+                "type": "document",
+                "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBE"},
+                "title": "a b.pdf",
+            }
+        ],
+    ),
 }
 
 

@@ -141,6 +141,31 @@ def test_an_image_that_cannot_be_sent_is_told_of_in_words(url):
     assert "AAA" not in block["text"]
 
 
+def test_a_blind_model_is_told_of_images_in_words():
+    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+    body = converse([user_message([image])], facts=ModelFacts(vision=False))
+    assert body["messages"][0]["content"] == [
+        {"text": f"[An image was attached; the model {LLAMA} does not take images.]"}
+    ]
+
+
+def test_a_document_has_a_text_beside_it_also_if_it_came_alone():
+    document = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}}
+    block = {"document": {"format": "pdf", "name": "a", "source": {"bytes": b"%PD"}}}
+    again = {"document": {**block["document"], "name": "a 2"}}
+    history = [
+        user_message([document]),
+        assistant_message("seen"),
+        user_message([document, {"type": "text", "text": "and this?"}]),
+    ]
+    assert sent(history) == [
+        ("user", [{"text": "Attached:"}, block]),
+        ("assistant", [{"text": "seen"}]),
+        ("user", [again, {"text": "and this?"}]),
+    ]
+    assert sent(history)[:1] == sent(history[:1])
+
+
 @pytest.mark.parametrize("odd", ["call:1|x", "x" * 200, "", "ä"])
 def test_ids_and_names_that_are_not_allowed_are_changed_alike_in_call_and_result(odd):
     call = tool_call(odd, odd, "{}")

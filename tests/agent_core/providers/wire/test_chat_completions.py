@@ -17,7 +17,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
-from agent_core.providers.choice import Dialect
+from agent_core.providers.choice import Dialect, ModelFacts
 from tests.agent_core.providers.conftest import KEY
 from tests.support.agents import in_background
 from tests.support.model_server import Garbage, Gate, ModelServer, Reply, ToolCall
@@ -177,6 +177,34 @@ def test_what_is_only_ours_is_never_sent(model_server, ask):
         {"role": "assistant", "content": "done"},
         history[-1],
     ]
+
+
+DOCUMENT = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}}
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+LOOK = {"type": "text", "text": "look"}
+
+
+def test_documents_go_where_the_server_takes_them(model_server, connect, ask):
+    model_server.add(Reply("hi"))
+    ask(connect(dialect=Dialect(files=True)), [user_message([LOOK, DOCUMENT])])
+    assert model_server.requests[0].body["messages"][0]["content"] == [LOOK, DOCUMENT]
+
+
+def test_elsewhere_a_note_stands_in_place_of_a_document(model_server, ask):
+    model_server.add(Reply("hi"))
+    ask(messages=[user_message([LOOK, DOCUMENT, PICTURE])])
+    note = {"type": "text", "text": "[A document was attached, a.pdf; this server takes no documents.]"}
+    assert model_server.requests[0].body["messages"][0]["content"] == [LOOK, note, PICTURE]
+
+
+def test_a_server_that_takes_texts_only_is_sent_plain_text(model_server, connect, ask):
+    model_server.add(Reply("hi"))
+    ask(connect(facts=ModelFacts(vision=False)), [user_message([LOOK, PICTURE, DOCUMENT])])
+    assert model_server.requests[0].body["messages"][0]["content"] == (
+        "look\n"
+        "[An image was attached; the model test-model does not take images.]\n"
+        "[A document was attached, a.pdf; this server takes no documents.]"
+    )
 
 
 def test_text_that_is_not_valid_unicode_can_be_sent(model_server, ask):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from agent_core.messages import SealedItems, assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.choice import ModelFacts
 from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
 from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, outline_of_message, to_input
 from tests.support.choices import choice_for
@@ -62,6 +64,21 @@ def test_images_are_sent_as_the_protocol_wants_them():
         {"type": "input_text", "text": "look"},
         {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
     ]
+
+
+def test_documents_are_sent_with_their_names():
+    document = {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}
+    [item] = items_of(user_message([{"type": "file", "file": document}]))
+    assert item["content"] == [
+        {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}
+    ]
+
+
+def test_what_the_model_does_not_take_is_told_of_in_words():
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    blind = replace(CHOICE, facts=ModelFacts(vision=False))
+    [item] = to_input(ModelRequest("gpt-5", [user_message([picture])]), blind)[1]
+    assert [part["type"] for part in item["content"]] == ["input_text"]
 
 
 def test_a_tools_result_may_have_images():
