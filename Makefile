@@ -53,7 +53,7 @@ docs: $(READY)  ## Renew the tables in the documentation
 facts: $(READY)  ## Renew what is known of models (windows, prices) from the packages that maintain it
 	@$(BIN)/python -m scripts.model_facts
 
-node-clients:  ## Install the foreign clients that two tests use (needs Node 20 or newer and npm)
+node-clients:  ## Install the foreign clients and model server that some tests use (needs Node 20 or newer and npm)
 	@cd tests/e2e/foreign && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 lock: $(READY)  ## Renew requirements.lock from pyproject.toml (needs uv)

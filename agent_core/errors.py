@@ -56,7 +56,15 @@ class StoreError(HermesError):
 
 
 class ProviderError(HermesError):
-    """A model request failed."""
+    """A model request failed.
+
+    Attributes:
+        cause: what happened, without what to do about it.
+    """
+
+    def __init__(self, cause: str, step: str = "") -> None:
+        super().__init__(f"{cause} {step}".rstrip())
+        self.cause = cause
 
 
 TransportFault = Literal["connect", "proxy", "tls", "timeout", "stall", "cut"]
@@ -67,8 +75,8 @@ one that broke off."""
 class ProviderConnectionError(ProviderError):
     """The model server could not be reached, or the connection broke off."""
 
-    def __init__(self, message: str, fault: TransportFault = "connect") -> None:
-        super().__init__(message)
+    def __init__(self, cause: str, fault: TransportFault = "connect", step: str = "") -> None:
+        super().__init__(cause, step)
         self.fault: TransportFault = fault
 
 

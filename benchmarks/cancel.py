@@ -25,7 +25,7 @@ def measure(stage: Stage) -> Section:
             found = samples if round_number else Samples()
             found.add(_STREAM, HERMES, _in_stream(stage, asking, asking_session))
             for name in (RAW, SDK):
-                found.add(_STREAM, name, _waiting(playing[name], sessions[name]))
+                found.add(_STREAM, name, cancel_floor(playing[name], sessions[name]))
             found.add(_COMMAND, HERMES, _in_command(playing[HERMES], sessions[HERMES]))
             found.add(_QUESTION, HERMES, _in_question(playing[HERMES], sessions[HERMES]))
     return samples.section("Cancel", (_STREAM, _COMMAND, _QUESTION))
@@ -35,13 +35,14 @@ def _in_stream(stage: Stage, agent: Agent, session: str) -> float:
     agent.take_updates()
     prompt = agent.send_prompt(session, stage.model.plan("drip", 0)[1])
     agent.first_text()
-    return _cancel(agent, session, prompt)
+    return cancel(agent, session, prompt)
 
 
-def _waiting(agent: Agent, session: str) -> float:
+def cancel_floor(agent: Agent, session: str) -> float:
+    """Milliseconds that a floor takes, whose prompt does nothing but wait."""
     prompt = agent.send_prompt(session, "wait")
     time.sleep(0.01)
-    return _cancel(agent, session, prompt)
+    return cancel(agent, session, prompt)
 
 
 def _in_command(agent: Agent, session: str) -> float:
@@ -49,19 +50,20 @@ def _in_command(agent: Agent, session: str) -> float:
     prompt = agent.send_prompt(session, "run echo begun; sleep 60")
     agent.wait(lambda: any(b"in_progress" in update.line for update in agent.updates), "its command")
     time.sleep(0.05)  # the shell is up
-    return _cancel(agent, session, prompt)
+    return cancel(agent, session, prompt)
 
 
 def _in_question(agent: Agent, session: str) -> float:
     agent.hold_questions = True
     prompt = agent.send_prompt(session, "write cancelled.txt nothing")
     agent.wait(lambda: bool(agent.questions), "its question")
-    milliseconds = _cancel(agent, session, prompt)
+    milliseconds = cancel(agent, session, prompt)
     agent.hold_questions = False
     return milliseconds
 
 
-def _cancel(agent: Agent, session: str, prompt: int) -> float:
+def cancel(agent: Agent, session: str, prompt: int) -> float:
+    """Milliseconds from the cancel of a prompt to its answer."""
     started = time.monotonic()
     agent.cancel(session)
     while agent.questions:  # the protocol has the client answer them itself

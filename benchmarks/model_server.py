@@ -6,6 +6,9 @@ The newest `plan=…` in a request's body says how to answer:
     plan=drip/0/RUN            a delta every 5 ms until the reader is gone
     plan=read_file/50/RUN      50 requests are answered with a call of that tool each, the next one with text
     plan=terminal/50/RUN       the same with a command that does nothing
+    plan=limit/200/RUN         429, with 200 s to wait
+    plan=silent/0/RUN          nothing, until the reader is gone
+    plan=overloaded/1/RUN      1 request is answered with 503 and no word of waiting, the next one with text
 
 `RUN` names the run; `GET /runs/RUN` tells when its requests had arrived (on the machine's monotonic clock) and what
 the first one said. The server prints its port and ends with its standard input.
@@ -89,8 +92,14 @@ def _answer(connection: socket.socket, arrived: float, head: bytes, body: bytes)
             _drip(connection)
         case b"stream":
             connection.sendall(_text_stream(int(count)))
+        case b"limit":
+            connection.sendall(_failure(b"429 Too Many Requests", b"Retry-After: %b\r\n" % count))
+        case b"silent":
+            connection.recv(1)
         case _ if len(run.arrivals) > int(count):
             connection.sendall(_text_stream(1))
+        case b"overloaded":
+            connection.sendall(_failure(b"503 Service Unavailable"))
         case _:
             connection.sendall(_call_stream(kind.decode(), len(run.arrivals)))
 
@@ -106,6 +115,12 @@ def _drip(connection: socket.socket) -> None:
     for number in range(_DRIP_DELTAS):
         connection.sendall(_event({"content": f"{number:07d} "}))
         time.sleep(_DRIP_SECONDS)
+
+
+def _failure(status: bytes, headers: bytes = b"") -> bytes:
+    body = b'{"error": {"message": "not now", "type": "error"}}'
+    head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\n%bContent-Length: %d\r\n\r\n"
+    return head % (status, headers, len(body)) + body
 
 
 @functools.cache

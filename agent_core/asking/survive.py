@@ -137,7 +137,7 @@ class Asker:
             self.history.remember(injected_message(nudge))
 
     def _take(self, step: policy.Step, failure: ClassifiedError, failures: int, backoff: Backoff) -> None:
-        said = failure.public_message
+        said = failure.public_cause or failure.public_message
         match step:
             case policy.Wait(asked=asked):
                 pause = backoff.next() if asked is None else backoff.after(asked)
@@ -197,6 +197,7 @@ def _says_nothing(reply: Reply) -> bool:
 
 
 def _empty(choice: ModelChoice) -> ClassifiedError:
+    cause = f"{choice.endpoint} gave an empty answer for model {choice.model}."
     return ClassifiedError(
         reason="server_error",
         retryable=True,
@@ -205,10 +206,8 @@ def _empty(choice: ModelChoice) -> ClassifiedError:
         should_fallback=True,
         retry_after=None,
         status_code=None,
-        public_message=(
-            f"{choice.endpoint} gave an empty answer for model {choice.model}. "
-            "Send the prompt again, or choose another model."
-        ),
+        public_message=f"{cause} Send the prompt again, or choose another model.",
+        public_cause=cause,
     )
 
 

@@ -57,6 +57,16 @@ _HEADERS_TO_HIDE = r"auth|key|token|secret|cookie"
 
 
 @dataclass(frozen=True, slots=True)
+class _Words:
+    cause: str
+    step: str
+
+    @property
+    def whole(self) -> str:
+        return f"{self.cause} {self.step}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
 class ClassifiedError:
     """What a failed request means for the turn.
 
@@ -67,6 +77,7 @@ class ClassifiedError:
         should_fallback: another model may answer.
         retry_after: seconds that the server asked us to wait; None where it did not say.
         public_message: one or two sentences that name provider, model, cause and next step.
+        public_cause: the same without the next step.
     """
 
     reason: Reason
@@ -77,6 +88,7 @@ class ClassifiedError:
     retry_after: float | None
     status_code: int | None
     public_message: str
+    public_cause: str = ""
 
 
 def classify(
@@ -108,6 +120,7 @@ def _of_answer(problem: ProviderStatusError, choice: ModelChoice, large: bool, n
     rule, is_told = _rule_for(facts, choice, now)
     flags = patterns.FLAGS[rule.reason]
     wait = _wait_for(rule.reason, facts, now)
+    words = _words(rule.advice or rule.reason, choice, facts.said, facts.status, wait)
     return ClassifiedError(
         rule.reason,
         flags.retryable,
@@ -116,7 +129,8 @@ def _of_answer(problem: ProviderStatusError, choice: ModelChoice, large: bool, n
         flags.fallback,
         wait,
         facts.status,
-        _message(rule.advice or rule.reason, choice, facts.said, facts.status, wait),
+        words.whole,
+        words.cause,
     )
 
 
@@ -177,13 +191,15 @@ def _of_tls(problem: ProviderConnectionError, choice: ModelChoice, large: bool) 
     # What is not known to pass by itself (no trust, no TLS at that port) is not tried again.
     if untrusted or not broken:
         return _without_answer("tls", flags, _in_other_words(problem, choice), compress=False)
-    message = _message("tls_broken", choice, str(errors[0]) if errors else "")
-    return _without_answer("tls", replace(flags, retryable=True), message, large)
+    told = _words("tls_broken", choice, str(errors[0]) if errors else "")
+    return _without_answer("tls", replace(flags, retryable=True), told, large)
 
 
-def _without_answer(reason: Reason, flags: Flags, message: str, compress: bool) -> ClassifiedError:
+def _without_answer(reason: Reason, flags: Flags, words: _Words, compress: bool) -> ClassifiedError:
     compress = compress or flags.compress
-    return ClassifiedError(reason, flags.retryable, compress, flags.rotate, flags.fallback, None, None, message)
+    return ClassifiedError(
+        reason, flags.retryable, compress, flags.rotate, flags.fallback, None, None, words.whole, words.cause
+    )
 
 
 def _is_large(choice: ModelChoice, context_tokens: int | None) -> bool:
@@ -191,23 +207,24 @@ def _is_large(choice: ModelChoice, context_tokens: int | None) -> bool:
     return context_tokens is not None and window is not None and context_tokens > window * _LARGE
 
 
-def _message(
+def _words(
     advice: str, choice: ModelChoice, said: str, status: int | None = None, wait: float | None = None
-) -> str:
+) -> _Words:
     told = patterns.ADVICE[advice]
-    words = readable(_without_secrets(said, choice), None)
-    details = ", ".join(part for part in (str(status or ""), f"«{words}»" if words else "") if part)
+    quoted = readable(_without_secrets(said, choice), None)
+    details = ", ".join(part for part in (str(status or ""), f"«{quoted}»" if quoted else "") if part)
     because = f"{told.cause} ({details})" if details else told.cause
     step = told.step.replace("{wait}", _duration(wait))
-    return f"{choice.endpoint} failed for model {choice.model}: {because}. {step}"
+    return _Words(f"{choice.endpoint} failed for model {choice.model}: {because}.", step)
 
 
-def _in_other_words(problem: ProviderError, choice: ModelChoice) -> str:
+def _in_other_words(problem: ProviderError, choice: ModelChoice) -> _Words:
     """The error's own text, which names the endpoint and a next step, with the model."""
+    step = problem.public.removeprefix(problem.cause)
     # The endpoint stays whole, also where a key is a part of its name.
-    before, endpoint, after = problem.public.partition(str(choice.endpoint) or choice.model)
+    before, endpoint, after = problem.cause.partition(str(choice.endpoint) or choice.model)
     text = f"{_without_secrets(before, choice)}{endpoint}{_without_secrets(after, choice)}"
-    return f"Model {choice.model}: {' '.join(text.split())}"
+    return _Words(f"Model {choice.model}: {' '.join(text.split())}", " ".join(_without_secrets(step, choice).split()))
 
 
 def _without_secrets(text: str, choice: ModelChoice) -> str:

@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from agent_core.errors import ProviderConnectionError, ProviderProtocolError, TurnInterrupted
+from agent_core.errors import ProviderProtocolError, TurnInterrupted
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.bedrock_client import BedrockClient, amazon_errors, check_installed
 from agent_core.providers.wire.bedrock_events import ConverseDecoder
 from agent_core.providers.wire.bedrock_messages import to_converse
-from agent_core.providers.wire.failures import stalled, translated
+from agent_core.providers.wire.failures import broken_off, stalled, translated
 
 if TYPE_CHECKING:
     import httpx2
@@ -91,9 +91,7 @@ class BedrockStream:
             for message in self._messages(abort, decoder):
                 yield from decoder.feed(message.headers, message.payload)
         if decoder.finished is None:
-            raise ProviderConnectionError(
-                f"{self._choice.endpoint} broke off its answer before it was complete. Send the prompt again.", "cut"
-            )
+            raise broken_off(self._choice)
         yield Finished(decoder.finished)
 
     def _begin(self) -> Abort:

@@ -95,9 +95,16 @@ def reported_error(choice: ModelChoice, failure: Any) -> ProviderStatusError:
 def stalled(choice: ModelChoice) -> ProviderConnectionError:
     """The error for an answer that went silent."""
     return ProviderConnectionError(
-        f"{choice.endpoint} sent nothing of its answer for {choice.stall_after:g} s. Send the prompt again; where "
-        "the model needs longer to think, raise model.stall_timeout.",
+        f"{choice.endpoint} sent nothing of its answer for {choice.stall_after:g} s.",
         "stall",
+        "Send the prompt again; where the model needs longer to think, raise model.stall_timeout.",
+    )
+
+
+def broken_off(choice: ModelChoice) -> ProviderConnectionError:
+    """The error for an answer that ended without its end."""
+    return ProviderConnectionError(
+        f"{choice.endpoint} broke off its answer before it was complete.", "cut", "Send the prompt again."
     )
 
 
@@ -129,9 +136,9 @@ def readable(text: str, secret: str | None) -> str:
 def _timeout(choice: ModelChoice, problem: BaseException) -> ProviderConnectionError:
     if any(type(cause).__name__ == "ConnectTimeout" for cause in _causes(problem)):
         return ProviderConnectionError(
-            f"{choice.endpoint} could not be reached in time. Check that the server runs and that model.base_url is "
-            "right.",
+            f"{choice.endpoint} could not be reached in time.",
             "timeout",
+            "Check that the server runs and that model.base_url is right.",
         )
     return stalled(choice)
 
@@ -141,17 +148,18 @@ def _connection_error(choice: ModelChoice, problem: BaseException) -> ProviderCo
     fault = _fault(problem)
     if any(type(each).__name__ == "UnknownHost" for each in _causes(problem)):
         return ProviderConnectionError(
-            f"{choice.endpoint} could not be reached: the name {choice.endpoint.host} was not found. Check the "
-            "network connection and model.base_url.",
+            f"{choice.endpoint} could not be reached: the name {choice.endpoint.host} was not found.",
             fault,
+            "Check the network connection and model.base_url.",
         )
     step = {
         "tls": "The server's certificate is not trusted or the connection is not TLS: check model.base_url; for a "
         "certificate of your own set SSL_CERT_FILE to its CA.",
         "proxy": "Check HTTPS_PROXY and NO_PROXY.",
     }.get(fault, "Check that the server runs and that model.base_url is right.")
-    said = readable(str(cause) or type(cause).__name__, choice.api_key)
-    return ProviderConnectionError(f"{choice.endpoint} could not be reached or broke off ({said}). {step}", fault)
+    said = readable(str(cause) or type(cause).__name__, choice.api_key).rstrip(".")
+    what = "broke off" if fault == "cut" else "could not be reached"
+    return ProviderConnectionError(f"{choice.endpoint} {what} ({said}).", fault, step)
 
 
 def _fault(problem: BaseException) -> TransportFault:

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import (
-    ProviderConnectionError,
     ProviderProtocolError,
     ProviderStatusError,
     TurnInterrupted,
 )
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.failures import stalled, translated
+from agent_core.providers.wire.failures import broken_off, stalled, translated
 from agent_core.providers.wire.protocol import Decoder, SdkClient, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused
 from agent_core.providers.wire.sse import data_lines
@@ -106,9 +105,7 @@ class HttpStream:
             for data in self._payloads(abort, decoder):
                 yield from decoder.feed(data)
         if decoder.finished is None:
-            raise ProviderConnectionError(
-                f"{self._choice.endpoint} broke off its answer before it was complete. Send the prompt again.", "cut"
-            )
+            raise broken_off(self._choice)
         yield Finished(decoder.finished)
 
     def _begin(self) -> Abort:
