@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.asking.reply import CallIds, Reply
-from agent_core.asking.route import Route, TurnRoute
+from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status, Step
@@ -21,7 +21,7 @@ from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterr
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content, Message, assistant_message, closing, repaired, tool_message, user_message
 from agent_core.prompt.system import build_system_prompt, gather_facts
-from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort
+from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort, Usage
 from agent_core.providers.by_name import provider_by_name
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.pricing import cost_of
@@ -29,13 +29,15 @@ from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
 from agent_core.tool_runner import ToolRunner
+from agent_core.turn import Turn
 from agent_core.turn_history import TurnHistory
-from agent_core.turn_result import STOP, ConversationResult, StopReason, TurnUsage, add_usage, no_usage
+from agent_core.turn_result import STOP, ConversationResult, StopReason, no_usage
 from agent_core.workspace import Workspace, local_workspace
 from tools.environments.guardian import Guardian
 from tools.toolsets import get_tool_definitions
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
+_NOTHING_TO_ADD = "[There is nothing to add.]"
 _CONTINUATIONS = 3
 _GO_ON = (
     "[Your answer reached the output limit here. The person has seen it up to this point. "
@@ -45,21 +47,6 @@ _GO_ON = (
 _OF_THE_PROMPT = frozenset(
     {"context_overflow", "payload_too_large", "image_too_large", "format_error", "content_policy", "grammar_pattern"}
 )
-
-
-@dataclass(slots=True)
-class _Turn:
-    id: str
-    task_id: str
-    system: str
-    token: CancelToken
-    budget: IterationBudget
-    history: TurnHistory
-    route: TurnRoute
-    callbacks: AgentCallbacks
-    usage: TurnUsage = field(default_factory=no_usage)
-    cost: float | None = 0.0
-    continuations: int = 0
 
 
 class AIAgent:
@@ -220,7 +207,7 @@ class AIAgent:
         system_message: str | None,
         given: Sequence[Message] | None,
         callbacks: AgentCallbacks,
-    ) -> _Turn:
+    ) -> Turn:
         messages = repaired(self._store.messages(self.session_id) if given is None else given)
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(
@@ -230,7 +217,7 @@ class AIAgent:
             messages.extend(closing(messages, _INTERRUPTED) if messages else ())
         elif messages:
             history.close_off(_INTERRUPTED)  # an earlier turn may have been left in the middle
-        return _Turn(
+        return Turn(
             id=turn_id,
             task_id=task_id or turn_id,
             system=system_message or self._system_prompt(),
@@ -241,7 +228,7 @@ class AIAgent:
             callbacks=callbacks,
         )
 
-    def _run(self, turn: _Turn, content: Content) -> ConversationResult:
+    def _run(self, turn: Turn, content: Content) -> ConversationResult:
         try:
             turn.history.remember(user_message(content))
             stop, text = self._converse(turn)
@@ -265,7 +252,7 @@ class AIAgent:
             turn_id=turn.id,
         )
 
-    def _converse(self, turn: _Turn) -> tuple[StopReason, str]:
+    def _converse(self, turn: Turn) -> tuple[StopReason, str]:
         asker = self._asker(turn)
         while turn.budget.spend():
             reply = self._ask(turn, asker)
@@ -280,26 +267,29 @@ class AIAgent:
                 asker.keep_unfinished(reply.text, _GO_ON)
             else:
                 return self._last_word(turn, reply, asker)
-        return self._out_of_budget(turn)
+        return self._out_of_budget(turn, asker.carried)
 
-    def _last_word(self, turn: _Turn, reply: Reply, asker: Asker) -> tuple[StopReason, str]:
+    def _last_word(self, turn: Turn, reply: Reply, asker: Asker) -> tuple[StopReason, str]:
         if reply.text.strip():
             turn.history.remember(reply.message(turn.route.choice))
             return STOP[reply.finish], "".join((*asker.carried, reply.text))
+        if asker.carried:  # the model has nothing to add to what broke off: it was whole, or no more fits
+            turn.history.close_off(_NOTHING_TO_ADD)
+            return STOP[reply.finish], "".join(asker.carried)
         # Cut off without a word: an empty message would be refused by servers for ever after.
         note = "The answer was cut off at the output limit before any text came (model.max_tokens)."
         self._tell_status(turn, Status("empty", note))
         turn.history.remember(assistant_message(f"[{note}]"))
         return STOP[reply.finish], note
 
-    def _refused(self, turn: _Turn, text: str) -> tuple[StopReason, str]:
+    def _refused(self, turn: Turn, text: str) -> tuple[StopReason, str]:
         """The model will not answer: as the protocol has it, it is not shown the prompt and what followed again."""
         self._withdraw(turn)
         note = "The model refused to go on. It will not be shown this prompt and what followed it again."
         self._tell_status(turn, Status("refusal", note))
         return "refusal", text or note
 
-    def _failed(self, turn: _Turn, problem: ModelFailed) -> tuple[StopReason, str]:
+    def _failed(self, turn: Turn, problem: ModelFailed) -> tuple[StopReason, str]:
         if problem.reason in _OF_THE_PROMPT and not turn.history.answered():
             self._withdraw(turn)
         else:
@@ -309,11 +299,12 @@ class AIAgent:
             return "refusal", problem.public
         raise problem
 
-    def _withdraw(self, turn: _Turn) -> None:
+    def _withdraw(self, turn: Turn) -> None:
         turn.history.withdraw()
+        self._services.omissions.shorten(len(turn.history.messages))
         self._services.prefix.expect("withdrawn")
 
-    def _asker(self, turn: _Turn) -> Asker:
+    def _asker(self, turn: Turn) -> Asker:
         return Asker(
             route=turn.route,
             history=turn.history,
@@ -323,10 +314,11 @@ class AIAgent:
             ids=CallIds(self._services.call_ids),
             omissions=self._services.omissions,
             prefix=self._services.prefix,
+            count=lambda usage, choice: self._count(turn, usage, choice),
             patience=self._patience,
         )
 
-    def _request(self, turn: _Turn, choice: ModelChoice, messages: Sequence[Message]) -> ModelRequest:
+    def _request(self, turn: Turn, choice: ModelChoice, messages: Sequence[Message]) -> ModelRequest:
         return ModelRequest(
             model=choice.model,
             messages=({"role": "system", "content": turn.system}, *messages),
@@ -337,13 +329,9 @@ class AIAgent:
             session_id=self.session_id,
         )
 
-    def _ask(self, turn: _Turn, asker: Asker) -> Reply:
+    def _ask(self, turn: Turn, asker: Asker) -> Reply:
         reply = asker.ask()
         choice = turn.route.choice
-        add_usage(turn.usage, reply.usage)
-        cost = cost_of(reply.usage, choice.facts, self._cache_ttl)
-        turn.cost = None if turn.cost is None or cost is None else turn.cost + cost
-        self._services.spent = self._services.spent.add(reply.usage, cost)
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(
                 Step(
@@ -352,13 +340,18 @@ class AIAgent:
                     usage=reply.usage,
                     context_length=choice.context_length,
                     model=choice.name,
-                    cost=cost,
+                    cost=cost_of(reply.usage, choice.facts, self._cache_ttl),
                     session_cost=self._services.spent.cost,
                 )
             )
         return reply
 
-    def _use_tools(self, turn: _Turn, reply: Reply) -> None:
+    def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
+        cost = cost_of(usage, choice.facts, self._cache_ttl)
+        turn.count(usage, cost)
+        self._services.spent = self._services.spent.add(usage, cost)
+
+    def _use_tools(self, turn: Turn, reply: Reply) -> None:
         runner = ToolRunner(
             self.workspace,
             TurnServices(self._services, turn.callbacks.plan_callback),
@@ -371,16 +364,16 @@ class AIAgent:
         for call, result in runner.run(reply.tool_calls, reply.problems):
             turn.history.remember(tool_message(call, result.text))
 
-    def _out_of_budget(self, turn: _Turn) -> tuple[StopReason, str]:
+    def _out_of_budget(self, turn: Turn, carried: Sequence[str]) -> tuple[StopReason, str]:
         text = (
             f"Stopped after {turn.budget.limit} model requests, the limit of one turn (agent.max_turns). "
             "Send another prompt to go on."
         )
         self._tell_status(turn, Status("budget", text))
         turn.history.close_off(f"[{text}]")
-        return "max_turn_requests", text
+        return "max_turn_requests", "".join((*carried, text))
 
-    def _tell_status(self, turn: _Turn, status: Status) -> None:
+    def _tell_status(self, turn: Turn, status: Status) -> None:
         if turn.callbacks.status_callback is not None:
             turn.callbacks.status_callback(status)
 

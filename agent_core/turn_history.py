@@ -55,6 +55,6 @@ class TurnHistory:
         for message in reversed(self.messages):
             if message["role"] == "user" and not message.get("injected"):
                 return False
-            if message["role"] == "assistant":
+            if message["role"] == "assistant" and not message.get("unfinished"):
                 return True
         return False

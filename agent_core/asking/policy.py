@@ -86,10 +86,18 @@ def decide(failure: ClassifiedError, now: Situation) -> Step:
     leave = failure.should_fallback and now.can_fall_back
     if leave and failure.reason in _LEAVE_AT_ONCE:
         return FallBack()
-    limit = min(now.attempts, 2) if failure.reason in _ONCE else now.attempts
-    if failure.retryable and now.failures < limit and (failure.retry_after or 0) <= LONGEST_WAIT:
+    if (
+        failure.retryable
+        and now.failures < attempts_at(failure, now.attempts)
+        and (failure.retry_after or 0) <= LONGEST_WAIT
+    ):
         return Wait(failure.retry_after)
     return FallBack() if leave else GiveUp()
+
+
+def attempts_at(failure: ClassifiedError, attempts: int) -> int:
+    """How often a request that fails like this is made at most, of `attempts`."""
+    return min(attempts, 2) if failure.reason in _ONCE else attempts
 
 
 def _mend(failure: ClassifiedError, now: Situation) -> Step | None:

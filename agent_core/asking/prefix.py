@@ -27,18 +27,18 @@ class PrefixWatch:
 
     breaks: list[str] = field(default_factory=list)
     _last: dict[str, _Seen] = field(default_factory=dict)
-    _expected: str | None = None
+    _expected: dict[str, str] = field(default_factory=dict)
 
     def expect(self, cause: str) -> None:
         """The next request may differ, and why."""
-        self._expected = cause
+        self._expected = dict.fromkeys(self._last, cause)
 
     def see(self, model: str, request: ModelRequest) -> None:
         """A request is about to be sent to `model` (each model's server keeps a prefix of its own)."""
         now = _Seen(tuple(request.tools), tuple(request.messages))
         before = self._last.get(model)
         self._last[model] = now
-        cause, self._expected = self._expected, None
+        cause = self._expected.pop(model, None)
         if before is None or _extends(now, before):
             return
         self.breaks.append(cause or "unexpected")

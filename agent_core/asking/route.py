@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from agent_core.errors import AuthRequired
@@ -53,7 +53,10 @@ class TurnRoute:
     _ready: bool = False
     _key: str | None = None
     _credential: Credential | None = None
+    problem: str = ""
+    """Why a sign-in could not be renewed."""
     _refreshed: set[int] = field(default_factory=set)
+    _spent: set[str] = field(default_factory=set)
     _choice: ModelChoice | None = None
     _provider: Provider | None = None
 
@@ -92,6 +95,8 @@ class TurnRoute:
 
     def worked(self) -> None:
         """The model answered."""
+        self._refreshed.discard(self._position)
+        self._spent.clear()
         if self._member.pool is not None and self._credential is not None:
             self._member.pool.served(self._credential)
 
@@ -100,6 +105,7 @@ class TurnRoute:
         pool = self._member.pool
         if pool is None or self._credential is None or not failure.should_rotate_credential:
             return
+        self._spent.add(self._credential.id)
         if pool.others(self._credential) or failure.retry_after is not None:
             pool.failed(self._credential, failure.reason, failure.retry_after)
 
@@ -112,6 +118,7 @@ class TurnRoute:
         self._refreshed.add(self._position)
         bearer = self._member.bearer
         renewed = bearer.refreshed(self._key or "", self._token.is_set) if bearer is not None else None
+        self.problem = "" if bearer is None or renewed else bearer.problem
         self._key = renewed or self._key
         self._choice = self._provider = None
         return renewed is not None
@@ -119,11 +126,11 @@ class TurnRoute:
     def can_rotate(self) -> bool:
         """Whether another key of this model's provider is usable."""
         pool = self._member.pool
-        return pool is not None and self._credential is not None and pool.others(self._credential)
+        return pool is not None and self._credential is not None and pool.untried(self._spent)
 
     def rotate(self) -> None:
         """Use another key."""
-        self._take_key(even_cooling=True)
+        self._take_key(even_cooling=True, without=self._spent)
 
     def can_fall_back(self) -> bool:
         """Whether there is another model."""
@@ -132,6 +139,7 @@ class TurnRoute:
     def fall_back(self) -> None:
         """Go on to the next model."""
         self._position += 1
+        self._spent.clear()
         self._skip_cooling()
 
     def _skip_cooling(self) -> None:
@@ -144,7 +152,7 @@ class TurnRoute:
         self._position = start
         self._take_key(even_cooling=True)
 
-    def _take_key(self, *, even_cooling: bool) -> bool:
+    def _take_key(self, *, even_cooling: bool, without: Collection[str] = ()) -> bool:
         member = self._member
         self._choice = self._provider = None
         if member.bearer is not None:
@@ -154,7 +162,7 @@ class TurnRoute:
             return self._key is not None
         if member.pool is None:
             return True
-        self._credential = member.pool.take(even_cooling=even_cooling)
+        self._credential = member.pool.take(even_cooling=even_cooling, without=without)
         if self._credential is None:
             return False
         member.pool.used(self._credential)

@@ -19,7 +19,7 @@ from agent_core.callbacks import AgentCallbacks, CallFinished, Status, StatusKin
 from agent_core.errors import ModelFailed, ProviderError, TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message, assistant_message, injected_message
-from agent_core.providers.base import ModelRequest
+from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, classify
 from agent_core.turn_history import TurnHistory
@@ -50,7 +50,12 @@ class _Failed:
 
 @dataclass(slots=True)
 class Asker:
-    """Asks the models of one turn. `carried` is text of the answer that is in the history already."""
+    """Asks the models of one turn.
+
+    Attributes:
+        count: is told what each attempt used, also one that came to nothing.
+        carried: text of the answer that is in the history already.
+    """
 
     route: TurnRoute
     history: TurnHistory
@@ -60,6 +65,7 @@ class Asker:
     ids: CallIds
     omissions: Omissions
     prefix: PrefixWatch
+    count: Callable[[Usage, ModelChoice], None]
     patience: Patience = field(default_factory=Patience)
     carried: list[str] = field(default_factory=list)
 
@@ -73,7 +79,7 @@ class Asker:
         """
         if self.route.make_ready():
             resting = ", ".join(choice.name for choice in self.route.skipped)
-            self._tell("fallback", f"The keys of {resting} rest after a limit. {self.route.choice.name} answers.\n\n")
+            self._tell("fallback", f"{resting} cannot be asked now. {self.route.choice.name} answers.\n\n")
         backoff, failures = self.patience.backoff(), 0
         while True:
             collector = Collector(self.callbacks, self.ids)
@@ -83,7 +89,7 @@ class Asker:
                 return outcome
             failure, failures = outcome.failure, failures + 1
             self.route.failed(failure)
-            step = policy.decide(failure, self._situation(failure, failures))
+            step = self._next_step(failure, failures)
             self._clear_up(collector, goes_on=not isinstance(step, policy.GiveUp))
             if isinstance(step, policy.GiveUp):
                 raise ModelFailed(self._last_words(failure, failures), failure.reason) from outcome.cause
@@ -100,10 +106,19 @@ class Asker:
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
         except ProviderError as problem:
+            if collector.begun:
+                self.count(collector.usage, choice)
             # Once an answer has begun, the conversation was not too large for it.
             tokens = None if collector.begun else rough_tokens(request.messages)
             return _Failed(classify(problem, choice, context_tokens=tokens), problem)
-        return _Failed(_empty(choice)) if _says_nothing(reply) else reply
+        self.count(reply.usage, choice)
+        return _Failed(_empty(choice)) if _says_nothing(reply) and not self.carried else reply
+
+    def _next_step(self, failure: ClassifiedError, failures: int) -> policy.Step:
+        step = policy.decide(failure, self._situation(failure, failures))
+        if isinstance(step, policy.Refresh) and not self.route.refresh():
+            return policy.decide(failure, self._situation(failure, failures))
+        return step
 
     def _situation(self, failure: ClassifiedError, failures: int) -> policy.Situation:
         messages, route = self.history.messages, self.route
@@ -141,12 +156,11 @@ class Asker:
         match step:
             case policy.Wait(asked=asked):
                 pause = backoff.next() if asked is None else backoff.after(asked)
-                attempt = f"attempt {failures + 1} of {self.patience.attempts}"
+                attempt = f"attempt {failures + 1} of {policy.attempts_at(failure, self.patience.attempts)}"
                 self._tell("retry", f"{said} Trying again {_in(pause)} ({attempt}).")
                 self._sleep(pause)
             case policy.Refresh():
-                self._tell("retry", f"{said} Renewing the sign-in and trying again.")
-                self.route.refresh()
+                self._tell("retry", f"{said} The sign-in was renewed. Trying again.")
             case policy.Rotate():
                 self._tell("retry", f"{said} Trying the next key.")
                 self.route.rotate()
@@ -180,7 +194,7 @@ class Asker:
 
     def _last_words(self, failure: ClassifiedError, failures: int) -> str:
         tried = [choice.name for choice in self.route.skipped]
-        words = [failure.public_message]
+        words = [failure.public_message, *([self.route.problem] if self.route.problem else [])]
         if failures > 1:
             words.append(f"It was tried {failures} times.")
         if tried:

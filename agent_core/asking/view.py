@@ -30,6 +30,11 @@ class Omissions:
     sealed_before: int = 0
     images_before: int = 0
 
+    def shorten(self, length: int) -> None:
+        """The history has only `length` messages now: what comes after them was never refused."""
+        self.sealed_before = min(self.sealed_before, length)
+        self.images_before = min(self.images_before, length)
+
 
 def shown(messages: Sequence[Message], omissions: Omissions) -> Sequence[Message]:
     """The messages as the model sees them."""
@@ -82,7 +87,13 @@ def _shown(message: Message, position: int, omissions: Omissions) -> Message:
 
 def _prunable(messages: Sequence[Message], omissions: Omissions) -> Iterator[str]:
     results = [message for message in messages if message["role"] == "tool"]
-    for message in results[: max(0, len(results) - _KEPT_RESULTS)]:
+    old, latest = results[:-_KEPT_RESULTS], results[-_KEPT_RESULTS:]
+    # Where there is nothing else, the latest go too: else no prompt would fit any more.
+    yield from list(_large(old, omissions)) or _large(latest, omissions)
+
+
+def _large(results: Sequence[Message], omissions: Omissions) -> Iterator[str]:
+    for message in results:
         call_id = message.get("tool_call_id", "")
         if call_id not in omissions.results and len(text_of(message["content"])) > _SMALL:
             yield call_id

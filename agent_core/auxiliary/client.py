@@ -106,6 +106,8 @@ class AuxiliaryClient:
         Raises:
             TurnInterrupted: `token` was cancelled.
         """
+        if token is not None and token.is_set():
+            raise TurnInterrupted
         try:
             config = self._config.load()
         except SettingsError as problem:
@@ -132,8 +134,6 @@ class AuxiliaryClient:
         self._tell(question.task, problems)
         causes += problems
         for choice in choices:
-            if limit.is_set():
-                raise TurnInterrupted
             try:
                 return self._answer(config, choice, question, limit)
             except Unanswered as failure:

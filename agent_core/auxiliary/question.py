@@ -75,5 +75,4 @@ def _least_effort(choice: ModelChoice) -> ReasoningEffort | None:
     known = efforts_of(choice.model)
     if known is not None:
         return nearest_effort(choice.model, "minimal") if known else None
-    # Through other protocols, too, a Claude thinks only when it is asked to.
-    return "low" if choice.facts.reasoning and "claude" not in choice.model else None
+    return "low" if choice.facts.reasoning else None

@@ -41,6 +41,7 @@ class Dialect:
     Attributes:
         auth: the header that carries the key.
         max_tokens_field: Chat Completions: the name of the answer's limit.
+        nine_in_ids: Chat Completions: ids of tool calls have nine letters and digits.
         stream_usage: Chat Completions: it knows `stream_options.include_usage`.
         developer_role: it takes the system prompt as `developer`.
         effort: Chat Completions: how the reasoning effort is asked for: not at all, `reasoning_effort`, or
@@ -56,6 +57,7 @@ class Dialect:
 
     auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    nine_in_ids: bool = False
     stream_usage: bool = True
     developer_role: bool = False
     effort: Literal["none", "reasoning_effort", "openrouter"] = "none"

@@ -106,8 +106,9 @@ def asked_wait(facts: ErrorFacts, now: float) -> float | None:
     stated = stated_wait(facts, now)
     if stated is not None:
         return stated
+    limited = facts.status in {402, 429}
     for headers in (facts.headers, *_inner_headers(facts)):
-        reset = _limit_reset(headers, now)
+        reset = _limit_reset(headers, now, any_limit=limited)
         if reset is not None:
             return _bounded(reset)
     return None
@@ -215,7 +216,7 @@ def _inner_headers(facts: ErrorFacts) -> Iterator[Mapping[str, str]]:
             yield {str(name).lower(): str(value) for name, value in headers.items()}
 
 
-def _limit_reset(headers: Mapping[str, str], now: float) -> float | None:
+def _limit_reset(headers: Mapping[str, str], now: float, *, any_limit: bool) -> float | None:
     """When the limits that are used up reset; where none is named as used up, the first to reset counts."""
     used_up: list[float] = []
     others: list[float] = []
@@ -228,7 +229,7 @@ def _limit_reset(headers: Mapping[str, str], now: float) -> float | None:
             (used_up if left is not None and _number(left) == 0 else others).append(wait)
     if used_up:
         return max(used_up)
-    return min(others, default=None)
+    return min(others, default=None) if any_limit else None
 
 
 def _until(value: object, now: float) -> float | None:

@@ -204,7 +204,7 @@ STATUS_RULES: tuple[Rule, ...] = (
     Rule("payload_too_large", r"request too large|tokens per min", statuses=frozenset({413})),
     Rule("payload_too_large", r"request too large for", statuses=frozenset({429})),
     Rule("billing", r"\bcredits?\b|insufficient balance|no licenses", statuses=frozenset({403})),
-    Rule("provider_policy_blocked", r"moderation|flagged", statuses=frozenset({403})),
+    Rule("content_policy", r"moderation|flagged", statuses=frozenset({403})),
     Rule(
         "format_error",
         r"^not found\.?$|page not found|invalid url|unknown (?:endpoint|path|route)|cannot post|no route",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import email.utils
 import json
+import re
 import threading
 from dataclasses import replace
 
@@ -14,9 +15,12 @@ import pytest
 
 from agent_core.callbacks import Status
 from agent_core.errors import ModelFailed
+from agent_core.messages import assistant_message, user_message
+from agent_core.providers.choice import Dialect
 from tests.support.agents import Ears, assert_well_formed, in_background, roles
-from tests.support.model_server import Disconnect, Garbage, Hang, ModelServer, Reply, ToolCall
+from tests.support.model_server import Disconnect, Garbage, Hang, ModelServer, Reply, ToolCall, Usage
 from tests.support.model_server import Status as Answer
+from tests.support.raw_server import RawServer, event_stream
 from tests.support.wire_agents import KEY, PROTOCOLS, patient, wired
 
 TEXT = "Hello there, all is well."
@@ -145,13 +149,13 @@ def test_a_stream_that_is_cut_inside_a_tool_call_runs_the_call_once(model_server
 
 def test_a_stalled_answer_is_given_up_and_asked_again(model_server, over, protocol):
     model_server.add(Hang(Reply(TEXT, split=4), after=0), Hang(before_headers=True), Reply(TEXT))
-    agent = over(wired(model_server.base_url, protocol, stall_after=0.15))
+    agent = over(wired(model_server.base_url, protocol, stall_after=0.5))
     assert agent.chat("hello") == TEXT
 
 
 def test_an_answer_that_stalls_halfway_goes_on_where_it_stopped(model_server, over, protocol):
     model_server.add(Hang(Reply("one two three", split=4), after=2), Reply("three"))
-    agent = over(wired(model_server.base_url, protocol, stall_after=0.15))
+    agent = over(wired(model_server.base_url, protocol, stall_after=0.5))
     assert agent.chat("count") == "one two three"
 
 
@@ -284,6 +288,7 @@ def test_a_server_without_tls_behind_https_is_a_readable_error(model_server, ove
         assert part in caught.value.public
 
 
+TOO_LONG = refusal(400, "prompt is too long: 210000 tokens > 200000 maximum")
 FAULTS = {
     "limit": refusal(429, "Rate limit reached"),
     "server error": refusal(500, "no"),
@@ -333,3 +338,146 @@ def test_a_retry_says_what_failed_how_often_and_how_long(model_server, over):
     assert isinstance(notice, Status)
     for part in ("custom", "overloaded", "attempt 2 of 4"):
         assert part in notice.text
+
+
+def test_keys_whose_limit_is_over_at_once_are_each_tried_once_and_then_waited_for(model_server, over, protocol):
+    model_server.add(*[refusal(429, "Rate limit reached", soon())] * 5, Reply(TEXT))
+    agent = over(wired(model_server.base_url, protocol, spare_keys=("sk-second-0123456789",)))
+    with pytest.raises(ModelFailed, match="tried 4 times"):
+        agent.chat("hello")
+    assert len(model_server.requests) == 5
+    assert agent.chat("again") == TEXT
+
+
+def test_an_answer_that_was_complete_before_its_stream_broke_is_shown_once(over):
+    said, ended = {"choices": [{"delta": {"content": "all"}}]}, {"choices": [{"finish_reason": "stop"}]}
+    with RawServer(event_stream(said, ended, b"zzz", ended=False) + b"zzz\r\n") as server:
+        ears = Ears()
+        agent = over(wired(f"{server.origin}/v1", stall_after=0.2))
+        assert agent.run_conversation("hello", callbacks=ears.callbacks())["final_response"] == "all"
+    assert ears.of("text") == ["all"]
+
+
+def test_an_answer_that_is_complete_but_never_ends_is_not_waited_for(over):
+    said, ended = {"choices": [{"delta": {"content": "all"}}]}, {"choices": [{"finish_reason": "stop"}]}
+    with RawServer(event_stream(said, ended, ended=False)) as server:
+        assert over(wired(f"{server.origin}/v1", stall_after=0.2)).chat("hello") == "all"
+
+
+def test_a_model_that_has_nothing_to_add_has_ended_its_answer(model_server, over, protocol):
+    model_server.add(Reply("the whole answer.", finish_reason="length"), Reply(""), Reply("next"))
+    agent = over(wired(model_server.base_url, protocol))
+    result = agent.run_conversation("hello")
+    assert (result["final_response"], result["stop_reason"]) == ("the whole answer.", "end_turn")
+    assert_well_formed(result["messages"])
+    assert agent.chat("again") == "next"
+
+
+def test_text_that_was_shown_is_in_the_final_answer_also_at_the_end_of_the_budget(model_server, over, protocol):
+    model_server.add(Reply("the first part ", finish_reason="length"))
+    result = over(wired(model_server.base_url, protocol), max_iterations=1).run_conversation("hello")
+    assert result["stop_reason"] == "max_turn_requests"
+    assert result["final_response"].startswith("the first part ")
+
+
+def test_results_that_are_too_large_for_the_window_make_room_too(model_server, over, protocol, tmp_path):
+    (tmp_path / "big.txt").write_text(f"{'x' * 80}\n" * 300)
+    calls = [ToolCall(name, "read_file", {"path": "big.txt"}) for name in ("c1", "c2")]
+    small_window = [lambda request: TOO_LONG if len(request.raw) > 40_000 else Reply(TEXT)] * 4
+    model_server.add(Reply("", tool_calls=calls), *small_window)
+    agent = over(wired(model_server.base_url, protocol))
+    assert agent.run_conversation("read both")["final_response"] == TEXT
+    assert agent.chat("again") == TEXT
+
+
+def test_a_filter_in_the_middle_of_an_answer_takes_the_prompt_out_of_the_conversation(model_server, over):
+    filtered = b'data: {"error": {"message": "filtered", "code": "content_filter"}}\n\n'
+    model_server.add(Garbage(b'data: {"choices": [{"delta": {"content": "Sure, "}}]}\n\n' + filtered), Reply(TEXT))
+    agent = over(wired(model_server.base_url))
+    assert agent.run_conversation("something bad")["stop_reason"] == "refusal"
+    assert agent.chat("hello") == TEXT
+    assert "something bad" not in model_server.requests[-1].raw.decode()
+
+
+def test_after_a_withdrawn_turn_a_new_image_is_shown(model_server, over, protocol):
+    picture = [{"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}]
+    refused = Reply("no", finish_reason="content_filter")
+    model_server.add(Reply("hello"), refusal(400, "image exceeds 5 MB maximum"), refused, Reply("a cat"))
+    agent = over(wired(model_server.base_url, protocol))
+    agent.chat("first")
+    assert agent.run_conversation(picture)["stop_reason"] == "refusal"
+    assert agent.run_conversation(picture)["final_response"] == "a cat"
+    assert "iVBORw0KGgo=" in model_server.requests[-1].raw.decode()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(500, "not gzip", {"Content-Encoding": "gzip"}),
+        Garbage(b"data: " + b"[" * 200_000 + b"\n\n"),
+        Answer(400, '{"error":' * 50_000),
+        Answer(400, "[" * 200_000),
+    ],
+    ids=["encoding", "depth", "depth of an error", "depth of a list"],
+)
+def test_an_answer_that_breaks_a_library_is_a_readable_error(model_server, over, protocol, answer):
+    model_server.add(*[answer] * 4, Reply(TEXT))
+    agent = over(wired(model_server.base_url, protocol))
+    with pytest.raises(ModelFailed):
+        agent.chat("hello")
+    assert_well_formed(agent._store.messages(agent.session_id) or [user_message("x"), assistant_message("y")])
+
+
+def test_an_attempt_that_came_to_nothing_is_paid_for_as_well(model_server, over, protocol):
+    used = Usage(prompt=1000, completion=10)
+    model_server.add(Reply("", usage=used), Reply("ok", usage=used))
+    result = over(wired(model_server.base_url, protocol)).run_conversation("hello")
+    assert result["usage"]["input_tokens"] == 2000
+
+
+@pytest.mark.parametrize("key", ["sk-secret-aaaa\nbbbbbbbb", "sk-secret-aaaa\x00bbbb", "sk-secret-aaaa…"])
+def test_a_key_that_cannot_be_sent_is_not_shown_and_not_stored(model_server, over, protocol, key):
+    agent = over(wired(model_server.base_url, protocol, api_key=key))
+    model_server.add(refusal(401, "no"))
+    with pytest.raises(ModelFailed) as caught:
+        agent.chat("hello")
+    assert "sk-secret" not in str(caught.value)
+    assert "sk-secret" not in str(agent._store.messages(agent.session_id))
+
+
+def test_calls_that_another_model_made_fit_a_server_with_rules_of_its_own(model_server, over):
+    strange = ToolCall("call_" + "x" * 60, "functions.read file", {"path": "a"})
+    with ModelServer(Reply("done")) as second:
+        model_server.add(Reply("", tool_calls=[strange]), refusal(401, "no"))
+        agent = over(
+            wired(model_server.base_url),
+            wired(second.base_url, provider="mistral", dialect=Dialect(nine_in_ids=True)),
+        )
+        assert agent.chat("go") == "done"
+        _, _, called, result = second.requests[0].body["messages"]
+    call = called["tool_calls"][0]
+    assert re.fullmatch("[a-zA-Z0-9]{9}", call["id"])
+    assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", call["function"]["name"])
+    assert result["tool_call_id"] == call["id"]
+    assert len(model_server.requests[1].body["messages"][2]["tool_calls"][0]["id"]) <= 40
+
+
+def test_an_error_in_plain_json_with_a_good_status_is_read(model_server, over, protocol):
+    body = json.dumps({"error": {"message": "Insufficient Balance", "code": "insufficient_quota"}}).encode()
+    model_server.add(Garbage(body, "application/json"), Reply(TEXT))
+    agent = over(wired(model_server.base_url, protocol, spare_keys=("sk-second-0123456789",)))
+    assert agent.chat("hello") == TEXT
+
+
+def test_content_in_parts_is_text_and_thought(model_server, over):
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "Hmm"}]}
+    parts = [[thinking], [{"type": "text", "text": "hi"}]]
+    stream = b"".join(
+        b"data: " + json.dumps({"choices": [{"delta": {"content": content}}]}).encode() + b"\n\n" for content in parts
+    )
+    model_server.add(Garbage(stream + b"data: [DONE]\n\n"))
+    ears = Ears()
+    assert (
+        over(wired(model_server.base_url)).run_conversation("x", callbacks=ears.callbacks())["final_response"] == "hi"
+    )
+    assert ears.of("reasoning") == ["Hmm"]

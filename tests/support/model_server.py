@@ -179,6 +179,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if len(raw) < int(self.headers.get("Content-Length", "0")):
+            self.close_connection = True  # the client left before its request was complete
+            return
         dialect = dialect_for(self.path)
         if dialect is None:
             self._send(404, "text/plain", b"no such path")

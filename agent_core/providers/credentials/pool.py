@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -53,16 +53,17 @@ class CredentialPool:
     def __len__(self) -> int:
         return len(self._all)
 
-    def take(self, *, even_cooling: bool = False) -> Credential | None:
+    def take(self, *, even_cooling: bool = False, without: Collection[str] = ()) -> Credential | None:
         """The key to use now, by the strategy; None while all rest.
 
         Args:
             even_cooling: while all rest, the one whose rest ends first.
+            without: keys (their ids) to pass over, as long as another one is usable.
         """
         if not self._all:
             return NO_KEY
         in_turn = self._strategy == "round_robin" and len(self._all) > 1
-        chosen = self._next_in_turn() if in_turn else self._chosen(self._record())
+        chosen = self._next_in_turn(without) if in_turn else self._chosen(self._record(), without)
         if chosen is None and even_cooling:
             record = self._record()
             return min(self._all, key=lambda credential: self._remaining(record, credential))
@@ -71,6 +72,10 @@ class CredentialPool:
     def others(self, than: Credential) -> bool:
         """True when another key can be used now."""
         return any(credential.id != than.id for credential in self._usable(self._record()))
+
+    def untried(self, tried: Collection[str]) -> bool:
+        """True when a key that is not among `tried` can be used now."""
+        return any(credential.id not in tried for credential in self._usable(self._record()))
 
     def used(self, credential: Credential) -> None:
         """A request is made with the key."""
@@ -137,16 +142,17 @@ class CredentialPool:
     def _usable(self, record: ProviderRecord) -> list[Credential]:
         return [credential for credential in self._all if not self._remaining(record, credential)]
 
-    def _chosen(self, record: ProviderRecord) -> Credential | None:
+    def _chosen(self, record: ProviderRecord, without: Collection[str] = ()) -> Credential | None:
         usable = self._usable(record)
+        usable = [credential for credential in usable if credential.id not in without] or usable
         return STRATEGIES[self._strategy](self._all, usable, record) if usable else None
 
-    def _next_in_turn(self) -> Credential | None:
+    def _next_in_turn(self, without: Collection[str] = ()) -> Credential | None:
         chosen: Credential | None = None
 
         def advance(record: ProviderRecord) -> ProviderRecord:
             nonlocal chosen
-            chosen = self._chosen(record)
+            chosen = self._chosen(record, without)
             if chosen is None:
                 return record
             key = replace(record.key(chosen.id), touched=self._clock())

@@ -24,12 +24,18 @@ def check_address(base_url: str) -> str:
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in _PORTS and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        usable = usable and base_url.isprintable()
     except ValueError:
         usable = False
     if not usable:
         shown = "(not shown: it may hold a password)" if "@" in base_url else repr(base_url)
         raise SettingsError(
             f"The server's address {shown} cannot be used: give it as http://HOST:PORT/v1 or https://HOST/v1."
+        )
+    if parts.query or parts.fragment:
+        raise SettingsError(
+            f"The address at {parts.hostname} cannot be used: paths are added to it, so it must end before any "
+            "«?» or «#» (for Azure: https://RESOURCE.openai.azure.com/openai/v1)."
         )
     return base_url.rstrip("/")
 

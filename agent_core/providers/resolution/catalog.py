@@ -127,7 +127,7 @@ _HOSTED = (
         "https://github.com/mistralai/client-python/blob/main/docs/sdks/chat/README.md",
         ("MISTRAL_API_KEY",),
         # It refuses what it does not know: https://github.com/openai/openai-agents-python/issues/442
-        dialect=Dialect(stream_usage=False),
+        dialect=Dialect(stream_usage=False, nine_in_ids=True),
     ),
     Service(
         "groq",

@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent_core.errors import SettingsError
+from agent_core.providers.resolution.addresses import is_local
 from agent_core.providers.resolution.places import Place
 from agent_core.providers.resolution.servers import Server
 
 if TYPE_CHECKING:
     from agent_core.settings import ServerSettings
 
+_SENDABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -27,16 +30,33 @@ class Keys(NamedTuple):
 
 
 def keys_for(server: Server, base_url: str, places: Iterable[Place], environ: Mapping[str, str]) -> Keys:
-    """The keys of the first place that has any for this address, else the one of the service's own variables."""
+    """The keys of the first place that has any for this address, else the one of the service's own variables.
+
+    Raises:
+        SettingsError: a key cannot be sent as it is.
+    """
     unset: list[str] = []
     for place in places:
         if place.is_for(base_url):
             keys = _written(place.values, environ)
             unset.extend(keys.unset)
             if keys.found:
+                _check(keys.found, f"for {server.name} in the settings")
                 return keys
-    own = next((value for name in variables_of(server, base_url) if (value := environ.get(name, "").strip())), None)
-    return Keys((own,) if own else (), tuple(unset))
+    for name in variables_of(server, base_url):
+        if value := environ.get(name, "").strip():
+            _check((value,), f"in {name}")
+            return Keys((value,), tuple(unset))
+    return Keys((), tuple(unset))
+
+
+def _check(keys: Iterable[str], where: str) -> None:
+    """No request can be made with a key that holds a line break or «…»; the library would show it in its error."""
+    if not all(_SENDABLE.fullmatch(key) for key in keys):
+        raise SettingsError(
+            f"The key {where} (not shown) cannot be sent: it holds a line break or a character that no key has. "
+            "Copy it again, in one line."
+        )
 
 
 def variables_of(server: Server, base_url: str) -> tuple[str, ...]:
@@ -44,7 +64,9 @@ def variables_of(server: Server, base_url: str) -> tuple[str, ...]:
     if server.is_at_home(base_url):
         return server.like(base_url).keys
     # What people who have one compatible server expect, and only there: no service has this address.
-    return ("OPENAI_API_KEY",) if server.name == "custom" else ()
+    # Nobody on the way may read it.
+    safe = base_url.startswith("https://") or is_local(base_url)
+    return ("OPENAI_API_KEY",) if server.name == "custom" and safe else ()
 
 
 def _written(values: ServerSettings, environ: Mapping[str, str]) -> Keys:

@@ -15,6 +15,7 @@ from typing import Any
 
 from agent_core.messages import Content, Message, ToolCall, text_of
 from agent_core.providers.base import CacheTtl
+from agent_core.providers.wire.call_names import fitting_name
 
 Block = dict[str, Any]
 Items = Sequence[dict[str, object]]
@@ -106,7 +107,7 @@ def _place(item: dict[str, object], key: str) -> int:
 
 def _call(call: ToolCall) -> Block:
     function = call["function"]
-    name = _NOT_IN_IDS.sub("_", function["name"])
+    name = fitting_name(function["name"])
     return {"type": "tool_use", "id": _id(call["id"]), "name": name, "input": _input(function["arguments"])}
 
 

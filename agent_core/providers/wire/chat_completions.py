@@ -161,8 +161,11 @@ CHAT_COMPLETIONS = WireProtocol(
 def _delta_events(delta: dict[str, Any]) -> Iterator[StreamEvent]:
     if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
         yield ReasoningDelta(str(reasoning))
-    if text := delta.get("content") or delta.get("refusal"):
-        yield TextDelta(str(text))
+    content = delta.get("content") or delta.get("refusal")
+    if isinstance(content, list):
+        yield from _part_events(content)
+    elif content:
+        yield TextDelta(str(content))
     for position, call in enumerate(delta.get("tool_calls") or ()):
         index = call.get("index")
         index = int(position if index is None else index)
@@ -174,9 +177,20 @@ def _delta_events(delta: dict[str, Any]) -> Iterator[StreamEvent]:
             yield ToolCallArguments(index, arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
+def _part_events(parts: list[Any]) -> Iterator[StreamEvent]:
+    """Mistral's models that reason send their content in parts (https://docs.mistral.ai/capabilities/reasoning)."""
+    for part in parts:
+        match part:
+            case {"type": "text", "text": str(text)}:
+                yield TextDelta(text)
+            case {"type": "thinking", "thinking": str(text)}:
+                yield ReasoningDelta(text)
+            case {"type": "thinking", "thinking": list(thoughts)}:
+                yield from (ReasoningDelta(str(each["text"])) for each in thoughts if each.get("text"))
+
+
 def _usage(usage: dict[str, Any]) -> Usage:
-    prompt = usage.get("prompt_tokens_details") or {}
-    completion = usage.get("completion_tokens_details") or {}
+    prompt, completion = _details(usage, "prompt_tokens_details"), _details(usage, "completion_tokens_details")
     return Usage(
         input_tokens=token_count(usage.get("prompt_tokens")),
         output_tokens=token_count(usage.get("completion_tokens")),
@@ -187,6 +201,11 @@ def _usage(usage: dict[str, Any]) -> Usage:
         reasoning_tokens=token_count(completion.get("reasoning_tokens")),
         written_tokens=token_count(prompt.get("cache_write_tokens")),
     )
+
+
+def _details(usage: dict[str, Any], name: str) -> dict[str, Any]:
+    found = usage.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _first_count(*values: object) -> int | None:

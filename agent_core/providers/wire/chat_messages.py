@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agent_core.messages import Content, Message, ToolCall, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.call_names import fitting_name, id_of_nine, usual_id
 from agent_core.providers.wire.parts import fitting
 
 _FIELDS = {
@@ -33,9 +34,20 @@ def _message(message: Message, choice: ModelChoice) -> dict[str, Any]:
     sent["content"] = _plain(message["content"])
     if role == "system" and choice.dialect.developer_role:
         sent["role"] = "developer"
+    identify = id_of_nine if choice.dialect.nine_in_ids else usual_id
+    if role == "tool":
+        sent["tool_call_id"] = identify(message.get("tool_call_id", ""))
     if role == "assistant":
-        sent.update(_earlier_reasoning(message, choice))
+        if "tool_calls" in message:
+            sent["tool_calls"] = [_call(call, identify) for call in message["tool_calls"]]
+        sent.update(_earlier_reasoning(message, sent, choice))
     return sent
+
+
+def _call(call: ToolCall, identify: Callable[[str], str]) -> dict[str, Any]:
+    name, arguments = call["function"]["name"], call["function"]["arguments"]
+    function = {"name": fitting_name(name), "arguments": arguments}
+    return {"id": identify(call["id"]), "type": "function", "function": function}
 
 
 def _plain(content: Content | None) -> Content | None:
@@ -45,7 +57,7 @@ def _plain(content: Content | None) -> Content | None:
     return text_of(content)
 
 
-def _earlier_reasoning(message: Message, choice: ModelChoice) -> dict[str, Any]:
+def _earlier_reasoning(message: Message, sent: dict[str, Any], choice: ModelChoice) -> dict[str, Any]:
     match choice.dialect.reasoning_back:
         case "reasoning_content" if "reasoning" in message or "tool_calls" in message:
             # These servers refuse a call without its reasoning, also one that another model made; and "" as well.
@@ -53,11 +65,11 @@ def _earlier_reasoning(message: Message, choice: ModelChoice) -> dict[str, Any]:
         case "reasoning_details" if items := choice.wrote(message):
             return {"reasoning_details": list(items)}
         case "thought_signature" if items := choice.wrote(message):
-            return {"tool_calls": _signed(message.get("tool_calls", []), items)}
+            return {"tool_calls": _signed(sent.get("tool_calls", []), items)}
     return {}
 
 
-def _signed(calls: Sequence[ToolCall], items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _signed(calls: Sequence[dict[str, Any]], items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The calls with what Gemini had put beside them (https://ai.google.dev/gemini-api/docs/thought-signatures)."""
     beside = {item["call"]: item["extra_content"] for item in items}
     return [

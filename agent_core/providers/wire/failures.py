@@ -58,9 +58,15 @@ def translated(errors: Callable[[], SdkErrors], choice: ModelChoice) -> Iterator
         raise status_error(
             choice, problem.status_code, problem.response.text, dict(problem.response.headers)
         ) from problem
+    except UnicodeEncodeError:
+        # Without its cause: it holds what could not be sent, which may be the key.
+        raise ProviderProtocolError(
+            f"The request to {choice.endpoint} could not be written: a key or a header holds a forbidden character.",
+            "Check model.api_key and headers in config.yaml.",
+        ) from None
     except (sdk.timeout, httpx2.TimeoutException, httpcore2.TimeoutException) as problem:
         raise _timeout(choice, problem) from problem
-    except (sdk.connection, httpx2.TransportError, httpcore2.NetworkError) as problem:
+    except (sdk.connection, httpx2.RequestError, httpx2.InvalidURL, httpcore2.NetworkError) as problem:
         raise _connection_error(choice, problem) from problem
     except sdk.base as problem:
         raise ProviderProtocolError(
@@ -92,6 +98,22 @@ def reported_error(choice: ModelChoice, failure: Any) -> ProviderStatusError:
     )
 
 
+def failure_in(body: bytes) -> Any:
+    """What a JSON body with a good status says of a failure; None if it says nothing of one."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    value = value[0] if isinstance(value, list) and value else value
+    if not isinstance(value, dict):
+        return None
+    # MiniMax answers 200 with `base_resp` (its code 1008 is an empty account).
+    base = value.get("base_resp")
+    if isinstance(base, dict) and base.get("status_code"):
+        return {"code": base["status_code"], "message": base.get("status_msg")}
+    return value.get("error")
+
+
 def stalled(choice: ModelChoice) -> ProviderConnectionError:
     """The error for an answer that went silent."""
     return ProviderConnectionError(
@@ -116,7 +138,7 @@ def decoded(data: bytes, choice: ModelChoice) -> dict[str, Any]:
     """
     try:
         payload = json.loads(data)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ProviderProtocolError(
             f"{choice.endpoint} sent something that is not JSON in its answer. {_AGAIN}"
         ) from problem
@@ -129,7 +151,9 @@ def readable(text: str, secret: str | None) -> str:
     """What a server said, as one line of bounded length without the key."""
     plain = " ".join(text.split())
     if secret:
-        plain = plain.replace(secret, "[key]")
+        # A library may show it as Python writes it.
+        for shown in (secret, " ".join(secret.split()), repr(secret)[1:-1]):
+            plain = plain.replace(shown, "[key]")
     return plain if len(plain) <= _MAX_TEXT else f"{plain[:_MAX_TEXT]}…"
 
 
@@ -182,7 +206,7 @@ def _causes(problem: BaseException | None) -> Iterator[BaseException]:
 def _server_message(body: str) -> str:
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "" if body.lstrip().startswith("<") else body
     if isinstance(value, list) and len(value) == 1:  # Gemini's compatible endpoint answers with a list
         value = value[0]

@@ -20,6 +20,8 @@ __all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Abort", "make_client"]
 
 CONNECT_TIMEOUT = 15.0
 READ_TIMEOUT = 600.0
+# No bound on connections: a turn that waits for one could not be cancelled.
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 
 
 def make_client(headers: dict[str, str] | None = None, ca_bundle: str | None = None) -> httpx2.Client:
@@ -43,7 +45,7 @@ def make_client(headers: dict[str, str] | None = None, ca_bundle: str | None = N
 
 
 def _transport(trust: ssl.SSLContext, proxy: httpx2.Proxy | None = None) -> httpx2.HTTPTransport:
-    transport = httpx2.HTTPTransport(verify=trust, proxy=proxy)
+    transport = httpx2.HTTPTransport(verify=trust, proxy=proxy, limits=_LIMITS)
     # The pool has no public way in; without it requests still work, but a cancel waits for the server.
     pool: Any = getattr(transport, "_pool", None)
     inner = getattr(pool, "_network_backend", None)

@@ -19,7 +19,7 @@ from agent_core.errors import (
 )
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.failures import broken_off, stalled, translated
+from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
 from agent_core.providers.wire.protocol import Decoder, SdkClient, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused
 from agent_core.providers.wire.sse import data_lines
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from agent_core.providers.wire.http import Abort
 
 _LAST_READ_TIMEOUT = 0.5
+_USAGE_TIMEOUT = 5.0
+_LONGEST_PING = 200
+_LONGEST_JSON = 65_536
 _MOST_REFUSALS = 4
 # The first asks the SDK for the response as it is, its body unread.
 _RAW = {"X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}
@@ -123,25 +126,58 @@ class HttpStream:
         response = self._send()
         silent = True
         try:
-            for data in data_lines(self._unless_stalled(response.iter_bytes())):
+            for data in data_lines(self._unless_stalled(self._chunks(response), decoder)):
                 silent = False
                 yield data
-                if decoder.done:
-                    # Read on to the end of the body: only then can the connection serve the next request. But the
-                    # answer is complete, so that an end that does not come is not waited for.
-                    abort.patience = _LAST_READ_TIMEOUT
+                # Once an answer is complete, the end of its body is read, so that the connection can serve the next
+                # request; but it is not waited for.
+                abort.patience = self._patience(decoder)
         except httpx2.TransportError:
-            if not decoder.done:
+            if decoder.finished is None:
                 raise
         finally:
             response.close()
         kind = response.headers.get("content-type", "")
         if silent and not kind.startswith("text/event-stream"):
-            raise ProviderProtocolError(
-                f"{self._choice.endpoint} did not answer with a stream of events but with {kind or 'nothing'}. Check "
-                f"that model.base_url is the address of a server that speaks {self._provider.protocol.name} (it "
-                "often ends in /v1)."
+            raise self._no_stream(kind or "nothing")
+
+    def _chunks(self, response: Any) -> Iterator[bytes]:
+        """The body's pieces.
+
+        Raises:
+            ProviderStatusError, ProviderProtocolError: it is one JSON value and no stream.
+        """
+        pieces: Iterator[bytes] = response.iter_bytes()
+        if "json" not in response.headers.get("content-type", ""):
+            yield from pieces
+            return
+        start = b""
+        for piece in pieces:
+            start += piece
+            if len(start) > _LONGEST_JSON:
+                break
+        if start.lstrip().startswith((b"{", b"[")):
+            failure = failure_in(start)
+            raise (
+                self._no_stream(response.headers["content-type"])
+                if failure is None
+                else reported_error(self._choice, failure)
             )
+        yield start
+        yield from pieces
+
+    def _no_stream(self, kind: str) -> ProviderProtocolError:
+        return ProviderProtocolError(
+            f"{self._choice.endpoint} did not answer with a stream of events but with {kind}.",
+            f"Check that model.base_url is the address of a server that speaks {self._provider.protocol.name} (it "
+            "often ends in /v1).",
+        )
+
+    def _patience(self, decoder: Decoder) -> float:
+        """Seconds that the next event may take. After the answer's end only its usage may follow."""
+        if decoder.done:
+            return _LAST_READ_TIMEOUT
+        return self._choice.stall_after if decoder.finished is None else min(self._choice.stall_after, _USAGE_TIMEOUT)
 
     def _send(self) -> Any:
         import httpx2  # noqa: PLC0415
@@ -156,17 +192,20 @@ class HttpStream:
             options={"headers": {**headers, **_RAW}},
         )
 
-    def _unless_stalled(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    def _unless_stalled(self, chunks: Iterable[bytes], decoder: Decoder) -> Iterator[bytes]:
         """The chunks, as long as events come: comments and pings keep a connection open, but they are no answer."""
         heard = time.monotonic()
         for chunk in chunks:
             now = time.monotonic()
-            if _has_event(chunk):
+            if not _is_idle(chunk):
                 heard = now
-            elif now - heard > self._choice.stall_after:
+            elif now - heard > self._patience(decoder):
+                if decoder.finished is not None:
+                    return
                 raise stalled(self._choice)
             yield chunk
 
 
-def _has_event(chunk: bytes) -> bool:
-    return b"data:" in chunk and b'"ping"' not in chunk
+def _is_idle(chunk: bytes) -> bool:
+    text = chunk.strip()
+    return not text or text.startswith(b":") or (b'"ping"' in text and len(text) < _LONGEST_PING)

@@ -51,6 +51,6 @@ def _without(dialect: Dialect, field: str) -> Dialect | None:
 def _error(body: str) -> dict[str, Any]:
     try:
         error = json.loads(body).get("error")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return {}
     return error if isinstance(error, dict) else {}

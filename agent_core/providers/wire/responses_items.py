@@ -14,6 +14,7 @@ from typing import Any
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.call_names import fitting_name
 from agent_core.providers.wire.parts import fitting
 
 PARAGRAPH = "\n\n"
@@ -128,7 +129,7 @@ def _call(call: ToolCall) -> Item:
     return {
         "type": "function_call",
         "call_id": _call_id(call["id"]),
-        "name": function["name"],
+        "name": fitting_name(function["name"]),
         "arguments": _arguments(function["arguments"]),
     }
 

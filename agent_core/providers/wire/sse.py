@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 DONE = b"[DONE]"
+_BOM = b"\xef\xbb\xbf"
 
 
 def data_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The payload of each `data:` line, without the final `[DONE]`'s meaning: the caller looks for `DONE`."""
-    pending = b""
+    for position, line in enumerate(_lines(chunks)):
+        plain = line.removeprefix(_BOM) if position == 0 else line
+        if plain.startswith(b"data:"):
+            yield plain[5:].strip()
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    pending: list[bytes] = []
     for chunk in chunks:
-        pending += chunk
-        *lines, pending = pending.split(b"\n")
-        for line in lines:
-            if line.startswith(b"data:"):
-                yield line[5:].strip()
-    if pending.startswith(b"data:"):
-        yield pending[5:].strip()
+        if b"\n" not in chunk:
+            pending.append(chunk)
+            continue
+        *lines, rest = b"".join((*pending, chunk)).split(b"\n")
+        yield from lines
+        pending = [rest]
+    yield b"".join(pending)

@@ -38,13 +38,13 @@ def test_a_history_without_omissions_is_shown_as_it_is():
     assert shown(messages, Omissions()) is messages
 
 
-def test_pruning_takes_the_older_half_each_time_and_never_the_latest_two_nor_small_ones():
+def test_pruning_takes_the_older_half_each_time_the_latest_two_last_and_small_ones_never():
     messages, omissions = conversation([1000, 10, 1000, 1000, 1000, 1000, 1000]), Omissions()
     steps = []
     while can_prune(messages, omissions):
         assert prune_results(messages, omissions)
         steps.append([number for number in range(7) if f"call-{number}" in omissions.results])
-    assert steps == [[0, 2], [0, 2, 3], [0, 2, 3, 4]]
+    assert steps == [[0, 2], [0, 2, 3], [0, 2, 3, 4], [0, 2, 3, 4, 5], [0, 2, 3, 4, 5, 6]]
     assert not prune_results(messages, omissions)
 
 
@@ -72,6 +72,12 @@ def test_sealed_reasoning_is_left_out_before_a_position_only():
     assert ["sealed" in message for message in seen] == [False, False, False, True]
     assert "sealed" in first
     assert not has_sealed(messages, Omissions(sealed_before=4))
+
+
+def test_what_came_after_a_withdrawn_turn_was_never_refused():
+    omissions = Omissions(sealed_before=9, images_before=7)
+    omissions.shorten(8)
+    assert (omissions.sealed_before, omissions.images_before) == (8, 7)
 
 
 def test_images_are_replaced_by_a_note_before_a_position_only():

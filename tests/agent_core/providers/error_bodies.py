@@ -180,7 +180,7 @@ day","code":429,"metadata":{"headers":{"X-RateLimit-Limit":"50","X-RateLimit-Rem
 # openrouter 400 context_overflow https://github.com/refly-ai/refly/issues/1177
 {"error":{"message":"This endpoint's maximum context length is 32768 tokens. However, you requested about 42832 tokens
 (42832 of text input). Please reduce the length of either one, or use the \"middle-out\" transform.","code":400}}
-# openrouter 403 provider_policy_blocked https://openrouter.ai/docs/api/reference/errors-and-debugging
+# openrouter 403 content_policy https://openrouter.ai/docs/api/reference/errors-and-debugging
 {"error":{"code":403,"message":"Your chosen model requires moderation and your input was flagged",
 "metadata":{"reasons":["violence"],"flagged_input":"...","provider_name":"OpenAI","model_slug":"openai/gpt-4o"}}}
 # gemini 429 rate_limit https://github.com/n4ze3m/page-assist/issues/406

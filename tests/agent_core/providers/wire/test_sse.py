@@ -42,3 +42,7 @@ def test_a_line_is_there_as_soon_as_it_is_complete():
     lines = data_lines(chunks())
     assert next(lines) == b"1"
     assert len(taken) == 1
+
+
+def test_a_byte_order_mark_at_the_beginning_hides_nothing():
+    assert list(data_lines([b"\xef\xbb", b"\xbfdata: a\n", b"data: b\n"])) == [b"a", b"b"]

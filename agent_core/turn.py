@@ -1,0 +1,42 @@
+"""One turn while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent_core.asking.route import TurnRoute
+from agent_core.budget import IterationBudget
+from agent_core.callbacks import AgentCallbacks
+from agent_core.interrupt import CancelToken
+from agent_core.providers.base import Usage
+from agent_core.turn_history import TurnHistory
+from agent_core.turn_result import TurnUsage, add_usage, no_usage
+
+
+@dataclass(slots=True)
+class Turn:
+    """What one turn has to hand.
+
+    Attributes:
+        task_id: names the turn's work for tools.
+        system: the system prompt.
+        cost: US dollars so far; None once a price or a count was not known.
+        continuations: how often the model was asked to go on at the output limit.
+    """
+
+    id: str
+    task_id: str
+    system: str
+    token: CancelToken
+    budget: IterationBudget
+    history: TurnHistory
+    route: TurnRoute
+    callbacks: AgentCallbacks
+    usage: TurnUsage = field(default_factory=no_usage)
+    cost: float | None = 0.0
+    continuations: int = 0
+
+    def count(self, usage: Usage, cost: float | None) -> None:
+        """Add what one request used."""
+        add_usage(self.usage, usage)
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
