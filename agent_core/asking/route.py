@@ -51,6 +51,7 @@ class TurnRoute:
     _token: CancelToken
     _position: int = 0
     _ready: bool = False
+    _at_end: bool = False
     _key: str | None = None
     _credential: Credential | None = None
     problem: str = ""
@@ -69,8 +70,11 @@ class TurnRoute:
         if self._ready:
             return False
         self._ready = True
-        self._skip_cooling()
-        return self._position > 0
+        members = range(len(self._route.members))
+        if self._stand_at_one_of(members, even_cooling=False) or self._stand_at_one_of(members, even_cooling=True):
+            return self._position > 0
+        self._position = 0
+        raise AuthRequired(self._member.bearer.problem if self._member.bearer is not None else "")
 
     @property
     def choice(self) -> ModelChoice:
@@ -133,34 +137,37 @@ class TurnRoute:
         self._take_key(even_cooling=True, without=self._spent)
 
     def can_fall_back(self) -> bool:
-        """Whether there is another model."""
-        return self._position + 1 < len(self._route.members)
+        """Whether there is another model that has not turned out to be out of reach."""
+        return not self._at_end and self._position + 1 < len(self._route.members)
 
-    def fall_back(self) -> None:
-        """Go on to the next model."""
-        self._position += 1
-        self._spent.clear()
-        self._skip_cooling()
+    def fall_back(self) -> bool:
+        """Go on to the next model that can be asked; False, and nothing changes, if there is none."""
+        before = (self._position, self._key, self._credential)
+        later = range(self._position + 1, len(self._route.members))
+        if self._stand_at_one_of(later, even_cooling=False) or self._stand_at_one_of(later, even_cooling=True):
+            self._spent.clear()
+            return True
+        self._position, self._key, self._credential = before
+        self._choice = self._provider = None
+        self._at_end = True
+        return False
 
-    def _skip_cooling(self) -> None:
-        """Stand at the first model from here whose key does not rest; at this one if there is none."""
-        start = self._position
-        for position in range(start, len(self._route.members)):
+    def _stand_at_one_of(self, positions: Sequence[int], *, even_cooling: bool) -> bool:
+        for position in positions:
             self._position = position
-            if self._take_key(even_cooling=False):
-                return
-        self._position = start
-        self._take_key(even_cooling=True)
+            if self._take_key(even_cooling=even_cooling):
+                return True
+        return False
 
     def _take_key(self, *, even_cooling: bool, without: Collection[str] = ()) -> bool:
         member = self._member
         self._choice = self._provider = None
         if member.bearer is not None:
+            self._credential = None
             self._key = member.bearer.current(self._token.is_set)
-            if self._key is None and even_cooling:
-                raise AuthRequired(member.bearer.problem)
             return self._key is not None
         if member.pool is None:
+            self._key = self._credential = None
             return True
         self._credential = member.pool.take(even_cooling=even_cooling, without=without)
         if self._credential is None:

@@ -116,8 +116,11 @@ class Asker:
 
     def _next_step(self, failure: ClassifiedError, failures: int) -> policy.Step:
         step = policy.decide(failure, self._situation(failure, failures))
+        # What turns out not to be open after all is decided anew without it.
         if isinstance(step, policy.Refresh) and not self.route.refresh():
-            return policy.decide(failure, self._situation(failure, failures))
+            return self._next_step(failure, failures)
+        if isinstance(step, policy.FallBack) and not self.route.fall_back():
+            return self._next_step(failure, failures)
         return step
 
     def _situation(self, failure: ClassifiedError, failures: int) -> policy.Situation:
@@ -165,7 +168,6 @@ class Asker:
                 self._tell("retry", f"{said} Trying the next key.")
                 self.route.rotate()
             case policy.FallBack():
-                self.route.fall_back()
                 self._tell("fallback", f"{said} {self.route.choice.name} answers instead.\n\n")
             case policy.Prune():
                 prune_results(self.history.messages, self.omissions)

@@ -55,6 +55,7 @@ class Question:
             max_tokens=self._limit(choice),
             reasoning=_least_effort(choice),
             temperature=self.temperature,
+            cache_ttl=None,
         )
 
     def _limit(self, choice: ModelChoice) -> int | None:

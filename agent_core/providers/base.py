@@ -24,7 +24,8 @@ class ModelRequest:
             wants a number.
         reasoning: how much the model should think; None leaves it to the server.
         temperature: None leaves it to the server; models that take none are not sent one.
-        cache_ttl: how long the server should keep the prefix, where the protocol lets us say so.
+        cache_ttl: how long the server should keep the prefix, where the protocol lets us say so; None for a question
+            that is asked once, whose prefix is not worth the price of keeping it.
         session_id: groups a session's requests for servers that keep prefixes by key.
     """
 
@@ -34,7 +35,7 @@ class ModelRequest:
     max_tokens: int | None = None
     reasoning: ReasoningEffort | None = None
     temperature: float | None = None
-    cache_ttl: CacheTtl = "5m"
+    cache_ttl: CacheTtl | None = "5m"
     session_id: str = ""
 
 

@@ -220,3 +220,12 @@ def test_the_effort_of_the_settings_reaches_a_model_that_takes_one(home, tmp_pat
     use_model(home, model_server, model={"api_mode": "codex_responses"}, agent={"reasoning_effort": "high"})
     make(factory, tmp_path).chat("hi")
     assert model_server.requests[0].body["reasoning"]["effort"] == "high"
+
+
+def test_a_sign_in_that_cannot_be_renewed_says_to_sign_in_again(home, tmp_path, factory, model_server, endpoint):
+    endpoint.answer = lambda form: (400, {"error": "invalid_grant"})
+    TokenStore(home / FILE_NAME).put("company", OAuthToken("old", "refresh", token_url=endpoint.url, client_id="c"))
+    model_server.add(REFUSED)
+    configure(home, {"model": "company:m", "providers": {"company": {"base_url": model_server.base_url}}})
+    with pytest.raises(ModelFailed, match=r"[Ss]ign in"):
+        make(factory, tmp_path).chat("hi")

@@ -70,7 +70,8 @@ def _headers(choice: ModelChoice) -> Mapping[str, Any]:
 def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     plan = thinking(request, choice)
     system, messages = to_blocks(fitting(request.messages, choice), choice.wrote if plan.sends_back else lambda _: ())
-    mark(system, messages, request.cache_ttl)
+    if request.cache_ttl is not None:
+        mark(system, messages, request.cache_ttl)
     body: dict[str, Any] = {"model": request.model, "max_tokens": plan.max_tokens, "stream": True}
     if system:
         body["system"] = system

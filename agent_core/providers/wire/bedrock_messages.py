@@ -47,7 +47,8 @@ def to_converse(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     asked, limits, fields = _limits(request, choice)
     system, messages = _blocks(fitting(request.messages, choice), choice if asked else None)
     name_apart(messages)
-    _mark(system, messages, request.model, request.cache_ttl)
+    if request.cache_ttl is not None:
+        _mark(system, messages, request.model, request.cache_ttl)
     body: dict[str, Any] = {"modelId": request.model, "messages": messages}
     if system:
         body["system"] = system

@@ -23,7 +23,7 @@ _MARKED_MESSAGES = 3
 def to_wire(request: ModelRequest, choice: ModelChoice) -> list[dict[str, Any]]:
     """The request's messages without what is only ours; earlier reasoning where this server wants it back."""
     wire = [_message(message, choice) for message in fitting(request.messages, choice)]
-    if choice.dialect.cache_markers:
+    if choice.dialect.cache_markers and request.cache_ttl is not None:
         _mark(wire, request.cache_ttl)
     return wire
 

@@ -128,7 +128,7 @@ def test_the_fallbacks_come_in_order_and_the_next_turn_begins_anew(desk):
     route = desk.turn(*members)
     seen = [route.choice.model]
     while route.can_fall_back():
-        route.fall_back()
+        assert route.fall_back()
         seen.append(route.choice.model)
     assert seen == ["one", "two", "three"]
     assert [choice.model for choice in route.skipped] == ["one", "two"]
@@ -169,3 +169,39 @@ def test_a_sign_in_that_has_ended_leaves_the_turn_to_the_fallback(desk):
 def test_a_sign_in_that_has_ended_without_a_fallback_says_what_to_do(desk):
     with pytest.raises(AuthRequired, match="Sign in again"):
         desk.turn(desk.member("one", bearer=Bearer()))
+
+
+def test_a_fallback_whose_sign_in_has_ended_is_none(desk):
+    route = desk.turn(desk.member("one", FIRST), desk.member("two", bearer=Bearer()))
+    assert route.can_fall_back()
+    assert not route.fall_back()
+    assert not route.can_fall_back()
+    assert asked(route) == ("one", FIRST)
+
+
+def test_a_fallback_beyond_one_that_is_out_of_reach_is_found(desk):
+    members = desk.member("one", FIRST), desk.member("two", bearer=Bearer()), desk.member("three", THIRD)
+    route = desk.turn(*members)
+    assert route.fall_back()
+    assert asked(route) == ("three", THIRD)
+
+
+def test_a_turn_may_outlive_several_tokens(desk):
+    route = desk.turn(desk.member("one", bearer=Bearer("a", "b", "c")))
+    for token in ("b", "c"):
+        assert route.can_refresh()
+        assert route.refresh()
+        assert asked(route) == ("one", token)
+        route.worked()
+
+
+def test_a_key_whose_rest_is_over_at_once_is_not_taken_twice_for_one_answer(desk):
+    route = desk.turn(desk.member("one", FIRST, SECOND))
+    route.failed(failure(retry_after=0))
+    route.rotate()
+    assert asked(route) == ("one", SECOND)
+    route.failed(failure(retry_after=0))
+    assert not route.can_rotate()
+    route.worked()
+    route.failed(failure(retry_after=0))
+    assert route.can_rotate()

@@ -25,6 +25,7 @@ def test_the_tasks_own_model_answers_as_the_settings_have_it(model_server, secon
     )
     assert key_of(request) == KEY
     assert "tools" not in request.body
+    assert b"cache_control" not in request.raw
     assert second.requests == []
 
 

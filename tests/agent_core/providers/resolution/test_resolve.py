@@ -244,3 +244,24 @@ def test_a_provider_is_made_without_connecting(resolve):
     provider = make_provider(resolve({"default": "m", "base_url": "http://192.0.2.1/v1"}))
     assert isinstance(provider, HttpProvider)
     assert str(provider.choice.endpoint) == "custom (http://192.0.2.1/v1)"
+
+
+@pytest.mark.parametrize("key", ["sk-first\nsk-second", "sk-abc\x00def", "sk-abc…", "sk-\u200babc"])
+def test_a_key_that_cannot_be_sent_is_an_error_that_does_not_show_it(resolve, key):
+    with pytest.raises(SettingsError, match="cannot be sent") as caught:
+        resolve({**SETTINGS, "api_key": key})
+    assert "sk-" not in caught.value.public
+
+
+def test_the_openai_key_is_not_sent_to_a_custom_server_in_the_open(resolve):
+    address = "http://models.example/v1"
+    choice = resolve({"default": "m", "base_url": address}, environ={"OPENAI_API_KEY": "sk-openai"})
+    assert choice.api_key is None
+
+
+@pytest.mark.parametrize(
+    "address", ["https://h.example/v1?api-version=1", "https://h.example/v1#x", "http://ho\tst/v1"]
+)
+def test_an_address_that_no_path_can_be_added_to_is_refused(resolve, address):
+    with pytest.raises(SettingsError, match="cannot be used"):
+        resolve({"default": "m", "base_url": address})
