@@ -7,7 +7,8 @@ READY  := $(VENV)/.ready
 # The newest Python this machine has, from those the project supports; `make PYTHON=… setup` picks another.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
-PYTEST_WORKERS ?= auto
+# Two for each core, at most eight: many tests wait for a process more than they compute.
+PYTEST_WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? 8 : 2 * n)))
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,7 +33,7 @@ demo: $(READY)  ## Watch the agent find, fix and test a bug, offline, over the r
 	@$(BIN)/hermes-acp demo
 
 test: $(READY) lint  ## Everything that must hold: style, types, import rules, tests
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS)
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
 
 lint: $(READY)  ## Style, types and the import contract
 	@$(BIN)/ruff check .

@@ -131,7 +131,8 @@ class HttpStream:
                 yield data
                 # Once an answer is complete, the end of its body is read, so that the connection can serve the next
                 # request; but it is not waited for.
-                abort.patience = self._patience(decoder)
+                if decoder.finished is not None:
+                    abort.patience = self._patience(decoder)
         except httpx2.TransportError:
             if decoder.finished is None:
                 raise
@@ -207,5 +208,7 @@ class HttpStream:
 
 
 def _is_idle(chunk: bytes) -> bool:
+    if len(chunk) > _LONGEST_PING:
+        return False
     text = chunk.strip()
-    return not text or text.startswith(b":") or (b'"ping"' in text and len(text) < _LONGEST_PING)
+    return not text or text.startswith(b":") or b'"ping"' in text
