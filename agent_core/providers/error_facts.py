@@ -16,6 +16,7 @@ from agent_core.errors import ProviderStatusError
 
 LONGEST_WAIT = 24 * 3600.0
 _FIRST_FAILURE, _LAST_FAILURE = 400, 599
+_FIRST_REDIRECT = 300
 _LONGEST_TEXT = 8000
 _DEEPEST = 12
 _MOST_ITEMS = 16
@@ -75,7 +76,7 @@ def read_facts(problem: ProviderStatusError) -> ErrorFacts:
         reader.text(problem.body, 0)
     kind = problem.headers.get("x-amzn-errortype", "")
     reader.code(kind.partition(":")[0])
-    status = problem.status if problem.status is not None and problem.status >= _FIRST_FAILURE else None
+    status = problem.status if problem.status is not None and problem.status >= _FIRST_REDIRECT else None
     return ErrorFacts(
         status=status or next(iter(reader.statuses), None),
         codes=frozenset(reader.codes),

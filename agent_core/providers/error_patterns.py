@@ -318,6 +318,7 @@ BY_STATUS: Mapping[int, Rule] = {
     401: Rule("auth"),
     402: Rule("billing"),
     403: Rule("auth"),
+    **{status: Rule("format_error", advice="wrong_address") for status in (301, 302, 303, 307, 308)},
     404: Rule("format_error", advice="wrong_address"),
     405: Rule("format_error", advice="wrong_address"),
     407: Rule("connection"),

@@ -96,6 +96,7 @@ LASTING = {
         refusal(400, "the request exceeds the available context size. try increasing the context size or enable "
                 "context shift", type="exceed_context_size_error"), "window", 1),
     "Bedrock's window": (refusal(400, "Input is too long for requested model."), "window", 1),
+    "a redirect": (Answer(307, "", {"Location": "http://elsewhere.example/v1"}), "model.base_url", 1),
     "a wrong address": (Answer(404, "<html>not found</html>"), "model.base_url", 1),
 }  # fmt: skip
 
