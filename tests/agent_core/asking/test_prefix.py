@@ -72,3 +72,13 @@ def test_an_announcement_is_for_the_next_request_only():
     watch.see("m", request(ONE, TWO))
     watch.see("m", request(TWO))
     assert watch.breaks == ["unexpected"]
+
+
+def test_an_announcement_waits_for_each_model_that_has_a_prefix():
+    watch = PrefixWatch()
+    for model in ("first", "second"):
+        watch.see(model, request(ONE, TWO))
+    watch.expect("prune")
+    for model in ("first", "second"):
+        watch.see(model, request(user_message("other"), TWO))
+    assert watch.breaks == ["prune", "prune"]

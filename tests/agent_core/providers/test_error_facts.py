@@ -177,3 +177,9 @@ def test_a_body_within_a_body_is_read_only_so_deep():
     for _ in range(30):
         body = {"error": body}
     assert facts_of(body).said == ""
+
+
+@pytest.mark.parametrize(("status", "wait"), [(500, None), (429, 3000.0)])
+def test_a_limit_that_is_not_used_up_says_nothing_about_a_server_error(status, wait):
+    headers = {"x-ratelimit-remaining": "4999", "x-ratelimit-reset": "3000"}
+    assert asked_wait(read_facts(ProviderStatusError("no", status, "", headers)), NOW) == wait

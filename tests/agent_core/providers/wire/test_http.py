@@ -214,3 +214,14 @@ def test_an_abort_after_the_work_leaves_the_connection_alone():
         abort.abort()
         ours.send(b"x")
         assert theirs.recv(1) == b"x"
+
+
+def test_the_hundred_and_first_request_does_not_wait_for_a_connection(connect):
+    with ModelServer(default=Hang(before_headers=True)) as server:
+        provider = connect(server.base_url)
+        streams = [provider.stream(REQUEST) for _ in range(101)]
+        running = [in_background(lambda stream=stream: list(stream)) for stream in streams]
+        server.wait_for_request(101, timeout=30)
+        for stream in streams:
+            stream.close()
+        assert all(isinstance(answer.exception(20), ProviderConnectionError) for answer in running)
