@@ -19,6 +19,7 @@ from acp.schema import (
 
 from agent_core.errors import RequestError
 from agent_core.messages import Content, FilePart, ImagePart, Part, TextPart
+from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 
 Block: TypeAlias = (
     TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
@@ -45,6 +46,34 @@ def to_content(blocks: Sequence[Block]) -> Content:
     if not any(text.strip() for text in texts) and len(texts) == len(parts):
         raise RequestError("The prompt is empty. Send at least one content block with something in it.")
     return "\n\n".join(texts) if len(texts) == len(parts) else parts
+
+
+def to_said(blocks: Sequence[Block]) -> tuple[SaidPart, ...]:
+    """The prompt as it is shown again when the session is loaded."""
+    return tuple(_said(block) for block in blocks)
+
+
+def _said(block: Block) -> SaidPart:
+    match block:
+        case TextContentBlock():
+            return SaidText(block.text)
+        case ImageContentBlock():
+            return SaidImage(block.mime_type, block.data, block.uri or "")
+        case AudioContentBlock():
+            return SaidAudio(block.mime_type, block.data)
+        case ResourceContentBlock():
+            return SaidLink(
+                uri=block.uri,
+                name=block.name,
+                mime_type=block.mime_type or "",
+                title=block.title or "",
+                description=block.description or "",
+                size=block.size,
+            )
+        case EmbeddedResourceContentBlock(resource=resource):
+            if isinstance(resource, TextResourceContents):
+                return SaidDocument(resource.uri, resource.text, mime_type=resource.mime_type or "")
+            return SaidDocument(resource.uri, None, resource.blob, resource.mime_type or "")
 
 
 def _part(block: Block) -> Part:

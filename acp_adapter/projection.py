@@ -6,10 +6,12 @@ Updates are plain data, so that this needs no SDK and can say what its models ca
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.options import config_options, parse_mode
+from acp_adapter.said import said_block
 from acp_adapter.tools import finished_call, live_output, requested_call, running_call
 from agent_core.events import (
     AgentText,
@@ -18,11 +20,13 @@ from agent_core.events import (
     ModeChanged,
     PlanChanged,
     SessionEvent,
+    SessionNamed,
     ToolAnnounced,
     ToolFinished,
     ToolOutput,
     ToolRequested,
     ToolRunning,
+    UserSaid,
 )
 
 Update = dict[str, Any]
@@ -33,10 +37,14 @@ _PLAN_STATUS = {"cancelled": "completed"}
 def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
     """The updates that show `event` to this client, in order (ACP v1, prompt-turn and tool-calls sections)."""
     match event:
-        case AgentText(message_id=message_id, text=text):
-            return [_chunk("agent_message_chunk", message_id, text)]
-        case AgentThought(message_id=message_id, text=text):
-            return [_chunk("agent_thought_chunk", message_id, text)]
+        case UserSaid(message_id=message_id, parts=parts):
+            return [
+                {"sessionUpdate": "user_message_chunk", "messageId": message_id, "content": said_block(part)}
+                for part in parts
+            ]
+        case AgentText(message_id=message_id, text=text) | AgentThought(message_id=message_id, text=text):
+            kind = "agent_message_chunk" if isinstance(event, AgentText) else "agent_thought_chunk"
+            return [{"sessionUpdate": kind, "messageId": message_id, "content": {"type": "text", "text": text}}]
         case ToolAnnounced() | ToolRequested():
             return [requested_call(event, client)]
         case ToolRunning():
@@ -63,6 +71,10 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
                 {"sessionUpdate": "current_mode_update", "currentModeId": mode},
                 {"sessionUpdate": "config_option_update", "configOptions": config_options(parse_mode(mode))},
             ]
+        case SessionNamed(title=title, updated_at=updated_at):
+            named = {} if title is None else {"title": title}
+            at = datetime.fromtimestamp(updated_at, UTC).isoformat(timespec="milliseconds")
+            return [{"sessionUpdate": "session_info_update", **named, "updatedAt": at}]
         case _:
             assert_never(event)
 
@@ -76,7 +88,3 @@ def bare(event: SessionEvent) -> list[Update]:
             status = "failed" if result.failed else "completed"
             return [{"sessionUpdate": "tool_call_update", "toolCallId": call_id, "status": status}]
     return []
-
-
-def _chunk(kind: str, message_id: str, text: str) -> Update:
-    return {"sessionUpdate": kind, "messageId": message_id, "content": {"type": "text", "text": text}}

@@ -127,7 +127,7 @@ class SessionManager:
         session.cancel()
         async with session.turn:
             await self._run_blocking(session.workspace.close)
-        self._factory.store.forget(session.id)
+        self._factory.store.release(session.id)
 
     def _prepare(self, seed: SessionSeed) -> tuple[Workspace, float]:
         workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.mode)

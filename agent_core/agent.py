@@ -358,6 +358,7 @@ class AIAgent:
             frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions()),  # type: ignore[index]
             token=turn.token,
             session_id=self.session_id,
+            turn_id=turn.id,
             task_id=turn.task_id,
             listener=turn.callbacks.tool_progress_callback,
         )

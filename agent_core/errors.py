@@ -4,8 +4,9 @@ HermesError                     has `public`, a sentence or two for the user, an
 ├── SettingsError               a setting is wrong: key, value and file are named
 ├── AuthRequired                no usable model is configured
 ├── RequestError                what a client asked for cannot be done as asked
-│   └── UnknownSession
-├── StoreError                  the conversation could not be stored or read
+│   ├── UnknownSession
+│   └── SessionInUse            another process prompts the session
+├── StoreError                  the conversation could not be stored or read; `kind` says why
 └── ProviderError               a model request failed
     ├── ProviderConnectionError the server could not be reached, or the connection broke; `fault` says how
     ├── ProviderStatusError     the server said that it failed: an error status, or an error within its answer
@@ -51,8 +52,21 @@ class UnknownSession(RequestError):
         self.session_id = session_id
 
 
+class SessionInUse(RequestError):
+    """Another living process prompts the session; the message names it."""
+
+
+StoreFault = Literal["busy", "full", "read-only", "corrupt", "newer", "foreign", "unavailable"]
+"""Locked for too long; no space; not writable; damaged; written by a later version; another program's file; anything
+else that keeps it from being opened or used."""
+
+
 class StoreError(HermesError):
     """The conversation could not be stored or read."""
+
+    def __init__(self, message: str, kind: StoreFault = "unavailable") -> None:
+        super().__init__(message)
+        self.kind: StoreFault = kind
 
 
 class ProviderError(HermesError):

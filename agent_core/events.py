@@ -6,8 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agent_core.prompt_parts import SaidPart
 from tools.context import TodoItem
 from tools.result import ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class UserSaid:
+    """What the person sent. The live turn does not show it: the editor has it already."""
+
+    message_id: str
+    parts: tuple[SaidPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +115,17 @@ class ModeChanged:
     mode: str
 
 
+@dataclass(frozen=True, slots=True)
+class SessionNamed:
+    """The session has another title, or was used. `updated_at` is in seconds since the epoch."""
+
+    title: str | None
+    updated_at: float
+
+
 SessionEvent = (
-    AgentText
+    UserSaid
+    | AgentText
     | AgentThought
     | ToolAnnounced
     | ToolRequested
@@ -117,4 +135,5 @@ SessionEvent = (
     | PlanChanged
     | ContextUsed
     | ModeChanged
+    | SessionNamed
 )

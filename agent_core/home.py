@@ -30,6 +30,16 @@ class Home:
         return self.root / ".env"
 
     @property
+    def database(self) -> Path:
+        """Every session, in one file."""
+        return self.root / "hermes-acp.db"
+
+    @property
+    def blobs(self) -> Path:
+        """What files were before they were changed, by the content's hash."""
+        return self.root / "blobs"
+
+    @property
     def logs(self) -> Path:
         """Where logs rotate."""
         return self.root / "logs"

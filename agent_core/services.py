@@ -8,6 +8,7 @@ from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
 from agent_core.providers.knowledge.pricing import Spent
 from tools.context import TodoItem
+from tools.recall import SessionRecall
 
 PlanListener = Callable[[tuple[TodoItem, ...]], None]
 
@@ -15,7 +16,8 @@ PlanListener = Callable[[tuple[TodoItem, ...]], None]
 class SessionServices:
     """What one session keeps between its turns, whichever agent runs them."""
 
-    def __init__(self) -> None:
+    def __init__(self, recall: SessionRecall | None = None) -> None:
+        self.recall = recall
         self.plan: tuple[TodoItem, ...] = ()
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
         self.system: str | None = None
@@ -37,6 +39,10 @@ class TurnServices:
     def todos(self) -> Sequence[TodoItem]:
         """The plan as it stands."""
         return self._session.plan
+
+    def recall(self) -> SessionRecall | None:
+        """Who searches earlier sessions."""
+        return self._session.recall
 
     def set_todos(self, items: Sequence[TodoItem]) -> None:
         """Replace the plan and show it."""

@@ -57,6 +57,7 @@ class ToolRunner:
         *,
         token: CancelToken,
         session_id: str,
+        turn_id: str,
         task_id: str,
         listener: Listener | None,
     ) -> None:
@@ -65,6 +66,7 @@ class ToolRunner:
         self._offered = offered
         self._token = token
         self._session_id = session_id
+        self._turn_id = turn_id
         self._task_id = task_id
         self._listener = listener
 
@@ -120,7 +122,7 @@ class ToolRunner:
         if call.problem is not None:
             return error(call.problem)
         context = self._workspace.context(
-            CallIdentity(self._session_id, self._task_id, call.id),
+            CallIdentity(self._session_id, self._turn_id, self._task_id, call.id),
             self._token,
             self._services,
             on_allowed=lambda action: self._allowed(call, action),

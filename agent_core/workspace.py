@@ -16,6 +16,7 @@ from tools.environments.gated import GatedEnvironment, GatedFileSystem
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
+from tools.file_history import FileHistory, NoHistory
 from tools.settings import ToolSettings
 
 
@@ -24,6 +25,7 @@ class CallIdentity:
     """Which call of which turn a context is for."""
 
     session_id: str
+    turn_id: str
     task_id: str
     call_id: str
 
@@ -32,7 +34,8 @@ class CallIdentity:
 class Workspace:
     """A session's surroundings. `files` and `terminal` are the bare backends: tools get them behind a gate.
 
-    `files` makes the file system for one turn, whose token ends what takes long.
+    `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
+    files were before.
     """
 
     cwd: Path
@@ -41,6 +44,7 @@ class Workspace:
     terminal: Environment
     approvals: Approvals
     settings: ToolSettings
+    history: Callable[[CallIdentity], FileHistory]
 
     def context(
         self,
@@ -53,14 +57,15 @@ class Workspace:
     ) -> ToolContext:
         """The context of one tool call; `on_allowed` is told of each action that was allowed."""
         gate = Gate(self.approvals, identity.call_id, token, on_allowed)
+        history = self.history(identity)
         return ToolContext(
             task_id=identity.task_id,
             session_id=identity.session_id,
             tool_call_id=identity.call_id,
             cwd=self.cwd,
             roots=self.roots,
-            fs=GatedFileSystem(self.files(token), gate),
-            terminal=GatedEnvironment(self.terminal, gate),
+            fs=GatedFileSystem(self.files(token), gate, history),
+            terminal=GatedEnvironment(self.terminal, gate, history),
             interrupt=token,
             progress=on_output,
             settings=self.settings,
@@ -82,6 +87,7 @@ def local_workspace(
     private: tuple[Path, ...] = (),
     allowed_commands: frozenset[str] = frozenset(),
     settings: ToolSettings | None = None,
+    history: Callable[[CallIdentity], FileHistory] = lambda _: NoHistory(),
 ) -> Workspace:
     """A workspace on this machine's disk; without an approver, what would be asked is refused."""
     limits = settings or ToolSettings()
@@ -98,4 +104,5 @@ def local_workspace(
         terminal=LocalEnvironment(guardian, limits.terminal),
         approvals=Approvals(rules, mode, approver or NobodyToAsk()),
         settings=limits,
+        history=history,
     )

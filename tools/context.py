@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, Protocol
 
 from tools.errors import ToolError
+from tools.recall import SessionRecall
 from tools.settings import ToolSettings
 
 
@@ -198,6 +199,10 @@ class AgentServices(Protocol):
 
     def set_todos(self, items: Sequence[TodoItem]) -> None:
         """Replace the plan and show it."""
+        ...
+
+    def recall(self) -> SessionRecall | None:
+        """Who searches earlier sessions; None where none are stored."""
         ...
 
 

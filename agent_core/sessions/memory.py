@@ -6,7 +6,9 @@ import threading
 from dataclasses import dataclass, field
 
 from agent_core.errors import UnknownSession
+from agent_core.events import SessionEvent
 from agent_core.messages import Message
+from agent_core.sessions.kept_state import KeptState
 
 
 @dataclass(slots=True)
@@ -16,6 +18,14 @@ class _Record:
     turn_id: str | None = None
     turn_start: int = 0
     withdrawn: list[Message] = field(default_factory=list)
+    kept: KeptState | None = None
+
+
+class NoJournal:
+    """Takes nothing down."""
+
+    def record(self, event: SessionEvent) -> None:
+        """Do nothing."""
 
 
 class InMemorySessionStore:
@@ -29,6 +39,10 @@ class InMemorySessionStore:
         """Begin a session; one that exists is left as it is."""
         with self._lock:
             self._records.setdefault(session_id, _Record(cwd))
+
+    def journal(self, session_id: str, turn_id: str) -> NoJournal:  # noqa: ARG002
+        """Events are not kept in memory."""
+        return NoJournal()
 
     def begin_turn(self, session_id: str, turn_id: str) -> None:
         """From now on only `turn_id` may append."""
@@ -55,7 +69,7 @@ class InMemorySessionStore:
             del record.messages[record.turn_start :]
             return True
 
-    def end_turn(self, session_id: str, turn_id: str) -> None:
+    def end_turn(self, session_id: str, turn_id: str, outcome: str = "", note: str = "") -> None:  # noqa: ARG002
         """Close the turn, if it is still the running one."""
         with self._lock:
             record = self._records.get(session_id)
@@ -67,8 +81,22 @@ class InMemorySessionStore:
         with self._lock:
             return list(self._record(session_id).messages)
 
-    def forget(self, session_id: str) -> None:
-        """Let go of a session."""
+    def keep(self, session_id: str, state: KeptState) -> None:
+        """Remember what the session keeps between its turns."""
+        with self._lock:
+            self._record(session_id).kept = state
+
+    def kept(self, session_id: str) -> KeptState | None:
+        """What was last kept."""
+        with self._lock:
+            return self._record(session_id).kept
+
+    def trouble(self, session_id: str) -> str:  # noqa: ARG002
+        """There is none: nothing more than memory was promised."""
+        return ""
+
+    def release(self, session_id: str) -> None:
+        """Let go of a session, and with it of all that was said in it."""
         with self._lock:
             self._records.pop(session_id, None)
 

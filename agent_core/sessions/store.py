@@ -1,10 +1,20 @@
-"""The port to wherever conversations are kept."""
+"""The port to wherever conversations are kept, as the agent uses it."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from agent_core.events import SessionEvent
 from agent_core.messages import Message
+from agent_core.sessions.kept_state import KeptState
+
+
+class Journal(Protocol):
+    """Takes down what happens in one turn. Safe to use from several threads."""
+
+    def record(self, event: SessionEvent) -> None:
+        """Add an event; it is written with the turn's next message, or within a second. Never waits, never fails."""
+        ...
 
 
 class SessionStore(Protocol):
@@ -12,10 +22,17 @@ class SessionStore(Protocol):
 
     One turn at a time may write to a session. A turn that was replaced or ended (its worker may still run) is
     refused, so that nothing of it reaches the history afterwards.
+
+    Where storing fails, the conversation goes on in memory, `trouble` says so, and what is not stored yet is tried
+    again with the next message.
     """
 
     def create(self, session_id: str, cwd: str) -> None:
-        """Begin a session that works in `cwd`."""
+        """Begin a session that works in `cwd`; one that exists is left as it is."""
+        ...
+
+    def journal(self, session_id: str, turn_id: str) -> Journal:
+        """The journal of a turn, which may not have begun yet. After the turn's end it takes nothing any more."""
         ...
 
     def begin_turn(self, session_id: str, turn_id: str) -> None:
@@ -23,14 +40,14 @@ class SessionStore(Protocol):
 
         Raises:
             UnknownSession: there is no such session.
+            SessionInUse: another living process prompts it.
         """
         ...
 
     def append(self, session_id: str, turn_id: str, message: Message) -> bool:
-        """Store a message before it is acted on; False when the turn is not the running one.
+        """Store a message, and what the turn's journal has, before it is acted on.
 
-        Raises:
-            StoreError: it could not be stored.
+        False when the turn is not the running one.
         """
         ...
 
@@ -38,24 +55,43 @@ class SessionStore(Protocol):
         """Leave the running turn's messages out of `messages` from now on; they stay stored.
 
         False when the turn is not the running one.
-
-        Raises:
-            StoreError: it could not be stored.
         """
         ...
 
-    def end_turn(self, session_id: str, turn_id: str) -> None:
-        """Refuse whatever `turn_id` still tries to append."""
+    def end_turn(self, session_id: str, turn_id: str, outcome: str = "", note: str = "") -> None:
+        """Write the rest of the turn's journal, and refuse whatever `turn_id` still tries to append.
+
+        Args:
+            outcome: the stop reason, or «error»; '' for a turn that was given up.
+            note: for an error, what the person was told.
+        """
         ...
 
     def messages(self, session_id: str) -> list[Message]:
-        """The session's messages so far without withdrawn ones, a list of the caller's own.
+        """The session's messages so far without withdrawn and undone ones, a list of the caller's own.
 
         Raises:
             UnknownSession: there is no such session.
+            StoreError: they cannot be read.
         """
         ...
 
-    def forget(self, session_id: str) -> None:
-        """Let go of a session; unknown ids are ignored."""
+    def keep(self, session_id: str, state: KeptState) -> None:
+        """Remember what the session keeps between its turns, for a later process."""
+        ...
+
+    def kept(self, session_id: str) -> KeptState | None:
+        """What was last kept; None if nothing was.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        ...
+
+    def trouble(self, session_id: str) -> str:
+        """Why the session is not being saved at the moment, for the person; '' if it is."""
+        ...
+
+    def release(self, session_id: str) -> None:
+        """Let go of a session: its memory is freed, another process may prompt it. Unknown ids are ignored."""
         ...

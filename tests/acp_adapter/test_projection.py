@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -15,56 +14,18 @@ from agent_core.events import (
     AgentThought,
     ContextUsed,
     ModeChanged,
-    PlanChanged,
     SessionEvent,
     ToolAnnounced,
     ToolFinished,
-    ToolOutput,
     ToolRequested,
     ToolRunning,
 )
+from tests.support.sample_events import EVENTS
 from tests.support.wire import check_outgoing
-from tools.context import TodoItem
-from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
+from tools.result import ToolResult
 
 PLAIN, TERMINAL = ClientCapabilities(), ClientCapabilities(terminal_output=True)
 CLIENTS = [pytest.param(PLAIN, id="plain"), pytest.param(TERMINAL, id="terminal")]
-_CWD = "/srv"
-_NAMES = ("read_file", "write_file", "patch", "search_files", "terminal", "todo", "plugin_tool")
-_ARGUMENTS: dict[str, Any] = {"path": "a.py", "offset": 3, "command": "make", "pattern": "x", "todos": [{"id": "1"}]}
-_RESULTS = (
-    ToolResult("plain text"),
-    ToolResult('{"error": "It went wrong."}', failed=True),
-    ToolResult(
-        "{}", (ShownText("text", "python"), ShownDiff(Path("/srv/a.py"), None, "new\n")), {"path": "/srv/a.py"}
-    ),
-    ToolResult("{}", (ShownDiff(Path("/srv/a.py"), "old\n", None),), {"path": "/srv/a.py", "line": 4}),
-    ToolResult("{}", (ShownOutput("out\n", 2),), {"exit_code": 2, "cwd": "/srv"}, failed=True),
-    ToolResult("{}", (ShownOutput("", None, "SIGKILL"),), {}, failed=True),
-)
-
-
-def _tool_events(name: str) -> list[SessionEvent]:
-    return [
-        ToolAnnounced("c", name, _CWD),
-        ToolRequested("c", name, _ARGUMENTS, _CWD, announced=True),
-        ToolRequested("c", name, _ARGUMENTS, _CWD, announced=False),
-        ToolRequested("c", name, {}, _CWD, announced=True),
-        ToolRunning("c", name, _ARGUMENTS, _CWD),
-        ToolOutput("c", "more\n", "tail\nmore\n"),
-        *(ToolFinished("c", name, _ARGUMENTS, _CWD, result) for result in _RESULTS),
-    ]
-
-
-EVENTS: list[SessionEvent] = [
-    AgentText("m", "text"),
-    AgentThought("m", "thought"),
-    ContextUsed(10, 100),
-    PlanChanged(()),
-    PlanChanged((TodoItem("1", "read", "in_progress", "high"), TodoItem("2", "no", "cancelled"))),
-    ModeChanged("accept_edits"),
-    *(event for name in _NAMES for event in _tool_events(name)),
-]
 
 
 def _check(updates: list[dict[str, Any]]) -> None:
@@ -123,11 +84,11 @@ def test_a_call_is_created_once() -> None:
     kinds = [
         project(event, PLAIN)[0]["sessionUpdate"]
         for event in (
-            ToolAnnounced("c", "todo", _CWD),
-            ToolRequested("c", "todo", {}, _CWD, announced=True),
-            ToolRequested("c", "todo", {}, _CWD, announced=False),
-            ToolRunning("c", "todo", {}, _CWD),
-            ToolFinished("c", "todo", {}, _CWD, _RESULTS[0]),
+            ToolAnnounced("c", "todo", "/srv"),
+            ToolRequested("c", "todo", {}, "/srv", announced=True),
+            ToolRequested("c", "todo", {}, "/srv", announced=False),
+            ToolRunning("c", "todo", {}, "/srv"),
+            ToolFinished("c", "todo", {}, "/srv", ToolResult("plain text")),
         )
     ]
     assert kinds == ["tool_call", "tool_call_update", "tool_call", "tool_call_update", "tool_call_update"]

@@ -150,7 +150,7 @@ def test_a_second_turn_at_the_same_time_is_refused_and_leaves_the_first_alone(tm
 def test_a_store_that_cannot_begin_a_turn_does_not_block_the_agent_for_ever(tmp_path):
     store = InMemorySessionStore()
     agent = make_agent(tmp_path, says("back"), session_store=store)
-    store.forget(agent.session_id)
+    store.release(agent.session_id)
     for _ in range(2):
         with pytest.raises(UnknownSession):
             agent.chat("hi")

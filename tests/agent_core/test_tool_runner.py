@@ -35,6 +35,7 @@ def run(tmp_path, ears):
             offered,
             token=token or CancelToken(),
             session_id="session-1",
+            turn_id="turn",
             task_id="task-1",
             listener=ears.callbacks().tool_progress_callback,
         )

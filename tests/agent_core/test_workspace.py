@@ -24,7 +24,7 @@ def guardian():
 
 def context_of(workspace, token=None, allowed=None, services=None, output=None):
     return workspace.context(
-        CallIdentity("session-1", "task-1", "call-1"),
+        CallIdentity("session-1", "task-1", "task-1", "call-1"),
         token or CancelToken(),
         services or TurnServices(SessionServices()),
         on_allowed=(allowed if allowed is not None else []).append,

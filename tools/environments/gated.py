@@ -21,6 +21,7 @@ from tools.context import (
     SearchResult,
 )
 from tools.errors import FileChanged
+from tools.file_history import FileHistory, NoHistory
 
 
 class GatedFileSystem:
@@ -30,9 +31,10 @@ class GatedFileSystem:
     approved path elsewhere.
     """
 
-    def __init__(self, inner: FileSystem, gate: Gate) -> None:
+    def __init__(self, inner: FileSystem, gate: Gate, history: FileHistory | None = None) -> None:
         self._inner = inner
         self._gate = gate
+        self._history = history or NoHistory()
 
     def stat(self, path: Path) -> FileStat | None:
         """Facts of the path, for those who may read it."""
@@ -59,6 +61,7 @@ class GatedFileSystem:
         real = _real(path)
         self._gate.authorize(WritePath(real, expected, data, shown=path))
         self._unmoved(path, real)
+        self._history.writing(real, expected, data)
         self._inner.write(real, data, expected=expected)
 
     def remove(self, path: Path, *, expected: bytes) -> None:
@@ -67,6 +70,7 @@ class GatedFileSystem:
         real = _real(path.parent) / path.name
         self._gate.authorize(WritePath(real, expected, None, shown=path))
         self._unmoved(path.parent, real.parent)
+        self._history.writing(real, expected, None)
         self._inner.remove(real, expected=expected)
 
     def rename(self, source: Path, target: Path) -> None:
@@ -78,6 +82,7 @@ class GatedFileSystem:
         self._gate.authorize(WritePath(real_target, None, content, shown=target))
         self._unmoved(source.parent, real_source.parent)
         self._unmoved(target, real_target)
+        self._history.moving(real_source, real_target)
         self._inner.rename(real_source, real_target)
 
     def _readable(self, path: Path) -> Path:
@@ -93,14 +98,16 @@ class GatedFileSystem:
 class GatedEnvironment:
     """An `Environment` that asks before a command runs."""
 
-    def __init__(self, inner: Environment, gate: Gate) -> None:
+    def __init__(self, inner: Environment, gate: Gate, history: FileHistory | None = None) -> None:
         self._inner = inner
         self._gate = gate
+        self._history = history or NoHistory()
 
     def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
         """Ask, then run."""
         self._gate.authorize(RunCommand(spec.command, spec.cwd))
-        return self._inner.run(spec, on_output, interrupt)
+        with self._history.command(spec):
+            return self._inner.run(spec, on_output, interrupt)
 
     def close(self) -> None:
         """Leave the backend alone: it belongs to the session, not to one call."""

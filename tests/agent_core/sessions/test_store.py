@@ -105,7 +105,7 @@ def test_an_unknown_session_is_named(store):
 def test_a_forgotten_session_is_unknown_and_forgetting_twice_is_fine(store):
     store.begin_turn("s", "t1")
     for _ in range(2):
-        store.forget("s")
+        store.release("s")
     store.end_turn("s", "t1")
     with pytest.raises(UnknownSession):
         store.messages("s")

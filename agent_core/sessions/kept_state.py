@@ -1,0 +1,31 @@
+"""What a session keeps between its turns, as one value that can be stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent_core.providers.knowledge.pricing import Spent
+from tools.context import TodoItem
+
+
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """The value. What the model was told of itself and of its tools belongs to the program that told it.
+
+    Attributes:
+        system, tools: the system prompt and the tool definitions; None before the first request.
+        program: the version of the program that made them.
+        model: provider:model that the session uses; '' before the first request.
+        omitted_results: ids of tool calls whose results the model is not shown any more.
+        sealed_before, images_before: positions in the history, as in `asking.view.Omissions`.
+    """
+
+    plan: tuple[TodoItem, ...] = ()
+    system: str | None = None
+    tools: tuple[dict[str, object], ...] | None = None
+    program: str = ""
+    model: str = ""
+    spent: Spent = field(default_factory=Spent)
+    omitted_results: frozenset[str] = frozenset()
+    sealed_before: int = 0
+    images_before: int = 0

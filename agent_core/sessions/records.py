@@ -1,0 +1,147 @@
+"""What is known of a stored session, its turns, messages and events. Times are seconds since the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent_core.events import SessionEvent
+from agent_core.messages import Message
+from agent_core.providers.knowledge.pricing import Spent
+
+Hidden = Literal["", "withdrawn", "undone"]
+"""Why a message is not in the model's history: '' it is; the model refused it; the person took it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The process that prompts a session. `until` is when its word ends unless it is renewed.
+
+    Attributes:
+        token: names this process and no other, ever.
+        started: when the process began, in the system's own words, so that a number used again is noticed.
+        program: what the process is to a person, as «hermes-acp».
+    """
+
+    token: str
+    host: str
+    pid: int
+    started: str
+    program: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """A session to be stored.
+
+    Attributes:
+        roots: directories beside `cwd`.
+        source: who opened it: acp, prompt, library.
+        mode: the permission mode.
+        options: further choices of the person, by their id.
+    """
+
+    id: str
+    cwd: str
+    roots: tuple[str, ...] = ()
+    source: str = "acp"
+    mode: str = "default"
+    model: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """A stored session.
+
+    Attributes:
+        parent_id: the session it was forked from; None if it was not. The parent may be gone.
+        root_id: the first session of that line; its own id if it was not forked.
+        model: provider:model that answered last, or that the person chose.
+        turns: how many turns are in view: neither undone nor empty.
+    """
+
+    id: str
+    cwd: str
+    roots: tuple[str, ...]
+    source: str
+    mode: str
+    model: str | None
+    options: Mapping[str, Any]
+    title: str | None
+    parent_id: str | None
+    root_id: str
+    created_at: float
+    updated_at: float
+    archived: bool
+    turns: int
+    spent: Spent
+    holder: Holder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """One page of sessions, newest first. `next_cursor` leads to the next, None at the end."""
+
+    sessions: tuple[SessionRecord, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """One turn of a session. `number` counts from 1 and is never used twice.
+
+    Attributes:
+        ended_at: None while it runs, and for ever if its process died.
+        outcome: the stop reason, «error», or None like `ended_at`.
+        note: for an error, what the person was told.
+        undone: the person took it back.
+    """
+
+    number: int
+    id: str
+    began_at: float
+    ended_at: float | None = None
+    outcome: str | None = None
+    note: str = ""
+    undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as the model saw or said it. `id` grows through all sessions."""
+
+    id: int
+    turn: int
+    message: Message
+    created_at: float
+    hidden: Hidden = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """One finished thing that happened in a turn: merged text, or a tool call from request to end.
+
+    Attributes:
+        position: its place in the turn.
+        events: what showed it, in order: one event, or those of a tool call.
+        open: it had not ended when it was last seen.
+    """
+
+    turn: int
+    position: int
+    created_at: float
+    events: tuple[SessionEvent, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """Everything of one session that is in view, for replay and for export: nothing undone."""
+
+    session: SessionRecord
+    turns: tuple[TurnRecord, ...]
+    messages: tuple[StoredMessage, ...]
+    events: tuple[StoredEvent, ...]

@@ -1,0 +1,76 @@
+"""One of every kind of event, with what each can hold: for tests of whatever takes all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ContextUsed,
+    ModeChanged,
+    PlanChanged,
+    SessionEvent,
+    SessionNamed,
+    ToolAnnounced,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolRunning,
+    UserSaid,
+)
+from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from tools.context import TodoItem
+from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
+
+SAID: tuple[SaidPart, ...] = (
+    SaidText("Please look at this."),
+    SaidImage("image/png", "aGVsbG8="),
+    SaidImage("image/png", "aGVsbG8=", "file:///srv/a.png"),
+    SaidAudio("audio/wav", "aGVsbG8="),
+    SaidLink("file:///srv/a.py", "a.py"),
+    SaidLink("file:///srv/a.py", "a.py", "text/x-python", "A", "The module", 12),
+    SaidDocument("file:///srv/a.py", "text"),
+    SaidDocument("file:///srv/a.py", "", mime_type="text/x-python"),
+    SaidDocument("file:///srv/a.pdf", None, "aGVsbG8=", "application/pdf"),
+)
+_CWD = "/srv"
+_NAMES = ("read_file", "write_file", "patch", "search_files", "terminal", "todo", "plugin_tool")
+_ARGUMENTS: dict[str, Any] = {"path": "a.py", "offset": 3, "command": "make", "pattern": "x", "todos": [{"id": "1"}]}
+_RESULTS = (
+    ToolResult("plain text"),
+    ToolResult('{"error": "It went wrong."}', failed=True),
+    ToolResult(
+        "{}", (ShownText("text", "python"), ShownDiff(Path("/srv/a.py"), None, "new\n")), {"path": "/srv/a.py"}
+    ),
+    ToolResult("{}", (ShownDiff(Path("/srv/a.py"), "old\n", None),), {"path": "/srv/a.py", "line": 4}),
+    ToolResult("{}", (ShownOutput("out\n", 2),), {"exit_code": 2, "cwd": "/srv"}, failed=True),
+    ToolResult("{}", (ShownOutput("", None, "SIGKILL"),), {}, failed=True),
+)
+
+
+def _tool_events(name: str) -> list[SessionEvent]:
+    return [
+        ToolAnnounced("c", name, _CWD),
+        ToolRequested("c", name, _ARGUMENTS, _CWD, announced=True),
+        ToolRequested("c", name, _ARGUMENTS, _CWD, announced=False),
+        ToolRequested("c", name, {}, _CWD, announced=True),
+        ToolRunning("c", name, _ARGUMENTS, _CWD),
+        ToolOutput("c", "more\n", "tail\nmore\n"),
+        *(ToolFinished("c", name, _ARGUMENTS, _CWD, result) for result in _RESULTS),
+    ]
+
+
+EVENTS: list[SessionEvent] = [
+    UserSaid("u", SAID),
+    SessionNamed("A title", 1_800_000_000.25),
+    SessionNamed(None, 1_800_000_000.0),
+    AgentText("m", "text"),
+    AgentThought("m", "thought"),
+    ContextUsed(10, 100),
+    PlanChanged(()),
+    PlanChanged((TodoItem("1", "read", "in_progress", "high"), TodoItem("2", "no", "cancelled"))),
+    ModeChanged("accept_edits"),
+    *(event for name in _NAMES for event in _tool_events(name)),
+]

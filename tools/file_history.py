@@ -1,0 +1,47 @@
+"""The port to whoever keeps what files were before they change, so that a person can take a turn back.
+
+The gated ports call it after the approval and right before the effect. It never fails: what it could not keep, it
+notes, and the person is told when they ask for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from tools.context import CommandSpec
+
+
+class FileHistory(Protocol):
+    """The history of one tool call. Paths are absolute with symbolic links resolved."""
+
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        """`path` is about to hold `after` in place of `before`; None stands for no file."""
+        ...
+
+    def moving(self, source: Path, target: Path) -> None:
+        """The file `source` is about to become `target`, where nothing is."""
+        ...
+
+    def command(self, spec: CommandSpec) -> AbstractContextManager[None]:
+        """A command runs inside the `with`: what it overwrites, moves or deletes is kept where that can be foreseen,
+        and what it has changed is found afterwards.
+        """
+        ...
+
+
+class NoHistory:
+    """Keeps nothing."""
+
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        """Do nothing."""
+
+    def moving(self, source: Path, target: Path) -> None:
+        """Do nothing."""
+
+    @contextmanager
+    def command(self, spec: CommandSpec) -> Iterator[None]:  # noqa: ARG002
+        """Do nothing."""
+        yield
