@@ -14,6 +14,7 @@ from agent_core.events import (
     AgentThought,
     ContextUsed,
     ModeChanged,
+    PlanChanged,
     SessionEvent,
     ToolAnnounced,
     ToolFinished,
@@ -22,6 +23,7 @@ from agent_core.events import (
 )
 from tests.support.sample_events import EVENTS
 from tests.support.wire import check_outgoing
+from tools.context import TodoItem
 from tools.result import ToolResult
 
 PLAIN, TERMINAL = ClientCapabilities(), ClientCapabilities(terminal_output=True)
@@ -65,7 +67,8 @@ def test_what_the_session_costs_is_told_where_it_is_known() -> None:
 
 
 def test_the_plan_is_complete_and_a_cancelled_item_counts_as_done() -> None:
-    (update,) = project(EVENTS[4], PLAIN)
+    plan = PlanChanged((TodoItem("1", "read", "in_progress", "high"), TodoItem("2", "no", "cancelled")))
+    (update,) = project(plan, PLAIN)
     assert update["entries"] == [
         {"content": "read", "priority": "high", "status": "in_progress"},
         {"content": "no", "priority": "medium", "status": "completed"},
