@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format bench docs facts node-clients lock clean
+.PHONY: help setup demo test slow crash lint format bench docs facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -33,7 +33,14 @@ demo: $(READY)  ## Watch the agent find, fix and test a bug, offline, over the r
 	@$(BIN)/hermes-acp demo
 
 test: $(READY) lint  ## Everything that must hold: style, types, import rules, tests
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not slow"
+
+slow: $(READY)  ## The long tests that `make test` leaves out
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m slow
+
+CRASH_TURNS ?= 300
+crash: $(READY)  ## Kill the agent in hundreds of turns, at any moment, and look what is left (CRASH_TURNS=N)
+	@CRASH_TURNS=$(CRASH_TURNS) $(BIN)/python -m pytest tests/e2e/test_crash.py
 
 lint: $(READY)  ## Style, types and the import contract
 	@$(BIN)/ruff check .

@@ -39,6 +39,10 @@ def _leave_working_directory() -> None:
 def _subcommand(name: str, arguments: list[str]) -> int:
     if name == "demo":
         from acp_adapter.cli.demo import main as run  # noqa: PLC0415
+    elif name == "doctor":
+        from acp_adapter.cli.doctor import main as run  # noqa: PLC0415
+    elif name == "sessions":
+        from acp_adapter.cli.sessions import main as run  # noqa: PLC0415
     elif name == "models":
         from acp_adapter.cli.models import main as run  # noqa: PLC0415
     else:

@@ -6,10 +6,9 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from acp_adapter.outbox import Outbox
-from acp_adapter.tools import readable_error
 from agent_core.callbacks import (
     AgentCallbacks,
     CallFinished,
@@ -33,11 +32,11 @@ from agent_core.events import (
     ToolRunning,
 )
 from agent_core.interrupt import CancelToken
+from agent_core.live_output import tail_of, with_tail
 from agent_core.messages import INTERRUPTED_RESULT, Message
+from agent_core.sessions.store import Journal
 from tools.context import TodoItem
-from tools.result import ShownText, ToolResult
-
-_TAIL_CHARS = 2_000
+from tools.result import ToolResult
 
 
 @dataclass(slots=True)
@@ -57,16 +56,20 @@ class EventBridge:
     After `close`, whatever the turn's threads still tell is dropped, and every card is final.
     """
 
-    def __init__(self, outbox: Outbox, token: CancelToken, cwd: str, turn_id: str, output_pause: float) -> None:
+    def __init__(
+        self, outbox: Outbox, journal: Journal, token: CancelToken, *, cwd: str, turn_id: str, output_pause: float
+    ) -> None:
         """Make it.
 
         Args:
+            journal: takes down what is shown, so that it can be shown again.
             output_pause: seconds between two pictures of a tool's output; 0 sends all of it as it comes.
         """
         self._outbox = outbox
+        self._journal = journal
         self._token = token
         self._cwd = cwd
-        self._turn_id = turn_id
+        self.turn_id = turn_id
         self._output_pause = output_pause
         self._lock = threading.Lock()
         self._cards: dict[str, _Card] = {}
@@ -147,8 +150,8 @@ class EventBridge:
             self._closed = True
             cards, self._cards = self._cards, {}
             for call_id, card in cards.items():
-                result = _with_tail(ToolResult(INTERRUPTED_RESULT, failed=True), card)
-                self._outbox.put(ToolFinished(call_id, card.name, card.arguments, self._cwd, result, card.runs))
+                result = with_tail(ToolResult(INTERRUPTED_RESULT, failed=True), card.tail)
+                self._show(ToolFinished(call_id, card.name, card.arguments, self._cwd, result, card.runs))
 
     def _progress(self, progress: ToolProgress) -> SessionEvent | None:
         call_id = progress.call_id
@@ -166,18 +169,21 @@ class EventBridge:
                 return self._output(call_id, card, text)
             case CallFinished(name=name, arguments=arguments, result=result, ran=ran):
                 del self._cards[call_id]
-                return ToolFinished(call_id, name, arguments, self._cwd, _with_tail(result, card), ran)
+                return ToolFinished(call_id, name, arguments, self._cwd, with_tail(result, card.tail), ran)
 
     def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
-        card.tail = _tail(card.tail + text)
+        card.tail = tail_of(card.tail + text)
+        event = ToolOutput(call_id, text, card.tail)
         now = time.monotonic()
         if now - card.shown_at < self._output_pause:
+            # Another client, or this one's terminal the next time, may be shown all of it.
+            self._journal.record(event)
             return None
         card.shown_at = now
-        return ToolOutput(call_id, text, card.tail)
+        return event
 
     def _message_id(self, kind: str = "message") -> str:
-        return f"{self._turn_id}-{kind}-{self._message}"
+        return f"{self.turn_id}-{kind}-{self._message}"
 
     def _put(self, event: SessionEvent) -> None:
         self._tell(lambda: event)
@@ -187,19 +193,8 @@ class EventBridge:
         self._outbox.wait_for_space(self._token)
         with self._lock:
             if not self._closed and (event := make()) is not None:
-                self._outbox.put(event)
+                self._show(event)
 
-
-def _tail(text: str) -> str:
-    """The end of `text`, from the beginning of a line."""
-    if len(text) <= _TAIL_CHARS:
-        return text
-    cut = text[-_TAIL_CHARS:]
-    return cut[cut.find("\n") + 1 :]
-
-
-def _with_tail(result: ToolResult, card: _Card) -> ToolResult:
-    """A result that has nothing of its own to show keeps what the call printed before it broke off."""
-    if result.shown or not result.failed or not card.tail:
-        return result
-    return replace(result, shown=(ShownText(card.tail, ""), ShownText(readable_error(result.text))))
+    def _show(self, event: SessionEvent) -> None:
+        self._journal.record(event)
+        self._outbox.put(event)

@@ -53,6 +53,7 @@ def greet(transport: Transport, configure: Callable[[], Configuration]) -> Greet
         if method == "initialize" and isinstance(params.get("protocolVersion"), int) and "id" in message:
             transport.answer(message["id"], result=initialize_result())
             greeting.initialized, greeting.client_capabilities = True, params.get("clientCapabilities")
+            greeting.client_name = _client_name(params.get("clientInfo"))
             warmup.start()
         elif method == "session/new" and greeting.initialized and _well_formed(params):
             greeting.seed = _answer_session(transport, message, configure)
@@ -64,6 +65,11 @@ def greet(transport: Transport, configure: Callable[[], Configuration]) -> Greet
         greeting.ended = True
     warmup.hurry()
     return greeting
+
+
+def _client_name(info: object) -> str:
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _well_formed(params: dict[str, Any]) -> bool:

@@ -45,11 +45,13 @@ class Greeting:
 
     Attributes:
         initialized: `initialize` was answered.
+        client_name: as the client calls itself.
         ended: the client is gone already.
     """
 
     initialized: bool = False
     client_capabilities: Any = None
+    client_name: str = ""
     seed: SessionSeed | None = None
     ended: bool = False
 
@@ -63,10 +65,18 @@ def initialize_result() -> dict[str, Any]:
         "protocolVersion": PROTOCOL_VERSION,
         "agentInfo": {"name": "hermes-acp", "title": "Hermes", "version": __version__},
         "agentCapabilities": {
-            "loadSession": False,
+            "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
             "mcpCapabilities": {"http": False, "sse": False},
-            "sessionCapabilities": {"close": {}, "additionalDirectories": {}},
+            "sessionCapabilities": {
+                "additionalDirectories": {},
+                "close": {},
+                "delete": {},
+                "fork": {},
+                "list": {},
+                "resume": {},
+            },
+            "_meta": {"hermes": {"fork": {"messageId": True}, "rewind": {"method": "_hermes/session/rewind"}}},
         },
         "authMethods": [
             {
@@ -76,6 +86,15 @@ def initialize_result() -> dict[str, Any]:
             }
         ],
     }
+
+
+def check_place(cwd: object, additional_directories: Sequence[object]) -> tuple[Path, tuple[Path, ...]]:
+    """The directories of a session.
+
+    Raises:
+        RequestError: one is not absolute or not there.
+    """
+    return _directory("cwd", cwd), tuple(_directory("additionalDirectories", path) for path in additional_directories)
 
 
 def open_session(
@@ -90,22 +109,27 @@ def open_session(
     """
     from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
 
-    directory = _directory("cwd", cwd)
-    extra = tuple(_directory("additionalDirectories", path) for path in additional_directories)
+    directory, extra = check_place(cwd, additional_directories)
     resolve_model(config)
     mode: Mode = "dont_ask" if config.settings.approvals.mode == "off" else "default"
-    return SessionSeed(f"ses_{os.urandom(12).hex()}", directory, extra, tuple(mcp_servers), mode)
+    return SessionSeed(new_session_id(), directory, extra, tuple(mcp_servers), mode)
+
+
+def new_session_id() -> str:
+    """An id that no other session has."""
+    return f"ses_{os.urandom(12).hex()}"
 
 
 def session_result(seed: SessionSeed) -> dict[str, Any]:
-    """The answer to `session/new`."""
+    """The answer to `session/new` and `session/fork`."""
+    return {"sessionId": seed.session_id, **session_choices(seed.mode)}
+
+
+def session_choices(mode: Mode) -> dict[str, Any]:
+    """What can be chosen in a session: the answer to `session/load` and `session/resume`."""
     from acp_adapter.options import config_options, mode_state  # noqa: PLC0415 - not needed for initialize
 
-    return {
-        "sessionId": seed.session_id,
-        "modes": mode_state(seed.mode),
-        "configOptions": config_options(seed.mode),
-    }
+    return {"modes": mode_state(mode), "configOptions": config_options(mode)}
 
 
 def _directory(name: str, value: object) -> Path:

@@ -16,6 +16,8 @@ from acp_adapter.tools import finished_call, live_output, requested_call, runnin
 from agent_core.events import (
     AgentText,
     AgentThought,
+    Command,
+    CommandsOffered,
     ContextUsed,
     ModeChanged,
     PlanChanged,
@@ -73,10 +75,21 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
             ]
         case SessionNamed(title=title, updated_at=updated_at):
             named = {} if title is None else {"title": title}
-            at = datetime.fromtimestamp(updated_at, UTC).isoformat(timespec="milliseconds")
-            return [{"sessionUpdate": "session_info_update", **named, "updatedAt": at}]
+            return [{"sessionUpdate": "session_info_update", **named, "updatedAt": iso_time(updated_at)}]
+        case CommandsOffered(commands=commands):
+            return [{"sessionUpdate": "available_commands_update", "availableCommands": [*map(_command, commands)]}]
         case _:
             assert_never(event)
+
+
+def iso_time(seconds: float) -> str:
+    """A time in seconds since the epoch, as ISO 8601."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def _command(command: Command) -> dict[str, Any]:
+    hint = {"input": {"hint": command.hint}} if command.hint else {}
+    return {"name": command.name, "description": command.description, **hint}
 
 
 def bare(event: SessionEvent) -> list[Update]:

@@ -16,15 +16,27 @@ from acp.interfaces import Client
 from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallUpdate
 
 from acp_adapter.capabilities import read_capabilities
-from acp_adapter.content import Block, to_content
+from acp_adapter.commands import offered, typed_command
+from acp_adapter.content import Block, to_content, to_said
 from acp_adapter.errors import wire_error
-from acp_adapter.handshake import AUTH_METHOD, Greeting, SessionSeed, initialize_result, open_session, session_result
+from acp_adapter.handshake import (
+    AUTH_METHOD,
+    Greeting,
+    SessionSeed,
+    check_place,
+    initialize_result,
+    open_session,
+    session_choices,
+    session_result,
+)
 from acp_adapter.jsonrpc import RequestId, RequestMeta
 from acp_adapter.options import config_options, parse_mode, parse_option
-from acp_adapter.projection import bare, project
-from acp_adapter.session import SessionManager, SessionState, Ticket
+from acp_adapter.replay import list_result, replay_params, updates_of
+from acp_adapter.rewinding import rewind_session
+from acp_adapter.session import SessionState, Ticket
+from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
-from acp_adapter.turn import TurnRunner
+from acp_adapter.turn import Prompt, TurnRunner
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError, UnknownSession
 from agent_core.events import ModeChanged, SessionEvent
@@ -70,6 +82,7 @@ class HermesACPAgent:
         self._executor = ThreadPoolExecutor(MAX_TURNS_AT_ONCE, thread_name_prefix="turn")
         self._factory = AgentFactory(config)
         self._sessions = SessionManager(self._factory, self._deliver, self._ask, self._blocking)
+        self._sessions.source = greeting.client_name
         self._capabilities = read_capabilities(greeting.client_capabilities)
         self._input_ended = False
         self._warm = False
@@ -92,8 +105,11 @@ class HermesACPAgent:
             log.exception("the first session could not be opened")
 
     @_method
-    async def initialize(self, client_capabilities: object = None, **_: object) -> dict[str, Any]:
+    async def initialize(
+        self, client_capabilities: object = None, client_info: object = None, **_: object
+    ) -> dict[str, Any]:
         """ACP `initialize`."""
+        self._sessions.source = str(getattr(client_info, "name", ""))
         dump = getattr(client_capabilities, "model_dump", None)
         self._capabilities = read_capabilities(dump(by_alias=True) if dump else client_capabilities)
         return initialize_result()
@@ -125,6 +141,67 @@ class HermesACPAgent:
         return session_result(seed)
 
     @_method
+    async def load_session(
+        self,
+        cwd: str,
+        session_id: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: list[Any] | None = None,
+        hermes_meta: RequestMeta = _NO_META,
+        **_: object,
+    ) -> dict[str, Any]:
+        """ACP `session/load`: everything that happened is shown before the answer."""
+        place = await self._place(cwd, additional_directories, mcp_servers)
+        session = await self._sessions.restore(session_id, place)
+        try:
+            await self._blocking(lambda: self._replay(session))
+        except BaseException:
+            await self._sessions.close(session)
+            raise
+        self._start(session, hermes_meta)
+        return session_choices(session.mode)
+
+    @_method
+    async def resume_session(
+        self,
+        cwd: str,
+        session_id: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: list[Any] | None = None,
+        hermes_meta: RequestMeta = _NO_META,
+        **_: object,
+    ) -> dict[str, Any]:
+        """ACP `session/resume`: as load, and nothing is shown again."""
+        place = await self._place(cwd, additional_directories, mcp_servers)
+        session = await self._sessions.restore(session_id, place)
+        session.outbox.put(offered())
+        self._start(session, hermes_meta)
+        return session_choices(session.mode)
+
+    @_method
+    async def fork_session(
+        self,
+        cwd: str,
+        session_id: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: list[Any] | None = None,
+        hermes_meta: RequestMeta = _NO_META,
+        **_: object,
+    ) -> dict[str, Any]:
+        """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
+        place = await self._place(cwd, additional_directories, mcp_servers)
+        session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
+        session.outbox.put(offered())
+        self._start(session, hermes_meta)
+        return session_result(session.seed)
+
+    @_method
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: object) -> dict[str, Any]:
+        """ACP `session/list`."""
+        archive, mine = self._factory.sessions.archive, [session.id for session in self._sessions.all()]
+        return list_result(await self._blocking(lambda: archive.page(cwd=cwd, cursor=cursor, with_empty=mine)))
+
+    @_method
     async def prompt(
         self, session_id: str, prompt: list[Block], hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
@@ -134,7 +211,13 @@ class HermesACPAgent:
         if self._transport.is_cancelled(ticket.request_id):
             ticket.token.cancel()
         runner = TurnRunner(self._factory, self._executor, self._capabilities)
-        return {"stopReason": await runner.run(session, to_content(prompt), ticket)}
+        said = to_said(prompt)
+        try:
+            return {
+                "stopReason": await runner.run(session, Prompt(to_content(prompt), said, typed_command(said)), ticket)
+            }
+        finally:
+            self._sessions.rest(session)
 
     @_method
     async def cancel(self, session_id: str, **_: object) -> None:
@@ -147,14 +230,14 @@ class HermesACPAgent:
     @_method
     async def set_session_mode(self, mode_id: str, session_id: str, **_: object) -> dict[str, Any]:
         """ACP `session/set_mode`."""
-        self._set_mode(self._sessions.get(session_id), parse_mode(mode_id))
+        await self._set_mode(self._sessions.get(session_id), parse_mode(mode_id))
         return {}
 
     @_method
     async def set_config_option(self, config_id: str, session_id: str, value: object, **_: object) -> dict[str, Any]:
         """ACP `session/set_config_option`; the answer holds the complete list."""
         session = self._sessions.get(session_id)
-        self._set_mode(session, parse_option(config_id, value))
+        await self._set_mode(session, parse_option(config_id, value))
         return {"configOptions": config_options(session.mode)}
 
     @_method
@@ -162,6 +245,20 @@ class HermesACPAgent:
         """ACP `session/close`: cancels what runs and frees everything."""
         await self._sessions.close(self._sessions.get(session_id))
         return {}
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Methods that the SDK does not route, and our own: their names come without the underscore."""
+        return await self._extension(method=method, params=params)
+
+    @_method
+    async def _extension(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if method == "session/delete":
+            await self._sessions.delete(_session_id(params))
+            return {}
+        if method == "hermes/session/rewind":
+            session = self._sessions.get(_session_id(params))
+            return await rewind_session(self._factory.sessions, session, params, self._blocking)
+        raise AcpError.method_not_found(f"_{method}")
 
     def shut_down(self) -> None:
         """Cancel every turn and end every process; blocks, for the end of the process."""
@@ -171,10 +268,15 @@ class HermesACPAgent:
 
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
+        session.outbox.put(offered())
+        self._warm_once()
+        self._sessions.rest(session)
+        return session
+
+    def _warm_once(self) -> None:
         if not self._warm:
             self._warm = True
             self._executor.submit(self._warm_up)
-        return session
 
     def _warm_up(self) -> None:
         """Load on a worker thread, while the user types, what the first prompt needs."""
@@ -182,19 +284,35 @@ class HermesACPAgent:
         # What is loaded now stays: the collector need not look through the libraries' objects again and again.
         gc.freeze()
 
-    def _set_mode(self, session: SessionState, mode: Mode) -> None:
-        if session.mode != mode:
-            session.workspace.approvals.mode = mode
-            session.outbox.put(ModeChanged(mode))
+    async def _place(
+        self, cwd: str, additional_directories: list[str] | None, mcp_servers: list[Any] | None
+    ) -> Place:
+        names = tuple(str(server.name) for server in mcp_servers or ())
+        directory, roots = await self._blocking(lambda: check_place(cwd, additional_directories or ()))
+        return Place(directory, roots, names)
+
+    def _start(self, session: SessionState, meta: RequestMeta) -> None:
+        """A session that was made live for a request begins to tell, once the request is answered."""
+        self._warm_once()
+        self._sessions.rest(session)
+        self._transport.after_answer(meta.request_id, session.outbox.release)
+
+    def _replay(self, session: SessionState) -> None:
+        library = self._factory.sessions
+        transcript = library.archive.transcript(session.id)
+        elsewhere = library.runs_elsewhere(transcript.session)
+        updates = replay_params(transcript, session.mode, self._capabilities, runs_elsewhere=elsewhere)
+        self._transport.pour("session/update", updates)
+
+    async def _set_mode(self, session: SessionState, mode: Mode) -> None:
+        if session.mode == mode:
+            return
+        session.workspace.approvals.mode = mode
+        session.outbox.put(ModeChanged(mode))
+        await self._blocking(lambda: self._factory.sessions.remember(session.id, mode=mode))
 
     async def _deliver(self, session_id: str, event: SessionEvent) -> None:
-        try:
-            updates = project(event, self._capabilities)
-        except Exception:
-            # A card must still begin and end, whatever is wrong with what it should show.
-            log.exception("an event could not be shown as it should")
-            updates = bare(event)
-        for update in updates:
+        for update in updates_of(event, self._capabilities):
             await self._transport.notify("session/update", {"sessionId": session_id, "update": update})
 
     async def _ask(self, question: dict[str, Any]) -> str | None:
@@ -227,6 +345,21 @@ class HermesACPAgent:
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _session_id(params: dict[str, Any]) -> str:
+    session_id = params.get("sessionId")
+    if not isinstance(session_id, str):
+        raise RequestError("sessionId must be the id of a session.")
+    return session_id
+
+
+def _fork_point(meta: RequestMeta) -> str | None:
+    own = meta.meta.get("hermes")
+    until = own.get("messageId") if isinstance(own, dict) else None
+    if until is not None and not isinstance(until, str):
+        raise RequestError("_meta.hermes.messageId must be the id of a message.")
+    return until
 
 
 async def serve(transport: Transport, config: ConfigSource, greeting: Greeting) -> None:

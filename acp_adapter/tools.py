@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
 from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
+from agent_core.live_output import readable_error
 from agent_core.messages import INTERRUPTED_RESULT
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 from tools.text.terminal_output import plain_text
@@ -71,13 +71,21 @@ def _search_title(arguments: Arguments, cwd: str) -> str:
     return f"Search {str(arguments.get('pattern', '?'))!r}{where}"
 
 
+def _recall_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    if query := arguments.get("query"):
+        return f"Search sessions for {str(query)!r}"
+    return "Read an earlier session" if arguments.get("session_id") else "Look at the latest sessions"
+
+
 _LOOKS: dict[str, Look] = {
     "read_file": Look("read", "Read a file", _read_title),
     "write_file": Look("edit", "Write a file", lambda arguments, cwd: f"Write {_path(arguments, cwd)}"),
     "patch": Look("edit", "Edit a file", lambda arguments, cwd: f"Edit {_path(arguments, cwd)}"),
     "search_files": Look("search", "Search", _search_title),
     "terminal": Look("execute", "Run a command", _command_title, is_terminal=True),
+    "session_search": Look("search", "Search earlier sessions", _recall_title),
     "todo": Look("think", "Plan", _todo_title, is_shown_elsewhere=True),
+    "rewind": Look("edit", "Take back", lambda arguments, cwd: f"Take back {_path(arguments, cwd)}"),
 }
 
 
@@ -111,12 +119,12 @@ def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
 
 
 def running_call(event: ToolRunning) -> Update:
-    """The card of a call that runs, with its own title again: a question may have added its reason."""
+    """The card of a call that runs, with its own details again: a question may have put its reason among them."""
     return {
         "sessionUpdate": "tool_call_update",
         "toolCallId": event.call_id,
         "status": "in_progress",
-        "title": _title(look_of(event.name), event.arguments, event.cwd),
+        **card_details(event.name, event.arguments, event.cwd),
     }
 
 
@@ -141,8 +149,8 @@ def finished_call(event: ToolFinished, client: ClientCapabilities) -> list[Updat
     }
     look = look_of(event.name)
     if result.failed:
-        # A question that was refused has left its reason in the title.
-        update["title"] = _title(look, event.arguments, event.cwd)
+        # A question that was refused has left its reason in the title and in the raw input.
+        update |= card_details(event.name, event.arguments, event.cwd)
     if result.facts:
         update["rawOutput"] = dict(result.facts)
         if isinstance(path := result.facts.get("path"), str) and os.path.isabs(path):  # noqa: PTH117
@@ -199,17 +207,6 @@ def _block(shown: Shown) -> Update:
         case ShownOutput(output=output, exit_code=exit_code, signal=signal):
             ended = f"ended by {signal}" if signal else f"exit code {exit_code}"
             return _text_block(f"{_fenced(_clip(plain_text(output), _MAX_TEXT), '')}\n{ended}")
-
-
-def readable_error(text: str) -> str:
-    """The sentence in an error result; other text as it is."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    if isinstance(value, dict) and isinstance(value.get("error"), str):
-        return str(value["error"])
-    return text
 
 
 def _absolute(path: object, cwd: str) -> str | None:

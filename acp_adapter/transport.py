@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from acp_adapter.errors import INVALID_REQUEST, WireError, make_error, sanitised
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import asyncio  # not at run time: the first answer must not wait for it
 
 log = logging.getLogger(__name__)
+
+_POURED_BYTES = 1024 * 1024
+# Methods of the protocol that the SDK does not route come to the agent as methods of our own would.
+_EXTRA_METHODS = frozenset({"session/delete"})
 
 
 class ClientGone(ConnectionError):
@@ -100,6 +104,18 @@ class Transport:
             self._answered(message.get("id"))
         await self._written(position)
 
+    def pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
+        """Send many notifications from a worker thread; it waits while the client does not read."""
+        waiting = 0
+        for params in all_params:
+            line = encode({"jsonrpc": "2.0", "method": method, "params": params})
+            self._writer.put(line)
+            waiting += len(line)
+            if waiting > _POURED_BYTES:
+                while not self._writer.wait_written(1.0):
+                    pass
+                waiting = 0
+
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send one notification of ours and wait until it is written."""
         await self._written(self._writer.put(encode({"jsonrpc": "2.0", "method": method, "params": params})))
@@ -153,7 +169,9 @@ class Transport:
                 self._unanswered[request_id] = method
         if taken:
             return Rejected(request_id, INVALID_REQUEST, "The id is in use by a request that is still running.")
-        if not method.startswith("_"):
+        if method in _EXTRA_METHODS:
+            message["method"] = f"_{method}"
+        elif not method.startswith("_"):
             wrap_meta(message["params"], request_id)
         return message
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.commands import Typed
 from acp_adapter.events import EventBridge
+from acp_adapter.naming import name_after_answer, name_after_prompt, wants_better
+from acp_adapter.rewinding import Rewinding
 from acp_adapter.session import SessionState, Ticket
 from agent_core.errors import TurnInterrupted
+from agent_core.events import UserSaid
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
+from agent_core.prompt_parts import SaidPart
 from agent_core.turn_result import ConversationResult, StopReason
 
 log = logging.getLogger(__name__)
@@ -26,6 +32,15 @@ _OUTPUT_PAUSE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a person sent: as the model gets it, as it is shown again, and the command that it is, if it is one."""
+
+    content: Content
+    said: tuple[SaidPart, ...]
+    command: Typed | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnRunner:
     """Runs prompts, one at a time in each session."""
 
@@ -33,7 +48,7 @@ class TurnRunner:
     executor: Executor
     client: ClientCapabilities
 
-    async def run(self, session: SessionState, content: Content, ticket: Ticket) -> StopReason:
+    async def run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> StopReason:
         """Run a prompt when those before it are answered; everything it shows is written before this returns.
 
         Raises:
@@ -44,35 +59,54 @@ class TurnRunner:
             async with session.turn:
                 if ticket.token.is_set():
                     return "cancelled"
-                stop = await self._run_now(session, content, ticket.token)
+                stop = await self._run_now(session, prompt, ticket.token)
                 # A cancel that came while the last updates went out is answered as one too.
                 return "cancelled" if ticket.token.is_set() else stop
         finally:
             session.tickets.remove(ticket)
 
-    async def _run_now(self, session: SessionState, content: Content, token: CancelToken) -> StopReason:
+    async def _run_now(self, session: SessionState, prompt: Prompt, token: CancelToken) -> StopReason:
+        loop = asyncio.get_running_loop()
+        if prompt.command is not None:
+            rewinding = Rewinding(self.factory.sessions, session)
+            await loop.run_in_executor(self.executor, rewinding.run_command, prompt.command, token)
+            await session.outbox.drain()
+            return "end_turn"
         session.turns_begun += 1
+        # Ids of messages are made from it: no other turn, of whichever process, may have the same.
+        turn_id = secrets.token_hex(8)
         pause = 0.0 if self.client.terminal_output else _OUTPUT_PAUSE
-        bridge = EventBridge(session.outbox, token, str(session.seed.cwd), f"turn-{session.turns_begun}", pause)
-        work = asyncio.get_running_loop().run_in_executor(self.executor, self._work, session, content, token, bridge)
+        journal = self.factory.sessions.store.journal(session.id, turn_id)
+        bridge = EventBridge(
+            session.outbox, journal, token, cwd=str(session.seed.cwd), turn_id=turn_id, output_pause=pause
+        )
+        journal.record(UserSaid(f"{turn_id}-prompt", prompt.said))
+        work = loop.run_in_executor(self.executor, self._work, session, prompt, token, bridge)
         try:
-            return await _outcome(session, work, token)
+            return await _outcome(session, bridge, work, token)
         finally:
             bridge.close()
             await session.outbox.drain()
 
     def _work(
-        self, session: SessionState, content: Content, token: CancelToken, bridge: EventBridge
+        self, session: SessionState, prompt: Prompt, token: CancelToken, bridge: EventBridge
     ) -> ConversationResult:
         agent = session.agent
         if agent is None:
             _note_unused_servers(session, bridge)
-            agent = self.factory.agent(session.id, session.workspace, session.services)
+            services = session.services or self.factory.services(session.id)
+            agent = self.factory.agent(session.id, session.workspace, services, on_note=bridge.on_note)
             if token.is_set():
                 # The turn may have been given up meanwhile; it must not take the next one's place.
                 raise TurnInterrupted
-            session.agent = agent
-        return agent.run_conversation(content, token=token, callbacks=bridge.callbacks())
+            session.agent, session.services = agent, services
+        name_after_prompt(self.factory.sessions.archive, session, prompt.said)
+        result = agent.run_conversation(
+            prompt.content, turn_id=bridge.turn_id, token=token, callbacks=bridge.callbacks()
+        )
+        if wants_better(self.factory, session):
+            self.executor.submit(name_after_answer, self.factory, session, prompt.said, result["final_response"])
+        return result
 
 
 def _note_unused_servers(session: SessionState, bridge: EventBridge) -> None:
@@ -81,7 +115,9 @@ def _note_unused_servers(session: SessionState, bridge: EventBridge) -> None:
         bridge.on_note(f"This version does not connect to MCP servers; not used: {names}.")
 
 
-async def _outcome(session: SessionState, work: asyncio.Future[ConversationResult], token: CancelToken) -> StopReason:
+async def _outcome(
+    session: SessionState, bridge: EventBridge, work: asyncio.Future[ConversationResult], token: CancelToken
+) -> StopReason:
     """The worker's result; after a cancel, at most a short wait for it, then the turn goes on without the worker."""
     loop = asyncio.get_running_loop()
     cancelled: asyncio.Future[None] = loop.create_future()
@@ -98,6 +134,8 @@ async def _outcome(session: SessionState, work: asyncio.Future[ConversationResul
         forget()
         _settle(cancelled)
     if not work.done():
+        # First, so that the end of its cards is still taken down.
+        bridge.close()
         _detach(session, work)
         return "cancelled"
     if token.is_set() and work.exception() is not None:

@@ -16,10 +16,10 @@ from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
 from agent_core.budget import IterationBudget
-from agent_core.callbacks import AgentCallbacks, Status, Step
+from agent_core.callbacks import AgentCallbacks, Step
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.interrupt import CancelToken
-from agent_core.messages import Content, Message, assistant_message, closing, repaired, tool_message, user_message
+from agent_core.messages import Content, Message, closing, repaired, tool_message, user_message
 from agent_core.prompt.system import build_system_prompt, gather_facts
 from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort, Usage
 from agent_core.providers.by_name import provider_by_name
@@ -30,22 +30,19 @@ from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
 from agent_core.tool_runner import ToolRunner
 from agent_core.turn import Turn
+from agent_core.turn_ending import Ending
 from agent_core.turn_history import TurnHistory
-from agent_core.turn_result import STOP, ConversationResult, StopReason, no_usage
+from agent_core.turn_result import ConversationResult, StopReason, no_usage
 from agent_core.workspace import Workspace, local_workspace
 from tools.environments.guardian import Guardian
 from tools.toolsets import get_tool_definitions
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
-_NOTHING_TO_ADD = "[There is nothing to add.]"
+_UNEXPECTED = "Something went wrong inside the agent; its log has the details."
 _CONTINUATIONS = 3
 _GO_ON = (
     "[Your answer reached the output limit here. The person has seen it up to this point. "
     "Go on exactly where it stops, and repeat nothing.]"
-)
-# Failures that the prompt itself causes: if it stayed in the history, every later turn would fail as well.
-_OF_THE_PROMPT = frozenset(
-    {"context_overflow", "payload_too_large", "image_too_large", "format_error", "content_policy", "grammar_pattern"}
 )
 
 
@@ -155,6 +152,7 @@ class AIAgent:
         conversation_history: Sequence[Message] | None = None,
         task_id: str | None = None,
         *,
+        turn_id: str | None = None,
         token: CancelToken | None = None,
         callbacks: AgentCallbacks | None = None,
     ) -> ConversationResult:
@@ -164,25 +162,34 @@ class AIAgent:
             system_message: in place of the agent's own system prompt.
             conversation_history: in place of what the store holds.
             task_id: names the turn's work for tools; the turn's own id if left out.
+            turn_id: names the turn for ever; made here if left out.
             token: cancels the turn; made here if left out.
             callbacks: this turn's listeners, in place of the agent's.
 
         Raises:
             ProviderError: the model could not be asked; the history stays valid and the next turn may go on.
-            RequestError: another turn is running.
+            RequestError: another turn is running, here or in another process.
+            StoreError: the conversation so far cannot be read.
         """
         if not self._running.acquire(blocking=False):
             raise RequestError("A turn is already running in this session. Wait for it or cancel it.")
-        turn_id = uuid.uuid4().hex
+        turn_id = turn_id or uuid.uuid4().hex
+        outcome, note = "", ""
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
             if self._token.is_set():
                 return self._never_begun(turn_id)
             self._store.begin_turn(self.session_id, turn_id)
             turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks or self.callbacks)
-            return self._run(turn, user_message)
+            result = self._run(turn, user_message)
+            outcome = result["stop_reason"]
+        except Exception as problem:
+            outcome, note = "error", problem.public if isinstance(problem, HermesError) else _UNEXPECTED
+            raise
+        else:
+            return result
         finally:
-            self._store.end_turn(self.session_id, turn_id)
+            self._store.end_turn(self.session_id, turn_id, outcome, note)
             self._token = self._turn_id = None
             self._running.release()
 
@@ -208,10 +215,17 @@ class AIAgent:
         given: Sequence[Message] | None,
         callbacks: AgentCallbacks,
     ) -> Turn:
+        self._services.model = self._route.members[0].choice.name
         messages = repaired(self._store.messages(self.session_id) if given is None else given)
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(
-            self._store, self.session_id, turn_id, messages, len(messages), callbacks.message_callback
+            self._store,
+            self.session_id,
+            turn_id,
+            messages,
+            len(messages),
+            callbacks.message_callback,
+            callbacks.status_callback,
         )
         if given is not None:
             messages.extend(closing(messages, _INTERRUPTED) if messages else ())
@@ -229,17 +243,20 @@ class AIAgent:
         )
 
     def _run(self, turn: Turn, content: Content) -> ConversationResult:
+        ending = Ending(turn, self._services)
         try:
             turn.history.remember(user_message(content))
-            stop, text = self._converse(turn)
+            stop, text = self._converse(turn, ending)
         except TurnInterrupted:
             turn.history.close_off(_INTERRUPTED)
             stop, text = "cancelled", ""
         except ModelFailed as problem:
-            stop, text = self._failed(turn, problem)
+            stop, text = ending.failed(problem)
         except HermesError as problem:
             turn.history.close_off(f"[This turn failed: {problem.public}]")
             raise
+        finally:
+            self._store.keep(self.session_id, self._services.kept())
         return ConversationResult(
             final_response=text,
             messages=turn.history.messages,
@@ -252,12 +269,12 @@ class AIAgent:
             turn_id=turn.id,
         )
 
-    def _converse(self, turn: Turn) -> tuple[StopReason, str]:
+    def _converse(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
         asker = self._asker(turn)
         while turn.budget.spend():
             reply = self._ask(turn, asker)
             if reply.finish == "refusal":
-                return self._refused(turn, "".join((*asker.carried, reply.text)))
+                return ending.refused("".join((*asker.carried, reply.text)))
             if reply.tool_calls:
                 turn.history.remember(reply.message(turn.route.choice))
                 asker.carried.clear()
@@ -266,43 +283,8 @@ class AIAgent:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
             else:
-                return self._last_word(turn, reply, asker)
-        return self._out_of_budget(turn, asker.carried)
-
-    def _last_word(self, turn: Turn, reply: Reply, asker: Asker) -> tuple[StopReason, str]:
-        if reply.text.strip():
-            turn.history.remember(reply.message(turn.route.choice))
-            return STOP[reply.finish], "".join((*asker.carried, reply.text))
-        if asker.carried:  # the model has nothing to add to what broke off: it was whole, or no more fits
-            turn.history.close_off(_NOTHING_TO_ADD)
-            return STOP[reply.finish], "".join(asker.carried)
-        # Cut off without a word: an empty message would be refused by servers for ever after.
-        note = "The answer was cut off at the output limit before any text came (model.max_tokens)."
-        self._tell_status(turn, Status("empty", note))
-        turn.history.remember(assistant_message(f"[{note}]"))
-        return STOP[reply.finish], note
-
-    def _refused(self, turn: Turn, text: str) -> tuple[StopReason, str]:
-        """The model will not answer: as the protocol has it, it is not shown the prompt and what followed again."""
-        self._withdraw(turn)
-        note = "The model refused to go on. It will not be shown this prompt and what followed it again."
-        self._tell_status(turn, Status("refusal", note))
-        return "refusal", text or note
-
-    def _failed(self, turn: Turn, problem: ModelFailed) -> tuple[StopReason, str]:
-        if problem.reason in _OF_THE_PROMPT and not turn.history.answered():
-            self._withdraw(turn)
-        else:
-            turn.history.close_off(f"[This turn failed: {problem.public}]")
-        if problem.reason == "content_policy":
-            self._tell_status(turn, Status("refusal", problem.public))
-            return "refusal", problem.public
-        raise problem
-
-    def _withdraw(self, turn: Turn) -> None:
-        turn.history.withdraw()
-        self._services.omissions.shorten(len(turn.history.messages))
-        self._services.prefix.expect("withdrawn")
+                return ending.last_word(reply, asker.carried)
+        return ending.out_of_budget(asker.carried)
 
     def _asker(self, turn: Turn) -> Asker:
         return Asker(
@@ -364,19 +346,6 @@ class AIAgent:
         )
         for call, result in runner.run(reply.tool_calls, reply.problems):
             turn.history.remember(tool_message(call, result.text))
-
-    def _out_of_budget(self, turn: Turn, carried: Sequence[str]) -> tuple[StopReason, str]:
-        text = (
-            f"Stopped after {turn.budget.limit} model requests, the limit of one turn (agent.max_turns). "
-            "Send another prompt to go on."
-        )
-        self._tell_status(turn, Status("budget", text))
-        turn.history.close_off(f"[{text}]")
-        return "max_turn_requests", "".join((*carried, text))
-
-    def _tell_status(self, turn: Turn, status: Status) -> None:
-        if turn.callbacks.status_callback is not None:
-            turn.callbacks.status_callback(status)
 
     def _tool_definitions(self) -> Sequence[dict[str, object]]:
         if self._services.tools is None:

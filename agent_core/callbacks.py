@@ -75,7 +75,7 @@ class Step:
     session_cost: float | None = None
 
 
-StatusKind = Literal["budget", "empty", "fallback", "refusal", "retry"]
+StatusKind = Literal["budget", "empty", "fallback", "refusal", "retry", "storage"]
 
 
 @dataclass(frozen=True, slots=True)

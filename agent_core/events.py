@@ -123,6 +123,22 @@ class SessionNamed:
     updated_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What a person can type as `/name`. `hint` says what may follow it, '' if nothing may."""
+
+    name: str
+    description: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandsOffered:
+    """The commands that there are, complete."""
+
+    commands: tuple[Command, ...]
+
+
 SessionEvent = (
     UserSaid
     | AgentText
@@ -136,4 +152,5 @@ SessionEvent = (
     | ContextUsed
     | ModeChanged
     | SessionNamed
+    | CommandsOffered
 )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from agent_core.agent import AIAgent
@@ -12,7 +13,7 @@ from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.config import ConfigSource, Configuration
-from agent_core.errors import HermesError
+from agent_core.errors import AuthRequired, HermesError, SettingsError, UnknownSession
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.credentials.oauth import OAuthBearer
@@ -21,22 +22,26 @@ from agent_core.providers.credentials.state import pool_state
 from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.make import make_provider
-from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
+from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model, resolve_named
 from agent_core.services import SessionServices
-from agent_core.sessions.memory import InMemorySessionStore
-from agent_core.sessions.store import SessionStore
-from agent_core.workspace import Workspace, local_workspace
+from agent_core.sessions.library import SessionLibrary, open_library
+from agent_core.settings import Settings
+from agent_core.workspace import CallIdentity, Workspace, local_workspace
 from tools.approval.policy import Mode
 from tools.environments.guardian import Guardian
+from tools.file_history import FileHistory
 from tools.toolsets import load_builtin_tools
 
 log = logging.getLogger(__name__)
+
+# No server keeps a conversation's beginning for longer: a prompt that is built anew then costs nothing more.
+_CACHED_SECONDS = 24 * 3600.0
 
 
 class AgentFactory:
     """The composition root of the agent side; safe to use from several threads."""
 
-    def __init__(self, config: ConfigSource, store: SessionStore | None = None) -> None:
+    def __init__(self, config: ConfigSource, sessions: SessionLibrary | None = None) -> None:
         self._config = config
         self._guardian = Guardian()
         self._providers: dict[ModelChoice, Provider] = {}
@@ -44,7 +49,7 @@ class AgentFactory:
         self._tokens = TokenStore(config.home.root / TOKENS_FILE)
         self._lock = threading.Lock()
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
-        self.store = store or InMemorySessionStore()
+        self.sessions = sessions or open_library(config.home)
 
     def workspace(self, cwd: Path, extra_roots: Sequence[Path], mode: Mode) -> Workspace:
         """Where a session works: this machine's disk and shell, behind the user's rules; nobody is asked yet.
@@ -53,6 +58,11 @@ class AgentFactory:
             SettingsError: the settings cannot be read.
         """
         settings = self._config.load().settings
+        roots = (cwd, *extra_roots)
+
+        def history(call: CallIdentity) -> FileHistory:
+            return self.sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
+
         return local_workspace(
             cwd,
             tuple(extra_roots),
@@ -60,20 +70,61 @@ class AgentFactory:
             mode=mode,
             private=(self._config.home.root,),
             allowed_commands=frozenset(command.strip() for command in settings.command_allowlist),
+            history=history,
         )
+
+    def settings(self) -> Settings:
+        """The user's settings as they are now.
+
+        Raises:
+            SettingsError: they cannot be read.
+        """
+        return self._config.load().settings
+
+    def idle_seconds(self) -> float:
+        """Seconds after which a session that nobody uses is unloaded; 0 is never."""
+        try:
+            return self.settings().sessions.idle_minutes * 60.0
+        except SettingsError:
+            return 0.0
+
+    def services(self, session_id: str) -> SessionServices:
+        """What a session keeps between its turns, as its last process left it.
+
+        Raises:
+            StoreError: it is stored and cannot be read.
+        """
+        services = SessionServices(self.sessions.recall)
+        try:
+            kept = self.sessions.store.kept(session_id)
+            used = self.sessions.archive.get(session_id).updated_at
+        except UnknownSession:
+            return services
+        if kept is not None:
+            services.restore(kept, same_prompt=time.time() - used < _CACHED_SECONDS)
+        return services
 
     def approval_timeout(self) -> float:
         """Seconds that a permission question waits."""
         return self._config.load().settings.approvals.timeout
 
-    def agent(self, session_id: str, workspace: Workspace, services: SessionServices) -> AIAgent:
-        """The agent of a session, with the model that the settings choose now.
+    def agent(
+        self,
+        session_id: str,
+        workspace: Workspace,
+        services: SessionServices,
+        on_note: Callable[[str], None] = lambda _: None,
+    ) -> AIAgent:
+        """The agent of a session, with the model that it used last, or else that the settings choose now.
+
+        Args:
+            on_note: is told when the session's own model cannot be used any more.
 
         Raises:
             AuthRequired, SettingsError: no usable model.
         """
         config = self._config.load()
-        route = self._route(config)
+        route = self._route(config, self._choice(config, services.model, on_note))
         choice = route.members[0].choice
         return AIAgent(
             choice.model,
@@ -83,7 +134,7 @@ class AgentFactory:
             cache_ttl=config.settings.prompt_caching.cache_ttl,
             patience=Patience(config.settings.agent.api_max_retries),
             max_iterations=config.settings.agent.max_turns,
-            session_store=self.store,
+            session_store=self.sessions.store,
             session_id=session_id,
             workspace=workspace,
             services=services,
@@ -116,9 +167,19 @@ class AgentFactory:
             for provider in self._providers.values():
                 provider.close()
             self._providers.clear()
+        self.sessions.close()
 
-    def _route(self, config: Configuration) -> Route:
-        choice = resolve_model(config)
+    def _choice(self, config: Configuration, own: str, on_note: Callable[[str], None]) -> ModelChoice:
+        if not own or config.overrides.model or config.overrides.provider:
+            return resolve_model(config)
+        try:
+            return resolve_named(config, None, own, source="session")
+        except (AuthRequired, SettingsError) as problem:
+            choice = resolve_model(config)
+            on_note(f"This session's model, {own}, cannot be used now ({problem.public}) {choice.name} answers.")
+            return choice
+
+    def _route(self, config: Configuration, choice: ModelChoice) -> Route:
         fallbacks, problems = resolve_fallbacks(config, choice)
         for problem in problems:
             log.warning("a fallback is left out: %s", problem)

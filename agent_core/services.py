@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
 from agent_core.providers.knowledge.pricing import Spent
+from agent_core.sessions.kept_state import KeptState
 from tools.context import TodoItem
 from tools.recall import SessionRecall
 
@@ -27,6 +28,32 @@ class SessionServices:
         self.omissions = Omissions()
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.
         self.call_ids: set[str] = set()
+        # provider:model that answered last.
+        self.model = ""
+
+    def kept(self) -> KeptState:
+        """What a later process needs to go on as this one would."""
+        return KeptState(
+            plan=self.plan,
+            system=self.system,
+            tools=None if self.tools is None else tuple(self.tools),
+            model=self.model,
+            spent=self.spent,
+            omitted_results=frozenset(self.omissions.results),
+            sealed_before=self.omissions.sealed_before,
+            images_before=self.omissions.images_before,
+        )
+
+    def restore(self, kept: KeptState, *, same_prompt: bool) -> None:
+        """Go on from what was kept.
+
+        Args:
+            same_prompt: use the system prompt as it was, because the model's server may still have it; else it is
+                built anew.
+        """
+        self.plan, self.spent, self.model = kept.plan, kept.spent, kept.model
+        self.system = kept.system if same_prompt else None
+        self.omissions = Omissions(set(kept.omitted_results), kept.sealed_before, kept.images_before)
 
 
 class TurnServices:

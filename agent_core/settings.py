@@ -133,6 +133,18 @@ class AgentSettings(SettingsPart):
         return (value.strip().lower() or None) if isinstance(value, str) else value
 
 
+class SessionSettings(SettingsPart):
+    """How stored sessions are handled."""
+
+    idle_minutes: float = Field(
+        30.0,
+        ge=0,
+        le=24 * 60,
+        allow_inf_nan=False,
+        description="Minutes until a session that nobody uses is unloaded; 0: never. Its next prompt brings it back.",
+    )
+
+
 class ApprovalSettings(SettingsPart):
     """When the person is asked."""
 
@@ -159,6 +171,7 @@ class Settings(SettingsPart):
     model: ModelSettings = Field(default_factory=ModelSettings)
     agent: AgentSettings = Field(default_factory=AgentSettings)
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
+    sessions: SessionSettings = Field(default_factory=SessionSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")
     fallback_providers: tuple[FallbackModel, ...] = Field((), description="Asked when the model cannot answer.")

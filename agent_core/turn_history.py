@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
 from agent_core.messages import Message, closing
 from agent_core.sessions.store import SessionStore
@@ -17,6 +18,7 @@ class TurnHistory:
     Attributes:
         messages: all of it, without the system prompt.
         start: how many of them were there before the turn.
+        on_trouble: is told when storing fails, and when it works again.
     """
 
     store: SessionStore
@@ -25,19 +27,29 @@ class TurnHistory:
     messages: list[Message]
     start: int
     listener: Callable[[Message], None] | None = None
+    on_trouble: Callable[[Status], None] | None = None
+    _trouble: str = ""
 
     def remember(self, message: Message) -> None:
         """Store a message.
 
         Raises:
             TurnInterrupted: another turn has taken this one's place.
-            StoreError: it could not be stored.
         """
         if not self.store.append(self.session_id, self.turn_id, message):
             raise TurnInterrupted
+        self._tell_trouble()
         self.messages.append(message)
         if self.listener is not None:
             self.listener(message)
+
+    def _tell_trouble(self) -> None:
+        trouble = self.store.trouble(self.session_id)
+        if trouble == self._trouble:
+            return
+        if self.on_trouble is not None and bool(trouble) != bool(self._trouble):
+            self.on_trouble(Status("storage", trouble or "The conversation is being saved again."))
+        self._trouble = trouble
 
     def close_off(self, note: str) -> None:
         """Make the history end well: open calls get a result, the assistant has the last word."""

@@ -58,6 +58,10 @@ class Stage:
         """A contender's process; `asks_model`: it asks the model server instead of playing the model itself."""
         return Agent(self.command(contender, asks_model=asks_model), self.workspace, self.environment(asks_model))
 
+    def home(self) -> Path:
+        """The home of processes that play the model themselves."""
+        return self._homes[False]
+
     def command(self, contender: str, *, asks_model: bool = False) -> list[str]:
         if contender == HERMES:
             return [sys.executable, str(Path(sys.executable).with_name("hermes-acp"))]

@@ -175,6 +175,10 @@ class Environment(Protocol):
         """
         ...
 
+    def is_busy(self) -> bool:
+        """Whether processes of earlier commands are still alive."""
+        ...
+
     def close(self) -> None:
         """End every process that is still alive from earlier commands."""
         ...

@@ -64,11 +64,15 @@ class SessionRecall(Protocol):
         ...
 
     def around(self, session_id: str, message_id: int, window: int) -> RecalledSession:
-        """The messages before and after one.
+        """The messages before and after one; around 0 the first `window` messages of the session, around -1 its last.
 
         Raises:
             ToolError: there is no such session or message, or they cannot be read.
         """
+        ...
+
+    def unsearched(self) -> int:
+        """About how many messages a search does not find yet, because they are not in the index."""
         ...
 
     def latest(self, limit: int) -> tuple[RecalledSession, ...]:

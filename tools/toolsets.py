@@ -10,7 +10,7 @@ from typing import Any
 from tools.registry import ToolEntry, discover, registry
 
 TOOLSETS: dict[str, tuple[str, ...]] = {
-    "hermes-acp": ("files", "terminal", "planning"),
+    "hermes-acp": ("files", "terminal", "planning", "recall"),
 }
 """Composite toolsets: the toolsets that each includes. A name that is not here is a toolset of its own."""
 

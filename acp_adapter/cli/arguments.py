@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.approve import POLICIES, Policy
+from acp_adapter.cli.conversation import Earlier
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")
 
@@ -30,6 +31,7 @@ exit codes:
 examples:
   hermes-acp prompt "Why does test_login fail?"
   git diff | hermes-acp prompt --approve none -
+  hermes-acp prompt --continue "Now fix it."
   hermes-acp prompt --offline "run ls"
   hermes-acp prompt --json --agent "other-agent --acp" "Hello"
 """
@@ -46,6 +48,7 @@ class PromptOptions:
     timeout: float | None
     command: tuple[str, ...]
     own_server: bool
+    earlier: Earlier | None = None
 
 
 def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
@@ -63,6 +66,7 @@ def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
         timeout=found.timeout,
         command=_command(parser, found),
         own_server=found.agent is None,
+        earlier=Earlier(found.session) if found.resumes or found.session else None,
     )
 
 
@@ -78,6 +82,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cwd", type=Path, default=Path(), metavar="DIR", help="the working directory (default: here)"
     )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue", dest="resumes", action="store_true", help="go on with the last session of the directory"
+    )
+    which.add_argument("--session", metavar="ID", help="go on with this session (see hermes-acp sessions list)")
     parser.add_argument(
         "--approve", choices=POLICIES, default="ask", help="how questions are answered (default: ask)"
     )

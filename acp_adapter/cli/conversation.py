@@ -1,4 +1,4 @@
-"""The steps that every conversation has: initialize, a new session, a prompt until its turn ends."""
+"""The steps that every conversation has: initialize, a session, a prompt until its turn ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Opened:
         session_id: its id.
         modes: the ids of the modes that the agent offers for it.
         initialized_at: when `initialize` was answered, in seconds since the agent's start.
-        opened_at: when `session/new` was answered.
+        opened_at: when the session was there.
     """
 
     session_id: str
@@ -36,12 +36,19 @@ class Opened:
     opened_at: float
 
 
-def open_session(client: AcpClient, cwd: Path, client_name: str) -> Opened:
-    """Initialize the agent and open a session in `cwd`.
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier session to go on with: of that id, or without one the last of the directory."""
+
+    session_id: str | None = None
+
+
+def open_session(client: AcpClient, cwd: Path, client_name: str, earlier: Earlier | None = None) -> Opened:
+    """Initialize the agent and open a session in `cwd`, or go on with an earlier one.
 
     Raises:
         AgentRefused, AgentDied, AgentSilent: as `AcpClient.request`.
-        AgentUnsupported: it speaks another version of the protocol, or gave no session id.
+        AgentUnsupported: it speaks another version of the protocol, gave no session id, or has no earlier session.
     """
     hello = {
         "protocolVersion": PROTOCOL_VERSION,
@@ -56,13 +63,8 @@ def open_session(client: AcpClient, cwd: Path, client_name: str) -> Opened:
             f"The agent answered initialize with protocol version {version!r}; this client speaks only "
             f"{PROTOCOL_VERSION}. Use an agent that does."
         )
-    session = client.request("session/new", {"cwd": str(cwd), "mcpServers": []}, _SECONDS_TO_ANSWER)
-    session_id = session.get("sessionId")
-    if not isinstance(session_id, str) or not session_id:
-        raise AgentUnsupported(
-            f"The agent answered session/new without a session id, got {session_id!r}. Report it to its authors."
-        )
-    return Opened(session_id, _mode_ids(session.get("modes")), initialized_at, client.now())
+    session_id, answer = _new(client, cwd) if earlier is None else _resumed(client, cwd, earlier)
+    return Opened(session_id, _mode_ids(answer.get("modes")), initialized_at, client.now())
 
 
 def send_prompt(client: AcpClient, session_id: str, text: str, timeout: float | None = None) -> str:
@@ -80,6 +82,30 @@ def send_prompt(client: AcpClient, session_id: str, text: str, timeout: float | 
     if not isinstance(reason, str):
         raise AgentUnsupported("The agent ended the turn without a stop reason. Report it to its authors.")
     return reason
+
+
+def _new(client: AcpClient, cwd: Path) -> tuple[str, dict[str, Any]]:
+    answer = client.request("session/new", {"cwd": str(cwd), "mcpServers": []}, _SECONDS_TO_ANSWER)
+    session_id = answer.get("sessionId")
+    if not isinstance(session_id, str) or not session_id:
+        raise AgentUnsupported(
+            f"The agent answered session/new without a session id, got {session_id!r}. Report it to its authors."
+        )
+    return session_id, answer
+
+
+def _resumed(client: AcpClient, cwd: Path, earlier: Earlier) -> tuple[str, dict[str, Any]]:
+    session_id = earlier.session_id or _latest(client, cwd)
+    place = {"sessionId": session_id, "cwd": str(cwd), "mcpServers": []}
+    return session_id, client.request("session/resume", place, _SECONDS_TO_ANSWER)
+
+
+def _latest(client: AcpClient, cwd: Path) -> str:
+    sessions = client.request("session/list", {"cwd": str(cwd)}, _SECONDS_TO_ANSWER).get("sessions")
+    for session in sessions if isinstance(sessions, list) else ():
+        if isinstance(session, dict) and isinstance(found := session.get("sessionId"), str):
+            return found
+    raise AgentUnsupported(f"There is no earlier session in {cwd} to go on with. Leave --continue out to begin one.")
 
 
 def _mode_ids(modes: Any) -> frozenset[str]:

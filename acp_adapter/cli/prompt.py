@@ -77,7 +77,7 @@ def _run(options: PromptOptions, interrupts: Interrupts) -> int:
 def _turn(client: AcpClient, options: PromptOptions, interrupts: Interrupts, approver: Approver, view: _View) -> int:
     try:
         with client:
-            opened = open_session(client, options.cwd, "hermes-acp prompt")
+            opened = open_session(client, options.cwd, "hermes-acp prompt", options.earlier)
             _set_mode(client, opened, options, approver)
             interrupts.cancel_by(_canceller(client, opened, approver, interrupts, view))
             stop_reason = send_prompt(client, opened.session_id, options.text)

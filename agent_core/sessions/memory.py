@@ -53,8 +53,8 @@ class InMemorySessionStore:
     def append(self, session_id: str, turn_id: str, message: Message) -> bool:
         """Store a message of the running turn."""
         with self._lock:
-            record = self._record(session_id)
-            if record.turn_id != turn_id:
+            record = self._records.get(session_id)
+            if record is None or record.turn_id != turn_id:
                 return False
             record.messages.append(message)
             return True
@@ -62,8 +62,8 @@ class InMemorySessionStore:
     def withdraw(self, session_id: str, turn_id: str) -> bool:
         """Leave the running turn's messages out from now on."""
         with self._lock:
-            record = self._record(session_id)
-            if record.turn_id != turn_id:
+            record = self._records.get(session_id)
+            if record is None or record.turn_id != turn_id:
                 return False
             record.withdrawn += record.messages[record.turn_start :]
             del record.messages[record.turn_start :]

@@ -38,7 +38,7 @@ class NewSession:
 
     Attributes:
         roots: directories beside `cwd`.
-        source: who opened it: acp, prompt, library.
+        source: who opened it: the client's name for itself, else acp.
         mode: the permission mode.
         options: further choices of the person, by their id.
     """

@@ -25,6 +25,7 @@ from agent_core.events import (
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
 from agent_core.providers.base import Usage
+from agent_core.sessions.memory import NoJournal
 from tests.support.waiting import wait_until
 from tools.context import TodoItem
 from tools.result import ToolResult
@@ -43,7 +44,9 @@ class Turn:
         self.open.set()
         self.outbox = Outbox(asyncio.get_running_loop(), self._deliver)
         self.token = CancelToken()
-        self.bridge = EventBridge(self.outbox, self.token, _CWD, "turn-1", output_pause)
+        self.bridge = EventBridge(
+            self.outbox, NoJournal(), self.token, cwd=_CWD, turn_id="turn-1", output_pause=output_pause
+        )
 
     async def _deliver(self, event: SessionEvent) -> None:
         self.seen.append(event)

@@ -55,7 +55,7 @@ def test_initialize_and_the_first_session_are_answered(
     assert greeting.seed is not None
     assert greeting.seed.session_id == opened["result"]["sessionId"]
     assert greeting.seed.unused_servers == ("files",)
-    assert greeting == Greeting(True, {"x": 1}, greeting.seed, ended=False)
+    assert greeting == Greeting(True, {"x": 1}, "", greeting.seed, ended=False)
     left = client.transport.take()
     assert left is not None
     assert left["method"] == "session/new", "the second one is the server's"

@@ -29,7 +29,7 @@ def factory(home):
 
 def make(factory, cwd, session_id="session-1"):
     workspace = factory.workspace(cwd, (), "default")
-    factory.store.create(session_id, str(cwd))
+    factory.sessions.store.create(session_id, str(cwd))
     return factory.agent(session_id, workspace, SessionServices())
 
 
@@ -50,8 +50,8 @@ def test_agents_share_connections_and_the_store(home, tmp_path, factory, model_s
     two.chat("hi")
     assert one.provider is two.provider
     assert len({request.connection for request in model_server.requests}) == 1
-    assert [message["content"] for message in factory.store.messages("s1")] == ["hi", "one"]
-    assert [message["content"] for message in factory.store.messages("s2")] == ["hi", "two"]
+    assert [message["content"] for message in factory.sessions.store.messages("s1")] == ["hi", "one"]
+    assert [message["content"] for message in factory.sessions.store.messages("s2")] == ["hi", "two"]
 
 
 def test_the_end_of_one_agent_does_not_touch_the_request_of_another(home, tmp_path, factory, model_server):

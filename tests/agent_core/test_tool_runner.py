@@ -87,7 +87,7 @@ def test_a_result_is_there_before_the_next_batch_begins(tmp_path, add_tool, run)
     add_tool("step", lambda args, **kw: log.append("ran") or "{}")
     runner = ToolRunner(
         local_workspace(tmp_path, guardian=Guardian()), TurnServices(SessionServices()), frozenset({"step"}),
-        token=CancelToken(), session_id="s", task_id="t", listener=None,
+        token=CancelToken(), session_id="s", turn_id="t", task_id="t", listener=None,
     )  # fmt: skip
     for call, _ in runner.run([tool_call("a", "step", "{}"), tool_call("b", "step", "{}")]):
         log.append(f"stored {call['id']}")
@@ -132,7 +132,7 @@ def test_a_tool_that_is_not_offered_does_not_run(run, tmp_path, ears):
     (tmp_path / "x.txt").write_text("x")
     runner = ToolRunner(
         local_workspace(tmp_path, guardian=Guardian()), TurnServices(SessionServices()), frozenset({"todo"}),
-        token=CancelToken(), session_id="s", task_id="t", listener=None,
+        token=CancelToken(), session_id="s", turn_id="t", task_id="t", listener=None,
     )  # fmt: skip
     ((_, result),) = list(runner.run([tool_call("a", "read_file", '{"path": "x.txt"}')]))
     assert "There is no tool 'read_file'" in error_of(result)

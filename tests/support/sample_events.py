@@ -8,6 +8,8 @@ from typing import Any
 from agent_core.events import (
     AgentText,
     AgentThought,
+    Command,
+    CommandsOffered,
     ContextUsed,
     ModeChanged,
     PlanChanged,
@@ -66,6 +68,7 @@ EVENTS: list[SessionEvent] = [
     UserSaid("u", SAID),
     SessionNamed("A title", 1_800_000_000.25),
     SessionNamed(None, 1_800_000_000.0),
+    CommandsOffered((Command("undo", "Take the last turn back"), Command("rewind", "Take turns back", "how many"))),
     AgentText("m", "text"),
     AgentThought("m", "thought"),
     ContextUsed(10, 100),

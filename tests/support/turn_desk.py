@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.handshake import SessionSeed
-from acp_adapter.session import SessionManager, SessionState, Ticket
-from acp_adapter.turn import TurnRunner
+from acp_adapter.session import SessionState, Ticket
+from acp_adapter.session_manager import SessionManager
+from acp_adapter.turn import Prompt, TurnRunner
 from agent_core.agent import AIAgent
 from agent_core.config import ConfigSource
 from agent_core.events import AgentText, SessionEvent
@@ -21,6 +22,7 @@ from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
+from agent_core.prompt_parts import SaidText
 from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
@@ -66,7 +68,13 @@ class Factory(AgentFactory):
         self.slow.set()
         self.made = 0
 
-    def agent(self, session_id: str, workspace: Workspace, services: SessionServices) -> AIAgent:
+    def agent(
+        self,
+        session_id: str,
+        workspace: Workspace,
+        services: SessionServices,
+        on_note: Callable[[str], None] = lambda _: None,
+    ) -> AIAgent:
         self.made += 1
         if self.made == 1:
             self.making.set()
@@ -75,7 +83,7 @@ class Factory(AgentFactory):
             "offline",
             OfflineProvider(),
             enabled_toolsets=("hermes-acp", "stubborn"),
-            session_store=self.store,
+            session_store=self.sessions.store,
             session_id=session_id,
             workspace=workspace,
             services=services,
@@ -101,7 +109,7 @@ class Desk:
 
     def begin(self, text: str) -> asyncio.Task[str]:
         ticket = Ticket("p", CancelToken())
-        return asyncio.create_task(self.runner.run(self.session, text, ticket))
+        return asyncio.create_task(self.runner.run(self.session, Prompt(text, (SaidText(text),)), ticket))
 
     async def prompt(self, text: str) -> str:
         return await asyncio.wait_for(self.begin(text), 10)
@@ -123,7 +131,7 @@ class Desk:
 
     @property
     def history(self) -> list[Message]:
-        return self.factory.store.messages("s")
+        return self.factory.sessions.store.messages("s")
 
     async def _deliver(self, _: str, event: SessionEvent) -> None:
         self.shown.append(event)

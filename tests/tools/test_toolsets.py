@@ -63,7 +63,7 @@ def test_definitions_come_in_the_order_of_names_whatever_the_order_asked_in():
 def test_the_editor_s_toolset_holds_the_tools_that_come_with_the_program():
     names = {definition["function"]["name"] for definition in get_tool_definitions(["hermes-acp"])}
 
-    assert {"read_file", "write_file", "patch", "search_files", "terminal", "todo"} <= names
+    assert {"read_file", "write_file", "patch", "search_files", "terminal", "todo", "session_search"} <= names
 
 
 def test_every_toolset_that_is_included_has_a_tool():

@@ -109,6 +109,10 @@ class GatedEnvironment:
         with self._history.command(spec):
             return self._inner.run(spec, on_output, interrupt)
 
+    def is_busy(self) -> bool:
+        """Whether processes of earlier commands are still alive."""
+        return self._inner.is_busy()
+
     def close(self) -> None:
         """Leave the backend alone: it belongs to the session, not to one call."""
 

@@ -85,6 +85,12 @@ class LocalEnvironment:
             self._after_watch(process)
         return _outcome(buffer, process.returncode, ending, time.monotonic() - started)
 
+    def is_busy(self) -> bool:
+        """Whether processes of earlier commands are still alive."""
+        self._forget_dead_groups()
+        with self._lock:
+            return bool(self._groups)
+
     def close(self) -> None:
         """Kill every process that is still alive from commands, running ones too. More commands may follow."""
         with self._lock:

@@ -20,7 +20,7 @@ CREATE TABLE sessions (
     cost REAL,                               -- US dollars; NULL where it is not known
     created_at REAL NOT NULL,
     updated_at REAL NOT NULL,
-    archived INTEGER NOT NULL DEFAULT 0,
+    archived INTEGER NOT NULL DEFAULT 0,     -- 0 in use, 1 archived, 2 being deleted
     turns_begun INTEGER NOT NULL DEFAULT 0,  -- numbers of turns are never used twice
     holder TEXT,                             -- JSON of the process that prompts it
     holder_token TEXT,
@@ -29,6 +29,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_time ON sessions (archived, updated_at DESC, id);
 CREATE INDEX sessions_by_cwd ON sessions (cwd, archived, updated_at DESC, id);
 CREATE INDEX sessions_by_root ON sessions (root_id);
+CREATE INDEX sessions_by_system ON sessions (system_hash) WHERE system_hash IS NOT NULL;
+CREATE INDEX sessions_by_tools ON sessions (tools_hash) WHERE tools_hash IS NOT NULL;
 
 CREATE TABLE turns (
     session_id TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -38,7 +40,7 @@ CREATE TABLE turns (
     ended_at REAL,
     outcome TEXT,
     note TEXT NOT NULL DEFAULT '',
-    undone INTEGER NOT NULL DEFAULT 0,
+    undone INTEGER NOT NULL DEFAULT 0,       -- 0; taken back: 1 + how many of its first messages were withdrawn
     PRIMARY KEY (session_id, number)
 ) STRICT, WITHOUT ROWID;
 

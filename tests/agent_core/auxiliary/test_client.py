@@ -205,7 +205,7 @@ def test_the_factorys_client_is_one_for_all_and_shares_the_sessions_connection(h
     model_server.add(Reply("Hello."), Reply("A title."))
     factory = AgentFactory(ConfigSource(Home(home)))
     try:
-        factory.store.create("s", str(tmp_path))
+        factory.sessions.store.create("s", str(tmp_path))
         factory.agent("s", factory.workspace(tmp_path, (), "default"), SessionServices()).chat("hi")
         assert factory.auxiliary().complete("title", QUESTION).text == "A title."
         assert factory.auxiliary() is factory.auxiliary()

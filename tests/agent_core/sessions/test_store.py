@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from agent_core.errors import UnknownSession
 from agent_core.messages import assistant_message, user_message
+from agent_core.sessions.database import Database
+from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.memory import InMemorySessionStore
+from agent_core.sessions.sqlite import SqliteSessionStore
 from agent_core.sessions.store import SessionStore
 from tests.support.agents import in_background
 
-IMPLEMENTATIONS: dict[str, Callable[[], SessionStore]] = {"in memory": InMemorySessionStore}
 HELLO = user_message("hello")
 
 
+def _in_memory(home: Path) -> Iterator[SessionStore]:
+    yield InMemorySessionStore()
+
+
+def _in_a_database(home: Path) -> Iterator[SessionStore]:
+    database = Database(home / "hermes-acp.db")
+    store = SqliteSessionStore(database)
+    yield store
+    store.close()
+    database.close()
+
+
+IMPLEMENTATIONS: dict[str, Callable[[Path], Iterator[SessionStore]]] = {
+    "in memory": _in_memory,
+    "in a database": _in_a_database,
+}
+
+
 @pytest.fixture(params=IMPLEMENTATIONS)
-def store(request) -> SessionStore:
-    store = IMPLEMENTATIONS[request.param]()
+def store(request, tmp_path) -> Iterator[SessionStore]:
+    made = IMPLEMENTATIONS[request.param](tmp_path)
+    store = next(made)
     store.create("s", "/src")
-    return store
+    yield store
+    assert next(made, None) is None
 
 
 def test_a_new_session_is_empty(store):
@@ -96,19 +119,66 @@ def test_an_unknown_session_is_named(store):
     for use in (
         lambda: store.messages("nobody"),
         lambda: store.begin_turn("nobody", "t"),
-        lambda: store.append("nobody", "t", HELLO),
+        lambda: store.kept("nobody"),
     ):
         with pytest.raises(UnknownSession, match="'nobody'"):
             use()
 
 
-def test_a_forgotten_session_is_unknown_and_forgetting_twice_is_fine(store):
+def test_a_released_session_takes_nothing_from_its_turn_and_releasing_twice_is_fine(store):
     store.begin_turn("s", "t1")
     for _ in range(2):
         store.release("s")
     store.end_turn("s", "t1")
+    store.create("s", "/src")
+    assert not store.append("s", "t1", HELLO)
+    assert store.messages("s") == []
+
+
+def test_a_session_in_memory_is_gone_with_its_release():
+    store = InMemorySessionStore()
+    store.create("s", "/src")
+    store.release("s")
     with pytest.raises(UnknownSession):
         store.messages("s")
+
+
+def test_withdrawn_messages_are_not_shown_and_what_follows_them_is(store):
+    store.begin_turn("s", "t1")
+    store.append("s", "t1", HELLO)
+    store.append("s", "t1", assistant_message("hi"))
+    store.end_turn("s", "t1")
+    store.begin_turn("s", "t2")
+    store.append("s", "t2", user_message("refused"))
+    assert store.withdraw("s", "t2")
+    assert store.messages("s") == [HELLO, assistant_message("hi")]
+    store.append("s", "t2", user_message("again"))
+    assert store.messages("s")[2:] == [user_message("again")]
+
+
+def test_only_the_running_turn_may_withdraw(store):
+    store.begin_turn("s", "t1")
+    store.append("s", "t1", HELLO)
+    store.begin_turn("s", "t2")
+    assert store.withdraw("s", "t1") is False
+    assert store.messages("s") == [HELLO]
+
+
+def test_nothing_was_kept_before_something_is(store):
+    assert store.kept("s") is None
+
+
+def test_the_last_kept_state_comes_back(store):
+    store.begin_turn("s", "t1")
+    for model in ("one:a", "two:b"):
+        store.keep("s", KeptState(system="You are.", model=model, sealed_before=2))
+    assert store.kept("s") == KeptState(system="You are.", model="two:b", sealed_before=2)
+
+
+def test_there_is_no_trouble_where_there_is_none(store):
+    store.begin_turn("s", "t1")
+    store.append("s", "t1", HELLO)
+    assert store.trouble("s") == store.trouble("nobody") == ""
 
 
 def test_messages_of_many_threads_are_all_kept_each_threads_in_order(store):

@@ -1,0 +1,163 @@
+"""What `hermes-acp doctor` looks at: a table of checks, each on its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from agent_core.home import Home
+    from agent_core.sessions.findings import Findings
+
+_FIX = "Run `hermes-acp doctor --fix`"
+_LITTLE_SPACE = 200 << 20
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+_STEP = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one look has found.
+
+    Attributes:
+        name: what was looked at, in a word or two.
+        ok: nothing has to be done.
+        text: what is there, or what is wrong.
+        next_step: what to do; '' where nothing is, or the text says it.
+    """
+
+    name: str
+    ok: bool
+    text: str
+    next_step: str = ""
+
+
+class Look(Protocol):
+    """One of the checks. It changes nothing and raises nothing."""
+
+    def __call__(self, home: Home, /) -> Iterator[Check]:
+        """What is found in this home."""
+        ...
+
+
+def check_home(home: Home) -> Iterator[Check]:
+    """Whether the home can be written to."""
+    root = home.root
+    if not root.exists():
+        yield Check("home", ok=True, text=f"{root} is not there yet; it is made when it is needed")
+    elif not root.is_dir():
+        yield Check(
+            "home",
+            ok=False,
+            text=f"{root} is not a directory",
+            next_step="Move it away, or set HERMES_HOME to a directory.",
+        )
+    elif not os.access(root, os.R_OK | os.W_OK | os.X_OK):
+        step = f"Make {root} yours and writable, or choose another home with HERMES_HOME."
+        yield Check("home", ok=False, text=f"{root} cannot be written: nothing is saved", next_step=step)
+    else:
+        yield Check("home", ok=True, text=str(root))
+
+
+def check_settings(home: Home) -> Iterator[Check]:
+    """Whether the settings can be used."""
+    from agent_core.config import load  # noqa: PLC0415 - loads what settings are made of
+    from agent_core.errors import SettingsError  # noqa: PLC0415 - the same
+
+    try:
+        configuration = load(home)
+    except SettingsError as problem:
+        yield Check("settings", ok=False, text=problem.public, next_step=f"Correct it in {home.config_file}.")
+        return
+    there = home.config_file.exists()
+    yield Check(
+        "settings", ok=True, text=str(home.config_file) if there else f"no {home.config_file}: the defaults count"
+    )
+    for warning in configuration.warnings:
+        yield Check("settings", ok=False, text=warning, next_step="Correct or remove it.")
+
+
+def check_database(home: Home) -> Iterator[Check]:
+    """Whether sessions, and what files were before they were changed, are stored well."""
+    from agent_core.sessions.examining import examine  # noqa: PLC0415 - loads SQLite
+
+    found = examine(home.database, home.blobs)
+    if not found.exists:
+        yield Check("database", ok=True, text=f"no sessions are stored yet ({found.path} is not there)")
+        return
+    for problem in found.problems:
+        needs_step = problem.remedy and "doctor --fix" not in problem.text
+        step = f"{_FIX}: {_MEANS[problem.remedy]}." if needs_step else ""
+        yield Check(
+            _SUBJECTS.get(problem.subject, "database"),
+            ok=problem.is_notice,
+            text=problem.text,
+            next_step=step,
+        )
+    if not found.fault:
+        yield Check("database", ok=True, text=_database_text(found))
+        yield Check(
+            "file history", ok=True, text=f"{found.blobs.present} earlier contents, {size_text(found.blobs.size)}"
+        )
+    for kept in found.beside:
+        yield Check(
+            "database",
+            ok=True,
+            text=f"kept beside it: {kept} ({size_text(_size(kept))}); delete it if you do not need it",
+        )
+
+
+def check_space(home: Home) -> Iterator[Check]:
+    """Whether there is room for more."""
+    place = next((path for path in (home.root, *home.root.parents) if path.is_dir()), None)
+    try:
+        free = shutil.disk_usage(place or "/").free
+    except OSError as problem:
+        yield Check("disk", ok=False, text=f"the free space for {home.root} cannot be told: {problem.strerror}")
+        return
+    if free < _LITTLE_SPACE:
+        step = "Free some space: without it conversations cannot be saved."
+        yield Check("disk", ok=False, text=f"only {size_text(free)} are free for {home.root}", next_step=step)
+    else:
+        yield Check("disk", ok=True, text=f"{size_text(free)} free")
+
+
+CHECKS: tuple[Look, ...] = (check_home, check_settings, check_database, check_space)
+"""All of them, in the order in which they are told."""
+
+_MEANS = {
+    "": "",
+    "in place": "it mends that and leaves the rest as it is",
+    "rebuild": "it saves what can be read into a new file and keeps the broken one under another name",
+}
+_SUBJECTS = {"blobs": "file history", "search": "search", "permissions": "permissions"}
+
+
+def size_text(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in _UNITS[:-1]:
+        if count < _STEP:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= _STEP
+    return f"{count:.1f} {_UNITS[-1]}"
+
+
+def _database_text(found: Findings) -> str:
+    parts = [f"{found.sessions} sessions, {found.messages} messages, {size_text(found.size + found.wal_size)}"]
+    parts.append(f"format {found.version}, journal {found.journal_mode}")
+    if found.holders:
+        parts.append(f"in use by {', '.join(f'{holder.program} {holder.pid}' for holder in found.holders)}")
+    if found.abandoned:
+        parts.append(f"{found.abandoned} left open by a process that ended: they can be used again")
+    return "; ".join(parts)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,78 @@
+"""A session as one HTML file that needs nothing else: no network, no font, no picture from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from datetime import tzinfo
+from importlib.resources import files
+from string import Template
+
+from acp_adapter.export.markup import Html, join, tag, text
+from acp_adapter.export.page_bar import bars, widths
+from acp_adapter.export.page_turns import turn
+from acp_adapter.export.story import Story
+from acp_adapter.export.telling import tell
+from acp_adapter.export.words import dollars, duration, moment, token_totals
+from agent_core.sessions.records import Transcript
+
+
+def to_html(transcript: Transcript, zone: tzinfo | None = None) -> str:
+    """The session as a page.
+
+    Args:
+        zone: whose times are shown; None for where this runs.
+    """
+    story = tell(transcript)
+    style, script, segments = _resource("page.css"), _resource("page.js"), widths(story.turns)
+    return Template(_resource("page.html")).substitute(
+        policy=_policy(styles=(style, segments), script=script),
+        title=text(story.title),
+        session=text(story.session.id),
+        facts=join(_facts(story, zone)),
+        bars=bars(story.turns),
+        turns=join(turn(made, zone) for made in story.turns)
+        or tag("p", text("Nothing was said yet."), class_="remark"),
+        style=style,
+        segments=segments,
+        script=script,
+    )
+
+
+def _policy(styles: tuple[str, ...], script: str) -> str:
+    """What the browser may run and load: this style, this script, pictures in the page, and nothing else."""
+    rules = (
+        "default-src 'none'",
+        "img-src data:",
+        f"style-src {' '.join(map(_hash, styles))}",
+        f"script-src {_hash(script)}",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(rules)
+
+
+def _hash(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+def _resource(name: str) -> str:
+    return files("acp_adapter.export").joinpath(name).read_text("utf-8")
+
+
+def _facts(story: Story, zone: tzinfo | None) -> Iterator[Html]:
+    session, turns = story.session, story.turns
+    worked = sum(made.seconds for made in turns)
+    facts = [
+        ("Folder", session.cwd),
+        ("Model", session.model or ""),
+        ("Begun", moment(session.created_at, zone)),
+        ("Last used", moment(session.updated_at, zone)),
+        ("Turns", f"{len(turns)}, {duration(worked)} of work" if turns else "none"),
+        ("Tokens", ", ".join(token_totals(session))),
+        ("Cost", "" if session.spent.cost is None else dollars(session.spent.cost)),
+    ]
+    for name, value in facts:
+        if value:
+            yield tag("div", tag("dt", text(name)), tag("dd", text(value)))

@@ -1,0 +1,56 @@
+"""A session's title: from the first prompt at once, from the auxiliary model when there is one and it has answered."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+from acp_adapter.session import SessionState
+from agent_core.auxiliary.question import settings_of
+from agent_core.errors import HermesError
+from agent_core.events import SessionNamed
+from agent_core.factory import AgentFactory
+from agent_core.prompt_parts import SaidPart
+from agent_core.sessions.archive import SessionArchive
+from agent_core.sessions.titles import ask_title, title_from_prompt
+
+log = logging.getLogger(__name__)
+
+
+def name_after_prompt(archive: SessionArchive, session: SessionState, said: Sequence[SaidPart]) -> None:
+    """Give a session without a title one from its first prompt."""
+    if session.title is None and (title := title_from_prompt(said)):
+        _name(archive, session, title, "prompt")
+
+
+def wants_better(factory: AgentFactory, session: SessionState) -> bool:
+    """Whether the auxiliary model is to be asked: after the first turn, where the user has chosen one for that."""
+    return session.turns_begun == 1 and _has_own_model(factory)
+
+
+def name_after_answer(factory: AgentFactory, session: SessionState, said: Sequence[SaidPart], answer: str) -> None:
+    """Ask the auxiliary model for a title. Whatever goes wrong, the title stays as it is."""
+    try:
+        if session.title != title_from_prompt(said):
+            return
+        if title := ask_title(factory.auxiliary().complete, said, answer):
+            _name(factory.sessions.archive, session, title, "model")
+    except Exception:
+        log.exception("the title of session %s could not be asked for", session.id)
+
+
+def _has_own_model(factory: AgentFactory) -> bool:
+    wanted = settings_of(factory.settings(), "title")
+    return bool(wanted.model or wanted.provider or wanted.base_url)
+
+
+def _name(archive: SessionArchive, session: SessionState, title: str, source: Literal["prompt", "model"]) -> None:
+    try:
+        if not archive.name(session.id, title, source):
+            return
+    except HermesError:
+        log.warning("the title of session %s could not be stored", session.id, exc_info=True)
+    session.title = title
+    session.outbox.put(SessionNamed(title, time.time()))

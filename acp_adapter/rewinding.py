@@ -1,0 +1,158 @@
+"""Taking turns back, and bringing them again: `/undo`, `/rewind N`, `/redo`, and `_hermes/session/rewind`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from acp_adapter.commands import REDO, Typed, turns_to_rewind
+from acp_adapter.rewind_words import plan_result, report_result, told_of
+from acp_adapter.session import SessionState
+from agent_core.errors import HermesError, RequestError
+from agent_core.events import AgentText, PlanChanged, ToolFinished, ToolRequested
+from agent_core.interrupt import CancelToken
+from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.library import SessionLibrary
+from agent_core.sessions.replay import replayed
+from agent_core.sessions.rewind import FileStep, RewindPlan, RewindReport
+from tools.approval.actions import WritePath
+from tools.approval.gate import Question
+from tools.context import TodoItem
+from tools.result import ShownText, ToolResult
+
+RunBlocking = Callable[[Callable[[], dict[str, Any]]], Awaitable[dict[str, Any]]]
+
+_CARD = "rewind"
+_CHANGED_SINCE = "has been changed by someone else since; your yes replaces that change"
+_MOST_TURNS = 1_000_000
+
+
+class Rewinding:
+    """Takes turns of one session back. Blocks; the session's turn is held meanwhile."""
+
+    def __init__(self, library: SessionLibrary, session: SessionState) -> None:
+        self._library = library
+        self._session = session
+
+    def run_command(self, typed: Typed, token: CancelToken) -> None:
+        """Do what was typed, and tell the person how it went."""
+        session = self._session
+        try:
+            plan = self.plan(0 if typed.command is REDO else turns_to_rewind(typed))
+            shown = self._shown_plan()
+            told = told_of(self.apply(plan, lambda step: self._ask(step, token)), plan, session.seed.cwd)
+            if (now := self._shown_plan()) != shown:
+                session.outbox.put(PlanChanged(now))
+        except HermesError as problem:
+            told = problem.public
+        session.outbox.put(AgentText(f"{secrets.token_hex(8)}-message-1", told))
+
+    def plan(self, turns: int) -> RewindPlan:
+        """What taking back the last `turns` turns would change; 0 brings back what was taken back last.
+
+        Raises:
+            RequestError: there is nothing to take back. StoreError.
+        """
+        rewinder = self._library.rewinder
+        self._library.files.flush()
+        return rewinder.plan(self._session.id, turns) if turns else rewinder.plan_redo(self._session.id)
+
+    def apply(self, plan: RewindPlan, overwrite: Callable[[FileStep], bool]) -> RewindReport:
+        """Do it. `overwrite` decides about each file that someone else has changed since.
+
+        Raises:
+            SessionInUse: another process prompts the session. StoreError.
+        """
+        self._library.store.take_lease(self._session.id)
+        try:
+            return self._library.rewinder.apply(plan, overwrite)
+        finally:
+            self._go_on_from_here()
+
+    def _ask(self, step: FileStep, token: CancelToken) -> bool:
+        """Put the conflict to the person, on a card of its own; anything but a clear yes leaves the file as it is."""
+        session, call_id = self._session, f"rewind-{secrets.token_hex(6)}"
+        cwd, arguments = str(session.seed.cwd), {"path": str(step.path)}
+        session.outbox.put(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
+        before, after = self._library.rewinder.contents(step)
+        question = Question(call_id, WritePath(step.path, before, after, shown=step.path), _CHANGED_SINCE)
+        answer = session.workspace.approvals.approver.ask(question, token)
+        agreed = answer.choice != "reject_once"
+        text = "Replaced, as you said." if agreed else f"Left as it is: {answer.note or 'you said no'}."
+        result = ToolResult(text, (ShownText(text),), failed=not agreed)
+        session.outbox.put(ToolFinished(call_id, _CARD, arguments, cwd, result, ran=agreed))
+        return agreed
+
+    def _go_on_from_here(self) -> None:
+        """Bring what the session keeps in memory, and what the editor shows, in line with what is stored now."""
+        store, session = self._library.store, self._session
+        store.reload(session.id)
+        length = len(store.messages(session.id))
+        plan = self._stored_plan()
+        services = session.services
+        kept = services.kept() if services is not None else store.kept(session.id) or KeptState()
+        kept = replace(
+            kept,
+            plan=plan,
+            sealed_before=min(kept.sealed_before, length),
+            images_before=min(kept.images_before, length),
+        )
+        store.keep(session.id, kept)
+        if services is not None:
+            services.restore(kept, same_prompt=True)
+            services.prefix.expect("rewound")
+
+    def _shown_plan(self) -> tuple[TodoItem, ...]:
+        services = self._session.services
+        kept = services.kept() if services is not None else self._library.store.kept(self._session.id)
+        return kept.plan if kept is not None else ()
+
+    def _stored_plan(self) -> tuple[TodoItem, ...]:
+        events = replayed(self._library.archive.transcript(self._session.id))
+        plans = [event.items for event in events if isinstance(event, PlanChanged)]
+        return plans[-1] if plans else ()
+
+
+async def rewind_session(
+    library: SessionLibrary, session: SessionState, params: Mapping[str, Any], run_blocking: RunBlocking
+) -> dict[str, Any]:
+    """`_hermes/session/rewind`: take turns back, or with `preview` only tell what that would change.
+
+    Args:
+        params: `turns` (1 if left out) or `redo`; `preview`; `overwrite`, the paths of files that may be replaced
+            though someone else has changed them since.
+
+    Raises:
+        RequestError: a parameter is not valid, a prompt is running, or there is nothing to take back.
+    """
+    turns, overwrite = _wanted(params), _paths(params.get("overwrite", []))
+    if session.tickets:
+        raise RequestError("A prompt is running in this session. Cancel it or wait for its end, then try again.")
+    rewinding = Rewinding(library, session)
+
+    def work() -> dict[str, Any]:
+        plan = rewinding.plan(turns)
+        if params.get("preview") is True:
+            return plan_result(plan)
+        report = rewinding.apply(plan, lambda step: str(step.path) in overwrite)
+        return {**plan_result(plan), **report_result(report)}
+
+    async with session.turn:
+        return await run_blocking(work)
+
+
+def _wanted(params: Mapping[str, Any]) -> int:
+    if params.get("redo") is True:
+        return 0
+    turns = params.get("turns", 1)
+    if not isinstance(turns, int) or isinstance(turns, bool) or not 0 < turns < _MOST_TURNS:
+        raise RequestError("turns must be a number of turns above 0.")
+    return turns
+
+
+def _paths(value: object) -> Collection[str]:
+    if not isinstance(value, list) or not all(isinstance(path, str) for path in value):
+        raise RequestError("overwrite must be a list of paths.")
+    return frozenset(value)

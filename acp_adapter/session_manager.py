@@ -1,0 +1,255 @@
+"""The sessions of one connection: opened, restored from the store, forked, unloaded while nobody uses them, closed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from acp_adapter.handshake import SessionSeed, new_session_id
+from acp_adapter.options import parse_mode
+from acp_adapter.outbox import Outbox
+from acp_adapter.permissions import Ask, EditorApprover
+from acp_adapter.session import SessionState
+from agent_core.errors import RequestError, UnknownSession
+from agent_core.events import SessionEvent
+from agent_core.factory import AgentFactory
+from agent_core.sessions.records import NewSession, SessionRecord
+from agent_core.workspace import Workspace
+from tools.approval.policy import Mode
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+_LONGEST_SOURCE = 100
+
+Deliver = Callable[[str, SessionEvent], Awaitable[None]]
+
+
+class RunBlocking(Protocol):
+    """Runs a function on a worker thread and awaits its result."""
+
+    async def __call__(self, function: Callable[[], _T]) -> _T:
+        """Run it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a session shall work, and the names of MCP servers that the client offers it."""
+
+    cwd: Path
+    roots: tuple[Path, ...]
+    servers: tuple[str, ...] = ()
+
+
+class SessionManager:
+    """The sessions of one connection. Used on the event loop only. `source` is the client's name for itself."""
+
+    def __init__(self, factory: AgentFactory, deliver: Deliver, ask: Ask, run_blocking: RunBlocking) -> None:
+        """Make it.
+
+        Args:
+            deliver: shows an event of a session (by id) in the editor.
+            ask: puts a permission question.
+            run_blocking: runs a function on a worker thread.
+        """
+        self._run_blocking = run_blocking
+        self._factory = factory
+        self._deliver = deliver
+        self._ask = ask
+        self._sessions: dict[str, SessionState] = {}
+        self._unloading: set[asyncio.Task[None]] = set()
+        self.source = ""
+
+    async def open(self, seed: SessionSeed, *, held: bool) -> SessionState:
+        """Begin a session. `held`: its updates wait until `outbox.release`, because the editor does not know it yet.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+
+        def prepare() -> _Prepared:
+            prepared = self._prepare(seed)
+            self._factory.sessions.store.create_new(self._new(seed))
+            return prepared
+
+        return self._enter(seed, await self._run_blocking(prepare), held=held)
+
+    async def restore(self, session_id: str, place: Place) -> SessionState:
+        """Make a stored session live, in the directories that the client names; its updates wait.
+
+        Raises:
+            UnknownSession: there is none of that id.
+            RequestError: a prompt is running in it.
+            StoreError: it cannot be read. SettingsError: the settings cannot be read.
+        """
+        await self._leave(session_id)
+
+        def prepare() -> tuple[SessionRecord, SessionSeed, _Prepared]:
+            record = self._factory.sessions.archive.get(session_id)
+            seed = SessionSeed(session_id, place.cwd, place.roots, place.servers, _mode(record))
+            prepared = self._prepare(seed)
+            self._move(record, place)
+            return record, seed, prepared
+
+        record, seed, prepared = await self._run_blocking(prepare)
+        session = self._enter(seed, prepared, held=True)
+        session.title = record.title
+        return session
+
+    async def fork(self, session_id: str, place: Place, until: str | None) -> SessionState:
+        """A new session that begins with another's history, up to the message `until` where one is named.
+
+        Raises:
+            UnknownSession: there is no session of that id. RequestError: it has no such message.
+            StoreError: it cannot be read or stored. SettingsError: the settings cannot be read.
+        """
+
+        def prepare() -> tuple[SessionRecord, SessionSeed, _Prepared]:
+            archive = self._factory.sessions.archive
+            mode = _mode(archive.get(session_id))
+            seed = SessionSeed(new_session_id(), place.cwd, place.roots, place.servers, mode)
+            prepared = self._prepare(seed)
+            record = archive.fork(session_id, self._new(seed), until)
+            if (record.cwd, record.roots) != _places(place):
+                self._forget_prompt(record.id)
+            return record, seed, prepared
+
+        record, seed, prepared = await self._run_blocking(prepare)
+        session = self._enter(seed, prepared, held=True)
+        session.title = record.title
+        return session
+
+    def get(self, session_id: str) -> SessionState:
+        """The live session of that id.
+
+        Raises:
+            UnknownSession: there is none.
+        """
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise UnknownSession(session_id)
+        return session
+
+    def all(self) -> list[SessionState]:
+        """Every live session."""
+        return list(self._sessions.values())
+
+    def rest(self, session: SessionState) -> None:
+        """A session was used just now: it is unloaded if that does not happen again for a while."""
+        if session.idle is not None:
+            session.idle.cancel()
+        session.idle = None
+        if self._sessions.get(session.id) is session and (seconds := self._factory.idle_seconds()):
+            session.idle = asyncio.get_running_loop().call_later(seconds, self._unload_soon, session)
+
+    async def close(self, session: SessionState) -> None:
+        """Cancel a session's work, wait for its turn to end, and free everything it holds; it stays stored."""
+        self._sessions.pop(session.id, None)
+        if session.idle is not None:
+            session.idle.cancel()
+        session.cancel()
+        async with session.turn:
+            session.unload()
+            await self._run_blocking(lambda: self._free(session))
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session, live or stored, and every trace of it; without one of that id nothing happens.
+
+        Raises:
+            SessionInUse: another process prompts it. StoreError: it could not be removed.
+        """
+        live = self._sessions.get(session_id)
+        if live is not None:
+            await self.close(live)
+        await self._run_blocking(lambda: self._factory.sessions.delete(session_id))
+
+    async def _leave(self, session_id: str) -> None:
+        """A client that loads a live session again gets it anew."""
+        live = self._sessions.get(session_id)
+        if live is None:
+            return
+        if live.tickets:
+            raise RequestError(
+                f"A prompt is running in session {session_id!r}. Cancel it or wait for its end, then load it again."
+            )
+        await self.close(live)
+
+    def _unload_soon(self, session: SessionState) -> None:
+        task = asyncio.ensure_future(self._unload(session))
+        self._unloading.add(task)
+        task.add_done_callback(self._unloading.discard)
+
+    async def _unload(self, session: SessionState) -> None:
+        if session.tickets or self._sessions.get(session.id) is not session:
+            return
+        if session.workspace.terminal.is_busy():  # a server that the person still uses, perhaps
+            self.rest(session)
+            return
+        async with session.turn:
+            session.unload()
+            await self._run_blocking(lambda: self._factory.sessions.unload(session.id))
+        log.info("session %s is unloaded; its next prompt brings it back", session.id)
+
+    def _enter(self, seed: SessionSeed, prepared: _Prepared, *, held: bool) -> SessionState:
+        loop = asyncio.get_running_loop()
+
+        async def deliver(event: SessionEvent) -> None:
+            await self._deliver(seed.session_id, event)
+
+        outbox = Outbox(loop, deliver, held=held)
+        approver = EditorApprover(loop, seed.session_id, outbox, self._ask, prepared.timeout)
+        prepared.workspace.approvals.approver = approver
+        session = SessionState(seed, prepared.workspace, outbox)
+        self._sessions[seed.session_id] = session
+        return session
+
+    def _new(self, seed: SessionSeed) -> NewSession:
+        roots = _texts(seed.extra_roots)
+        return NewSession(seed.session_id, str(seed.cwd), roots, self.source[:_LONGEST_SOURCE] or "acp", seed.mode)
+
+    def _prepare(self, seed: SessionSeed) -> _Prepared:
+        workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.mode)
+        return _Prepared(workspace, self._factory.approval_timeout())
+
+    def _free(self, session: SessionState) -> None:
+        session.workspace.close()
+        self._factory.sessions.unload(session.id)
+
+    def _move(self, record: SessionRecord, place: Place) -> None:
+        cwd, roots = _places(place)
+        if (record.cwd, record.roots) != (cwd, roots):
+            self._factory.sessions.archive.move(record.id, cwd, roots)
+            self._forget_prompt(record.id)
+
+    def _forget_prompt(self, session_id: str) -> None:
+        """The system prompt names the directories: it has to be built anew."""
+        store = self._factory.sessions.store
+        if kept := store.kept(session_id):
+            store.keep(session_id, replace(kept, system=None))
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    workspace: Workspace
+    timeout: float
+
+
+def _places(place: Place) -> tuple[str, tuple[str, ...]]:
+    return str(place.cwd), _texts(place.roots)
+
+
+def _texts(paths: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(str(path) for path in paths)
+
+
+def _mode(record: SessionRecord) -> Mode:
+    """The mode as it was left; one that this version does not know becomes the careful one."""
+    try:
+        return parse_mode(record.mode)
+    except RequestError:
+        return "default"

@@ -1,0 +1,47 @@
+"""How messages and events lie in a column: JSON as text, compressed where it is long."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+from agent_core.errors import StoreError
+
+_LONG = 1024
+_LEVEL = 1  # a message is packed while its turn waits
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_ASCII_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
+def pack(value: object) -> str | bytes:
+    """What to store for a JSON value: its text, or the text's zlib-compressed UTF-8 where it is long.
+
+    NaN, infinities and lone surrogates, as models send them, come back as they were.
+
+    Raises:
+        TypeError: it is not a JSON value.
+    """
+    text = _ENCODER.encode(value)
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:  # lone surrogates: SQLite takes UTF-8 only
+        text = _ASCII_ENCODER.encode(value)
+        encoded = text.encode()
+    return text if len(encoded) < _LONG else zlib.compress(encoded, _LEVEL)
+
+
+def unpack(stored: str | bytes) -> Any:
+    """The value that `pack` was given.
+
+    Raises:
+        StoreError: it is damaged (kind corrupt).
+    """
+    try:
+        return json.loads(stored if isinstance(stored, str) else zlib.decompress(stored))
+    except (ValueError, TypeError, RecursionError, zlib.error) as problem:
+        raise StoreError(
+            f"A stored part of the conversation is damaged ({type(problem).__name__}: {problem}). "
+            "Run `hermes-acp doctor` to see what can be repaired.",
+            kind="corrupt",
+        ) from problem

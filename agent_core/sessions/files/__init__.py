@@ -1,0 +1,1 @@
+"""What files were before they were changed: contents, rows about them, and putting them back."""

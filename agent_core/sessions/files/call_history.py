@@ -1,0 +1,211 @@
+"""What one tool call changes, kept before it is changed."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_core.sessions.files.keeping import Keeper
+from agent_core.sessions.files.looking import NOTHING, UNKNOWN, FileState, kept_mode, look, sha256
+from agent_core.sessions.files.paths import missing_folders, settled, shown_path
+from agent_core.sessions.files.version_rows import (
+    Cause,
+    Change,
+    Origin,
+    add_changes,
+    complete_change,
+    folder_made,
+    remove_changes,
+    turn_number,
+)
+from tools.changes.held_content import ContentCache
+from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
+from tools.context import CommandSpec
+
+log = logging.getLogger(__name__)
+
+_AFTERWARDS_UNKNOWN = FileState(UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class CallHistory:
+    """Implements `tools.file_history.FileHistory` for one tool call.
+
+    Attributes:
+        skipped: directories that are not looked into for what a command has changed.
+    """
+
+    keeper: Keeper
+    session_id: str
+    turn_id: str
+    call_id: str
+    roots: tuple[Path, ...]
+    cache: ContentCache
+    skipped: tuple[Path, ...] = ()
+
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        """Keep `before`, and note what `path` will hold."""
+        try:
+            self._writing(settled(path), before, after)
+        except Exception:  # an edit goes on whatever keeps its past from being kept
+            log.exception("What %s was is not kept", shown_path(path))
+
+    def moving(self, source: Path, target: Path) -> None:
+        """Keep the file `source`, and note both ends of its way."""
+        try:
+            self._moving(settled(source), settled(target))
+        except Exception:  # as above
+            log.exception("What %s was is not kept", shown_path(source))
+
+    @contextmanager
+    def command(self, spec: CommandSpec) -> Iterator[None]:
+        """Keep what the command names before it runs, and what else it has changed afterwards."""
+        watched = self._watch(spec)
+        try:
+            yield
+        finally:
+            if watched is not None:
+                self._finish(watched)
+
+    def _writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        mode = _mode_now(path)
+        if after is not None and mode is not None and stat.S_ISLNK(mode):
+            mode = None  # `before` is what the link leads to
+        left = NOTHING if after is None else FileState(sha256(after), kept_mode(mode))
+        folders = [] if after is None else _missing_folders(path)
+        if before is None:
+            self._note("tool", [*folders, Change(path, NOTHING, left)])
+            return
+        if after is None and path.is_symlink():
+            before = look(path, self.keeper.limits.max_file_bytes).content or b""  # the link goes, not the file
+        kept = self.keeper.keep(path, before, mode)
+        change = Change(path, kept.state, left, kept.lost)
+        self._note("tool", [*folders, change])
+        self._make_sure(change, before)
+
+    def _moving(self, source: Path, target: Path) -> None:
+        found = look(source, self.keeper.limits.max_file_bytes)
+        if found.kind not in {"file", "link"}:
+            return
+        lost = f"it was too large to keep ({found.size:,} bytes)"
+        if found.content is not None:
+            lost = self.keeper.keep(source, found.content, found.state.mode).lost
+        # If the file could not come back at its old path, it must not go from the new one either: lost both.
+        gone, come = Change(source, found.state, NOTHING, lost), Change(target, NOTHING, found.state, lost)
+        self._note("tool", [*_missing_folders(target), gone, come])
+        self._make_sure(gone, found.content)
+
+    def _watch(self, spec: CommandSpec) -> _Watched | None:
+        limits = ObservationLimits(max_file_bytes=self.keeper.limits.max_file_bytes)
+        try:
+            seen = Observation(spec, self.roots, limits, cache=self.cache, skipped=self.skipped)
+            watched = _Watched(seen)
+            if seen.is_read_only:
+                return None
+            self._keep_foreseen(watched)
+        except Exception:  # a command runs whatever keeps its changes from being kept
+            log.exception("What the command %r changes is not kept", spec.command[:200])
+            return None
+        return watched
+
+    def _keep_foreseen(self, watched: _Watched) -> None:
+        changes = [self._foreseen(file) for file in watched.seen.foreseen]
+        if not changes:
+            return
+        for change in changes:
+            watched.folders |= {folder.path: folder for folder in _missing_folders(change.path)}
+
+        def begin(connection: sqlite3.Connection) -> None:
+            ids = self._add(connection, "command", changes)
+            watched.rows = dict(zip((change.path for change in changes), ids, strict=False))
+
+        self.keeper.write(begin)
+        for file, change in zip(watched.seen.foreseen, changes, strict=True):
+            self._make_sure(change, file.content)
+
+    def _finish(self, watched: _Watched) -> None:
+        try:
+            differences = watched.seen.differences()
+            after = {settled(one.path): _left(one) for one in differences}
+            foreseen = {settled(file.path) for file in watched.seen.foreseen}
+            found = [one for one in differences if settled(one.path) not in foreseen]
+            new = [self._found(one) for one in found]
+            changes = [*(folder for path, folder in watched.folders.items() if path.is_dir()), *new]
+
+            def end(connection: sqlite3.Connection) -> None:
+                for path, row in watched.rows.items():
+                    if path in after:
+                        complete_change(connection, row, after[path])
+                remove_changes(connection, [row for path, row in watched.rows.items() if path not in after])
+                self._add(connection, "command", changes)
+
+            if watched.rows or watched.seen.foreseen or changes:
+                self.keeper.write(end)
+            for one, change in zip(found, new, strict=True):
+                self._make_sure(change, one.before.content)
+        except Exception:  # the command's result counts
+            log.exception("What a command has changed is not kept")
+
+    def _foreseen(self, file: FileBefore) -> Change:
+        return self._change(file, _AFTERWARDS_UNKNOWN)
+
+    def _found(self, difference: FileDifference) -> Change:
+        return self._change(difference.before, _left(difference))
+
+    def _change(self, file: FileBefore, after: FileState) -> Change:
+        path = settled(file.path)
+        if file.lost:
+            return Change(path, FileState(UNKNOWN, kept_mode(file.mode)), after, file.lost)
+        if file.content is None:
+            return Change(path, NOTHING, after)
+        kept = self.keeper.keep(path, file.content, file.mode)
+        return Change(path, kept.state, after, kept.lost)
+
+    def _make_sure(self, change: Change, content: bytes | None) -> None:
+        if content is not None and not change.lost:
+            self.keeper.make_sure(change.before.hash, content)
+
+    def _note(self, origin: Origin, changes: Sequence[Change]) -> None:
+        def add(connection: sqlite3.Connection) -> None:
+            self._add(connection, origin, changes)
+
+        self.keeper.write(add)
+
+    def _add(self, connection: sqlite3.Connection, origin: Origin, changes: Sequence[Change]) -> list[int]:
+        turn = turn_number(connection, self.session_id, self.turn_id)
+        if turn is None:
+            log.info("Turn %s is not stored: what its files were is not kept", self.turn_id)
+            return []
+        cause = Cause(self.session_id, turn, self.call_id, origin)
+        return add_changes(connection, cause, changes, self.keeper.database.clock())
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A command that runs: what was seen before it, the rows about that, directories that were not there."""
+
+    seen: Observation
+    rows: dict[Path, int] = field(default_factory=dict)
+    folders: dict[Path, Change] = field(default_factory=dict)
+
+
+def _left(difference: FileDifference) -> FileState:
+    if difference.after_hash == UNKNOWN and difference.path.is_dir() and not difference.path.is_symlink():
+        return NOTHING  # no file any more
+    return FileState(difference.after_hash, kept_mode(difference.after_mode))
+
+
+def _mode_now(path: Path) -> int | None:
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return None
+
+
+def _missing_folders(path: Path) -> list[Change]:
+    return [folder_made(folder) for folder in missing_folders(path)]

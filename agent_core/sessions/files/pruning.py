@@ -1,0 +1,106 @@
+"""Keeps the contents of earlier versions within bounds.
+
+A content is deleted within a transaction that has just seen that no row refers to it, and only if it was not used for
+an hour. Whoever keeps a content commits its row and then looks whether the content is still there. So one of the two
+sees the other, whatever the order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TypeVar
+
+from agent_core.errors import StoreError
+from agent_core.sessions.database import Database
+from agent_core.sessions.files.blobs import BlobFile, BlobStore
+from agent_core.sessions.files.keeping import VersionLimits
+from agent_core.sessions.files.version_rows import PRUNED
+
+_GRACE = 3600.0
+_DAY = 86_400.0
+_ROWS_AT_ONCE = 500
+_FILES_AT_ONCE = 100
+_Item = TypeVar("_Item")
+
+
+def prune(database: Database, blobs: BlobStore, limits: VersionLimits) -> int:
+    """Drop contents beyond `limits`, and those without a row; how many.
+
+    Raises:
+        StoreError: the database or the contents cannot be read or changed.
+    """
+    now = database.clock()
+    try:
+        files = {file.hash: file for file in blobs.files()}
+        _mark(database, _too_old(database, now - limits.max_age_days * _DAY))
+        _mark(database, _too_much(database, files, limits.max_total_bytes))
+        blobs.drop_leftovers(now - _GRACE)
+        return _drop_unreferenced(database, blobs, [file for file in files.values() if file.used_at < now - _GRACE])
+    except OSError as problem:
+        raise StoreError(
+            f"Earlier versions of files could not be cleaned up in {blobs.root}: {problem.strerror or problem}."
+        ) from problem
+
+
+def _too_old(database: Database, before: float) -> list[int]:
+    with database.read() as connection:
+        rows = connection.execute(
+            "SELECT id FROM file_versions WHERE created_at < ? AND before_hash IS NOT NULL AND lost = ''", (before,)
+        )
+        return [row[0] for row in rows]
+
+
+def _too_much(database: Database, files: dict[str, BlobFile], max_bytes: int) -> list[int]:
+    """The rows of the oldest turns, as many as must lose their content so that the rest fits."""
+    with database.read() as connection:
+        rows = connection.execute(
+            "SELECT id, session_id, turn, before_hash FROM file_versions WHERE before_hash IS NOT NULL AND lost = ''"
+        ).fetchall()
+    users = Counter(row[3] for row in rows)
+    total = sum(files[name].size for name in users if name in files)
+    oldest: dict[tuple[str, int], int] = {}
+    for row_id, session_id, turn, _ in rows:
+        oldest[session_id, turn] = min(row_id, oldest.get((session_id, turn), row_id))
+    rows.sort(key=lambda row: (oldest[row[1], row[2]], row[0]))
+    marked: list[int] = []
+    for _, turn_rows in groupby(rows, key=lambda row: (row[1], row[2])):
+        if total <= max_bytes:
+            break
+        for row_id, _, _, name in turn_rows:
+            marked.append(row_id)
+            users[name] -= 1
+            if not users[name] and name in files:
+                total -= files[name].size
+    return marked
+
+
+def _mark(database: Database, rows: Sequence[int]) -> None:
+    for batch in _batches(rows, _ROWS_AT_ONCE):
+        with database.write() as connection:
+            connection.executemany(
+                "UPDATE file_versions SET lost = ? WHERE id = ?", [(PRUNED, row_id) for row_id in batch]
+            )
+
+
+def _drop_unreferenced(database: Database, blobs: BlobStore, files: Sequence[BlobFile]) -> int:
+    with database.read() as connection:
+        rows = connection.execute("SELECT DISTINCT before_hash FROM file_versions WHERE lost = ''")
+        used = {row[0] for row in rows}
+    dropped = 0
+    for batch in _batches([file.hash for file in files if file.hash not in used], _FILES_AT_ONCE):
+        with database.write() as connection:
+            for name in batch:
+                seen = connection.execute(
+                    "SELECT 1 FROM file_versions WHERE before_hash = ? AND lost = '' LIMIT 1", (name,)
+                )
+                if seen.fetchone() is None:
+                    blobs.drop(name)
+                    dropped += 1
+    return dropped
+
+
+def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

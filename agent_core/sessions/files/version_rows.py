@@ -1,0 +1,148 @@
+"""Rows about what files were: one for each change of a file.
+
+`lost` tells why the content before a change cannot be brought back; its hash may be known all the same. A row counts
+as a reference to a blob while it is not lost.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_core.sessions.files.looking import NOTHING, UNKNOWN, FileState
+from agent_core.sessions.files.paths import path_from, stored_path
+
+Origin = Literal["tool", "command", "rewind", "redo"]
+"""Who changed a file: an editing tool, a command, the person's undo, or their redo."""
+
+PRUNED = "pruned"
+"""The `lost` of rows whose content was dropped to save space."""
+FOLDER = "/"
+"""The hash after the change in a row that stands for a directory that was made on the way to a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one file. `by_command`: found around a command, as read back from a row."""
+
+    path: Path
+    before: FileState
+    after: FileState
+    lost: str = ""
+    by_command: bool = False
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it tells of a directory that was made."""
+        return self.after.hash == FOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Whose change it was. `rewind_id` is that of an undo, or of the undo that a redo takes back."""
+
+    session_id: str
+    turn: int
+    call_id: str
+    origin: Origin
+    rewind_id: int | None = None
+
+
+def folder_made(path: Path) -> Change:
+    """The change that stands for a directory that is made on the way to a file."""
+    return Change(path, NOTHING, FileState(FOLDER))
+
+
+def turn_number(connection: sqlite3.Connection, session_id: str, turn_id: str) -> int | None:
+    """The number of a turn; None where it is not stored."""
+    row = connection.execute(
+        "SELECT number FROM turns WHERE session_id = ? AND id = ? ORDER BY number DESC LIMIT 1", (session_id, turn_id)
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def add_changes(connection: sqlite3.Connection, cause: Cause, changes: Sequence[Change], now: float) -> list[int]:
+    """Insert a row for each change; their ids, in order."""
+    ids: list[int] = []
+    for change in changes:
+        cursor = connection.execute(
+            "INSERT INTO file_versions (session_id, turn, call_id, path, origin, before_hash, before_mode,"
+            " after_hash, after_mode, lost, rewind_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                cause.session_id,
+                cause.turn,
+                cause.call_id,
+                stored_path(change.path),
+                cause.origin,
+                change.before.hash,
+                change.before.mode,
+                change.after.hash,
+                change.after.mode,
+                change.lost,
+                cause.rewind_id,
+                now,
+            ),
+        )
+        ids.append(cursor.lastrowid or 0)
+    return ids
+
+
+def complete_change(connection: sqlite3.Connection, row_id: int, after: FileState) -> None:
+    """Tell what the change of that row has left."""
+    connection.execute(
+        "UPDATE file_versions SET after_hash = ?, after_mode = ? WHERE id = ? AND after_hash = ?",
+        (after.hash, after.mode, row_id, UNKNOWN),
+    )
+
+
+def remove_changes(connection: sqlite3.Connection, row_ids: Sequence[int]) -> None:
+    """Take rows back: nothing was changed after all."""
+    connection.executemany("DELETE FROM file_versions WHERE id = ?", [(row_id,) for row_id in row_ids])
+
+
+def changes_of_turns(connection: sqlite3.Connection, session_id: str, turns: Sequence[int]) -> list[Change]:
+    """What tools and commands changed in those turns, in order."""
+    found: list[Change] = []
+    for turn in sorted(turns):
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND turn = ?"  # noqa: S608 - constant
+            " AND origin IN ('tool', 'command') ORDER BY id",
+            (session_id, turn),
+        )
+        found += map(_change, rows)
+    return found
+
+
+def changes_of_rewind(connection: sqlite3.Connection, session_id: str, rewind_id: int) -> list[Change]:
+    """What an undo changed, in order."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND rewind_id = ?"  # noqa: S608 - constant
+        " AND origin = 'rewind' ORDER BY id",
+        (session_id, rewind_id),
+    )
+    return [_change(row) for row in rows]
+
+
+_COLUMNS = "path, before_hash, before_mode, after_hash, after_mode, lost, origin"
+
+
+def _change(row: Sequence[object]) -> Change:
+    path, before_hash, before_mode, after_hash, after_mode, lost, origin = row
+    return Change(
+        path_from(str(path)),
+        FileState(_text(before_hash), _number(before_mode)),
+        FileState(_text(after_hash), _number(after_mode)),
+        str(lost),
+        origin == "command",
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -1,0 +1,84 @@
+"""What files were before a session changed them: kept for a person who takes a turn back."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+from agent_core.sessions.database import Database
+from agent_core.sessions.files.blobs import BlobStore
+from agent_core.sessions.files.call_history import CallHistory
+from agent_core.sessions.files.keeping import Keeper, VersionLimits
+from agent_core.sessions.files.pruning import prune
+from tools.changes.held_content import ContentCache
+
+__all__ = ["FileVersions", "VersionLimits"]
+
+_SESSIONS_WITH_CACHE = 4
+
+
+class FileVersions:
+    """Gives each tool call the history that it reports to. One for a process; safe for threads.
+
+    Undo can bring back what was kept here and nothing else. Kept is every file right before an editing tool changes
+    it; and for a command, what its text names before it runs, and what else of the session's directories it is found
+    to have changed. What another program changes in them while a command runs looks like the command's change.
+
+    Args:
+        limits: how much is kept.
+    """
+
+    def __init__(self, database: Database, blobs: BlobStore, limits: VersionLimits | None = None) -> None:
+        self._keeper = Keeper(database, blobs, limits or VersionLimits())
+        self._lock = threading.Lock()
+        self._caches: OrderedDict[str, ContentCache] = OrderedDict()
+
+    def for_call(self, session_id: str, turn_id: str, call_id: str, roots: tuple[Path, ...]) -> CallHistory:
+        """The history of one tool call. It never raises; where the turn is not stored it keeps nothing.
+
+        Args:
+            roots: the session's directories.
+        """
+        return CallHistory(
+            self._keeper, session_id, turn_id, _sound(call_id), roots, self._cache(session_id), self._skipped(roots)
+        )
+
+    def forget(self, session_id: str) -> None:
+        """Free the memory that helps to see a session's changes quickly."""
+        with self._lock:
+            self._caches.pop(session_id, None)
+
+    def flush(self) -> bool:
+        """Write rows that could not be written yet. True if nothing is left waiting."""
+        return self._keeper.flush()
+
+    def prune(self) -> int:
+        """Drop contents beyond the limits, of the oldest turns first, and those that nothing refers to any more.
+
+        Returns:
+            How many contents were deleted.
+
+        Raises:
+            StoreError: the database or the contents cannot be read or changed.
+        """
+        self.flush()
+        return prune(self._keeper.database, self._keeper.blobs, self._keeper.limits)
+
+    def _cache(self, session_id: str) -> ContentCache:
+        with self._lock:
+            cache = self._caches.pop(session_id, None) or ContentCache()
+            self._caches[session_id] = cache
+            if len(self._caches) > _SESSIONS_WITH_CACHE:
+                self._caches.popitem(last=False)
+            return cache
+
+    def _skipped(self, roots: tuple[Path, ...]) -> tuple[Path, ...]:
+        home = self._keeper.database.path.parent
+        # A session may work on the home's own files (settings, skills): then only the kept contents are left out.
+        inside = any(root == home or home in root.parents for root in roots)
+        return (self._keeper.blobs.root,) if inside else (home, self._keeper.blobs.root)
+
+
+def _sound(text: str) -> str:
+    return text.encode(errors="replace").decode()  # ids come from models: SQLite takes UTF-8 only

@@ -1,0 +1,148 @@
+"""What the store does by the clock, on a thread of its own: nobody waits for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent_core.errors import StoreError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When what is due. All times are seconds, on a monotonic clock.
+
+    Attributes:
+        checkpoint: how often the journals of running turns are written.
+        retry: how often what could not be stored is tried again while its turn goes on.
+        backlog: the same while nothing else happens.
+        heartbeat: how often leases are renewed.
+        quiet: how long nothing must have been written before jobs begin that can wait.
+        patience: how long a turn waits for a busy database.
+        bearable: how long others may keep it busy before the person is told.
+    """
+
+    checkpoint: float = 1.0
+    retry: float = 1.0
+    backlog: float = 3.0
+    heartbeat: float = 10.0
+    quiet: float = 1.0
+    patience: float = 0.25
+    bearable: float = 3.0
+
+
+class Chores(Protocol):
+    """What the store has to have done. Nothing here waits longer than a turn would."""
+
+    def save_waiting(self) -> bool:
+        """Write journals of running turns, and backlogs that are due; whether there may be more in a second."""
+        ...
+
+    def has_backlog(self) -> bool:
+        """Whether something could not be stored so far."""
+        ...
+
+    def renew_leases(self) -> bool:
+        """Renew the leases that are held; whether there are any. Raises StoreError."""
+        ...
+
+    def writes(self) -> int:
+        """How often something was written so far."""
+        ...
+
+
+@dataclass(slots=True)
+class Housekeeper:
+    """Does the chores, one `tick` after the other. Used by one thread.
+
+    Attributes:
+        idle_jobs: each does a little, and tells whether there is more to do.
+        tidy: what is done once after writing, before the idle jobs.
+    """
+
+    chores: Chores
+    clock: Callable[[], float]
+    rhythm: Rhythm
+    tidy: Callable[[], None]
+    idle_jobs: Sequence[Callable[[], bool]] = ()
+    _told: set[str] = field(default_factory=set)
+    _renew_at: float = 0.0
+    _seen_writes: int = -1
+    _quiet_from: float = 0.0
+    _jobs: list[Callable[[], bool]] = field(default_factory=list)
+
+    def tick(self) -> float | None:
+        """Do what is due now. Seconds until the next is; None if nothing will be until something is written.
+
+        Never raises: what fails is logged, once for each kind of failure, and tried again.
+        """
+        try:
+            return self._tick()
+        except Exception as problem:  # noqa: BLE001 - nobody else would look after the sessions
+            self._tell("housekeeping", problem)
+            return self.rhythm.backlog
+
+    def _tick(self) -> float | None:
+        due: list[float] = []
+        if self.chores.save_waiting():
+            due.append(self.rhythm.checkpoint)
+        if self.chores.has_backlog():
+            due.append(self.rhythm.backlog)
+        due += self._heartbeat()
+        due += self._rest()
+        return min(due, default=None)
+
+    def _heartbeat(self) -> list[float]:
+        now = self.clock()
+        if now < self._renew_at:
+            return [self._renew_at - now]
+        try:
+            holds = self.chores.renew_leases()
+        except StoreError as problem:
+            self._tell("renewing leases", problem)
+            return [self.rhythm.backlog]
+        if not holds:
+            return []
+        self._renew_at = now + self.rhythm.heartbeat
+        return [self.rhythm.heartbeat]
+
+    def _rest(self) -> list[float]:
+        now, writes = self.clock(), self.chores.writes()
+        if writes != self._seen_writes:
+            self._seen_writes, self._quiet_from = writes, now + self.rhythm.quiet
+            self._jobs = [self._tidy_once, *self.idle_jobs]
+        if not self._jobs:
+            return []
+        if now < self._quiet_from:
+            return [self._quiet_from - now]
+        self._work_while_quiet()
+        return [self.rhythm.quiet] if self._jobs else []
+
+    def _work_while_quiet(self) -> None:
+        """Go through the jobs until they are done, a turn writes, or something else is due."""
+        until = self.clock() + self.rhythm.quiet
+        while self._jobs and self.chores.writes() == self._seen_writes and self.clock() < until:
+            job = self._jobs[0]
+            try:
+                has_more = job()
+            except Exception as problem:  # noqa: BLE001 - a job that fails must not keep the others from their turn
+                self._tell("a job that can wait", problem)
+                has_more = False
+            if not has_more:
+                del self._jobs[0]
+
+    def _tidy_once(self) -> bool:
+        self.tidy()
+        return False
+
+    def _tell(self, what: str, problem: Exception) -> None:
+        kind = f"{what}: {type(problem).__name__} {problem.kind if isinstance(problem, StoreError) else ''}"
+        if kind in self._told:
+            return
+        self._told.add(kind)
+        trace = None if isinstance(problem, StoreError) else problem
+        log.warning("%s failed, and is tried again later: %s", what, problem, exc_info=trace)

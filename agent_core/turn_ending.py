@@ -1,0 +1,83 @@
+"""How a turn ends: with the model's last word, refused, failed, or out of budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent_core.asking.reply import Reply
+from agent_core.callbacks import Status
+from agent_core.errors import ModelFailed
+from agent_core.messages import assistant_message
+from agent_core.services import SessionServices
+from agent_core.turn import Turn
+from agent_core.turn_result import STOP, StopReason
+
+_NOTHING_TO_ADD = "[There is nothing to add.]"
+# Failures that the prompt itself causes: if it stayed in the history, every later turn would fail as well.
+_OF_THE_PROMPT = frozenset(
+    {"context_overflow", "payload_too_large", "image_too_large", "format_error", "content_policy", "grammar_pattern"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Brings one turn to its end. Each way returns the stop reason and the turn's text."""
+
+    turn: Turn
+    services: SessionServices
+
+    def last_word(self, reply: Reply, carried: Sequence[str]) -> tuple[StopReason, str]:
+        """An answer without tool calls. `carried` is what of it is in the history already."""
+        if reply.text.strip():
+            self.turn.history.remember(reply.message(self.turn.route.choice))
+            return STOP[reply.finish], "".join((*carried, reply.text))
+        if carried:  # the model has nothing to add to what broke off: it was whole, or no more fits
+            self.turn.history.close_off(_NOTHING_TO_ADD)
+            return STOP[reply.finish], "".join(carried)
+        # Cut off without a word: an empty message would be refused by servers for ever after.
+        note = "The answer was cut off at the output limit before any text came (model.max_tokens)."
+        self._tell(Status("empty", note))
+        self.turn.history.remember(assistant_message(f"[{note}]"))
+        return STOP[reply.finish], note
+
+    def refused(self, text: str) -> tuple[StopReason, str]:
+        """The model will not answer: as the protocol has it, it is not shown the prompt and what followed again."""
+        self._withdraw()
+        note = "The model refused to go on. It will not be shown this prompt and what followed it again."
+        self._tell(Status("refusal", note))
+        return "refusal", text or note
+
+    def failed(self, problem: ModelFailed) -> tuple[StopReason, str]:
+        """No model could answer.
+
+        Raises:
+            ModelFailed: `problem`, unless it is a refusal.
+        """
+        if problem.reason in _OF_THE_PROMPT and not self.turn.history.answered():
+            self._withdraw()
+        else:
+            self.turn.history.close_off(f"[This turn failed: {problem.public}]")
+        if problem.reason == "content_policy":
+            self._tell(Status("refusal", problem.public))
+            return "refusal", problem.public
+        raise problem
+
+    def out_of_budget(self, carried: Sequence[str]) -> tuple[StopReason, str]:
+        """The model has been asked as often as one turn may."""
+        text = (
+            f"Stopped after {self.turn.budget.limit} model requests, the limit of one turn (agent.max_turns). "
+            "Send another prompt to go on."
+        )
+        self._tell(Status("budget", text))
+        self.turn.history.close_off(f"[{text}]")
+        return "max_turn_requests", "".join((*carried, text))
+
+    def _withdraw(self) -> None:
+        self.turn.history.withdraw()
+        self.services.omissions.shorten(len(self.turn.history.messages))
+        self.services.prefix.expect("withdrawn")
+
+    def _tell(self, status: Status) -> None:
+        if self.turn.callbacks.status_callback is not None:
+            self.turn.callbacks.status_callback(status)

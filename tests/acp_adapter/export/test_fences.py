@@ -1,0 +1,25 @@
+"""Code fences in Markdown."""
+
+import pytest
+
+from acp_adapter.export.fences import closed, fenced
+
+
+def test_a_fence_is_longer_than_any_inside():
+    assert fenced("a\n```` x\n```\n", "md") == "`````md\na\n```` x\n```\n`````"
+    assert fenced("plain") == "```\nplain\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("a", "a"),
+        ("```py\na", "```py\na\n```"),
+        ("```\na\n```", "```\na\n```"),
+        ("~~~~\n```\n~~~\n", "~~~~\n```\n~~~\n~~~~"),
+        ("```\na\n``` b", "```\na\n``` b\n```"),
+        ("``` not ` a fence", "``` not ` a fence"),
+    ],
+)
+def test_a_fence_that_was_left_open_is_closed(text, made):
+    assert closed(text) == made

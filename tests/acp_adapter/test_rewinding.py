@@ -1,0 +1,202 @@
+"""`/undo`, `/rewind N`, `/redo`, and the method for programs: conversation and files, in a server with a fake editor."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import ZED, Editor, RpcError
+from tests.support.editor_policies import allow, never, reject
+from tests.support.in_memory import serving
+from tests.support.merged_view import merged_view
+
+
+@pytest.fixture
+async def editor(home: Path) -> AsyncIterator[Editor]:
+    async with serving(home) as made:
+        await made.initialize(ZED)
+        yield made
+
+
+@pytest.fixture
+async def session(editor: Editor, workspace: Path) -> str:
+    session = await editor.new_session(workspace)
+    await editor.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+    return session
+
+
+async def _said(editor: Editor, session: str, command: str) -> str:
+    """What the agent says to a command."""
+    before = len(editor.text(session))
+    assert (await editor.prompt(session, command))["stopReason"] == "end_turn"
+    return editor.text(session)[before:]
+
+
+async def _prompts(editor: Editor, session: str, workspace: Path) -> list[str]:
+    """The prompts that are shown when the session is loaded."""
+    known = len(editor.updates(session))
+    await editor.load_session(session, workspace)
+    return merged_view(editor.updates(session)[known:]).texts("user_message_chunk")
+
+
+async def _rewind(editor: Editor, session: str, **params: Any) -> dict[str, Any]:
+    found: dict[str, Any] = await editor.request("_hermes/session/rewind", {"sessionId": session, **params})
+    return found
+
+
+async def test_undo_takes_the_last_turn_back_with_its_files(editor: Editor, session: str, workspace: Path) -> None:
+    original = (workspace / "sums.py").read_text()
+    await editor.prompt(session, "say First.")
+    await editor.prompt(session, "edit sums.py a - b => a + b\nwrite new.txt hello\nrun rm README.md")
+    said = await _said(editor, session, "/undo")
+    assert (workspace / "sums.py").read_text() == original
+    assert (workspace / "README.md").exists()
+    assert not (workspace / "new.txt").exists()
+    for name in ("sums.py", "new.txt", "README.md", "taken back"):
+        assert name in said
+    assert await _prompts(editor, session, workspace) == ["say First."]
+
+
+async def test_rewind_takes_several_turns_back_and_redo_brings_them_again(
+    editor: Editor, session: str, workspace: Path
+) -> None:
+    for number in range(3):
+        await editor.prompt(session, f"write data.txt {number}")
+    await _said(editor, session, "/rewind 2")
+    assert (workspace / "data.txt").read_text() == "0"
+    said = await _said(editor, session, "/redo")
+    assert "brought back" in said
+    assert (workspace / "data.txt").read_text() == "2"
+    assert len(await _prompts(editor, session, workspace)) == 3
+
+
+async def test_the_model_does_not_see_what_was_taken_back(editor: Editor, session: str, workspace: Path) -> None:
+    await editor.prompt(session, "todo read; edit")
+    await editor.prompt(session, "todo read; edit; test")
+    await editor.prompt(session, "/undo")
+    assert [entry["content"] for entry in editor.updates(session, "plan")[-1]["entries"]] == ["read", "edit"]
+    assert (await editor.prompt(session, "say Going on."))["stopReason"] == "end_turn"
+    assert await _prompts(editor, session, workspace) == ["todo read; edit", "say Going on."]
+
+
+@pytest.mark.parametrize(
+    ("policy", "kept"), [(allow, False), (reject, True)], ids=["replaced after a yes", "left after a no"]
+)
+async def test_a_file_that_someone_else_has_changed_is_asked_about_in_any_mode(
+    policy: Any, kept: bool, editor: Editor, session: str, workspace: Path
+) -> None:
+    await editor.prompt(session, "write data.txt agent\nwrite other.txt agent")
+    (workspace / "data.txt").write_text("mine")
+    editor.on_permission = policy
+    said = await _said(editor, session, "/undo")
+    (asked,) = [frame for frame in editor.frames if frame.method == "session/request_permission"]
+    assert asked.params["toolCall"]["content"][0]["oldText"] == "mine"
+    assert (workspace / "data.txt").exists() is kept
+    assert not (workspace / "other.txt").exists()
+    assert ("Left as they are" in said) is kept
+    (card,) = [card for card in editor.cards(session).values() if "Take back" in card["title"]]
+    assert card["status"] == ("failed" if kept else "completed")
+
+
+async def test_without_an_answer_a_changed_file_stays(home: Path, workspace: Path) -> None:
+    (home / "config.yaml").write_text("approvals: {timeout: 0.05}\n", encoding="utf-8")
+    async with serving(home) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.request("session/set_mode", {"sessionId": session, "modeId": "accept_edits"})
+        await editor.prompt(session, "write data.txt agent")
+        (workspace / "data.txt").write_text("mine")
+        editor.on_permission = never
+        assert "no answer" in await _said(editor, session, "/undo")
+        assert (workspace / "data.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["/undo", "/redo", "/rewind 3"])
+async def test_without_anything_to_take_back_it_says_so(command: str, editor: Editor, session: str) -> None:
+    assert "nothing to" in (await _said(editor, session, command)).lower()
+
+
+async def test_a_command_that_is_not_right_says_how_it_is_written(editor: Editor, session: str) -> None:
+    await editor.prompt(session, "say Hello.")
+    assert "/rewind 2" in await _said(editor, session, "/rewind two")
+
+
+async def test_redo_is_over_once_the_conversation_went_on(editor: Editor, session: str) -> None:
+    await editor.prompt(session, "say One.")
+    await editor.prompt(session, "/undo")
+    await editor.prompt(session, "say Two.")
+    assert "redo" in (await _said(editor, session, "/redo")).lower()
+
+
+async def test_an_undo_outlasts_the_process(home: Path, workspace: Path) -> None:
+    async with serving(home) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+        await editor.prompt(session, "write data.txt one")
+        await editor.prompt(session, "write data.txt two")
+    async with serving(home) as editor:
+        await editor.initialize()
+        await editor.load_session(session, workspace)
+        await _said(editor, session, "/undo")
+        assert (workspace / "data.txt").read_text() == "one"
+    async with serving(home) as editor:
+        await editor.initialize()
+        await editor.load_session(session, workspace)
+        await _said(editor, session, "/redo")
+        assert (workspace / "data.txt").read_text() == "two"
+
+
+class TestForPrograms:
+    async def test_a_preview_tells_and_changes_nothing(self, editor: Editor, session: str, workspace: Path) -> None:
+        await editor.prompt(session, "write data.txt agent")
+        told = await _rewind(editor, session, preview=True)
+        assert told["turns"] == [{"number": 1, "prompt": "write data.txt agent"}]
+        (file,) = told["files"]
+        assert (file["path"], file["action"], file["state"]) == (str(workspace / "data.txt"), "delete", "clean")
+        assert (workspace / "data.txt").exists()
+        assert "done" not in told
+
+    async def test_it_is_done_and_told(self, editor: Editor, session: str, workspace: Path) -> None:
+        await editor.prompt(session, "write data.txt agent")
+        told = await _rewind(editor, session)
+        assert [entry["path"] for entry in told["done"]] == [str(workspace / "data.txt")]
+        assert not (workspace / "data.txt").exists()
+        assert [entry["path"] for entry in (await _rewind(editor, session, redo=True))["done"]]
+        assert (workspace / "data.txt").read_text() == "agent"
+
+    async def test_a_conflict_is_replaced_only_where_it_is_named(
+        self, editor: Editor, session: str, workspace: Path
+    ) -> None:
+        await editor.prompt(session, "write one.txt agent\nwrite two.txt agent")
+        for name in ("one.txt", "two.txt"):
+            (workspace / name).write_text("mine")
+        told = await _rewind(editor, session, overwrite=[str(workspace / "one.txt")])
+        assert [entry["path"] for entry in told["kept"]] == [str(workspace / "two.txt")]
+        assert not (workspace / "one.txt").exists()
+        assert (workspace / "two.txt").read_text() == "mine"
+
+    @pytest.mark.parametrize(
+        "params", [{"turns": 0}, {"turns": "1"}, {"turns": True}, {"overwrite": "x"}, {"overwrite": [1]}]
+    )
+    async def test_wrong_parameters_are_refused(self, params: dict[str, Any], editor: Editor, session: str) -> None:
+        await editor.prompt(session, "say Hello.")
+        with pytest.raises(RpcError) as failed:
+            await _rewind(editor, session, **params)
+        assert failed.value.code == -32602
+
+    async def test_not_while_a_prompt_runs(self, editor: Editor, session: str) -> None:
+        turn = editor.begin_prompt(session, "say Begun.\nsleep 60")
+        await editor.wait_for_update(session, "agent_message_chunk")
+        with pytest.raises(RpcError, match="running"):
+            await _rewind(editor, session)
+        editor.cancel(session)
+        await editor.answer(turn)
+
+    async def test_an_unknown_session_is_an_error(self, editor: Editor) -> None:
+        with pytest.raises(RpcError) as failed:
+            await _rewind(editor, "ses_none")
+        assert failed.value.code == -32002

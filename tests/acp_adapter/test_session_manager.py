@@ -1,0 +1,336 @@
+"""Sessions that outlast the process: load, resume, fork, list, close, delete, unload."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.editor import PLAIN, ZED, Editor, RpcError
+from tests.support.in_memory import serving
+from tests.support.merged_view import merged_view
+
+_SAID = "user_message_chunk"
+_WORK = """think Let me look.
+say I will read it.
+todo read; edit; test
+read sums.py
+parallel
+run echo one
+run echo two
+end
+run exit 3
+say Done.
+"""
+
+
+@pytest.fixture(params=[PLAIN, ZED], ids=["plain", "zed"])
+def profile(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return dict(request.param)
+
+
+@pytest.fixture
+async def editor(home: Path) -> AsyncIterator[Editor]:
+    async with serving(home) as made:
+        await made.initialize()
+        yield made
+
+
+async def _lived(home: Path, workspace: Path, *prompts: str, profile: dict[str, Any] = PLAIN) -> tuple[str, Editor]:
+    """A session with these prompts behind it, in a server that has ended since."""
+    async with serving(home) as editor:
+        await editor.initialize(profile)
+        session = await editor.new_session(workspace)
+        for prompt in prompts:
+            assert (await editor.prompt(session, prompt))["stopReason"] == "end_turn"
+    return session, editor
+
+
+def _place(session: str, cwd: Path, **params: Any) -> dict[str, Any]:
+    return {"sessionId": session, "cwd": str(cwd), "mcpServers": [], **params}
+
+
+def _answers(editor: Editor, session: str) -> list[str]:
+    return [text.strip() for text in merged_view(editor.updates(session)).texts()]
+
+
+async def _listed(editor: Editor, **params: Any) -> list[str]:
+    return [entry["sessionId"] for entry in (await editor.request("session/list", params))["sessions"]]
+
+
+async def _error(editor: Editor, method: str, params: dict[str, Any]) -> RpcError:
+    with pytest.raises(RpcError) as failed:
+        await editor.request(method, params)
+    return failed.value
+
+
+class TestLoad:
+    async def test_what_is_replayed_is_what_was_shown(
+        self, home: Path, workspace: Path, profile: dict[str, Any]
+    ) -> None:
+        session, before = await _lived(home, workspace, _WORK, "say Again.", profile=profile)
+        async with serving(home) as editor:
+            await editor.initialize(profile)
+            await editor.load_session(session, workspace)
+        lived, replayed = merged_view(before.updates(session)), merged_view(editor.updates(session))
+        assert [entry for entry in replayed.entries if entry["kind"] != _SAID] == lived.entries
+        assert (replayed.plan, replayed.usage) == (lived.plan, lived.usage)
+        assert replayed.texts(_SAID) == [_WORK, "say Again."]
+
+    async def test_everything_is_shown_before_the_answer(self, home: Path, workspace: Path) -> None:
+        session, _ = await _lived(home, workspace, "say Hello.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.load_session(session, workspace)
+            shown = editor.updates(session)
+            await editor.prompt(session, "say More.")
+            kinds = [update["sessionUpdate"] for update in shown]
+            assert kinds[:2] == ["user_message_chunk", "agent_message_chunk"]
+            assert kinds[-4:] == [
+                "available_commands_update",
+                "current_mode_update",
+                "config_option_update",
+                "session_info_update",
+            ]
+            assert editor.updates(session)[: len(shown)] == shown
+
+    async def test_the_session_goes_on_where_it_was(self, home: Path, workspace: Path) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.load_session(session, workspace)
+            await editor.prompt(session, "say Two.")
+        async with serving(home) as third:
+            await third.initialize()
+            await third.load_session(session, workspace)
+        assert _answers(third, session) == ["One.", "Two."]
+
+    async def test_mode_and_title_come_back_as_they_were_left(self, home: Path, workspace: Path) -> None:
+        async with serving(home) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace)
+            await editor.request("session/set_mode", {"sessionId": session, "modeId": "accept_edits"})
+            await editor.prompt(session, "say Hello to everybody.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            answer = await editor.load_session(session, workspace)
+            (named,) = editor.updates(session, "session_info_update")
+        assert answer["modes"]["currentModeId"] == "accept_edits"
+        assert answer["configOptions"][0]["currentValue"] == "accept_edits"
+        assert named["title"] == "say Hello to everybody."
+
+    @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+    async def test_an_unknown_session_is_an_error(self, editor: Editor, workspace: Path, method: str) -> None:
+        assert (await _error(editor, method, _place("ses_none", workspace))).code == -32002
+
+    @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+    async def test_a_directory_that_is_not_there_changes_nothing(
+        self, home: Path, workspace: Path, method: str
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say Hello.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            assert (await _error(editor, method, _place(session, workspace / "none"))).code == -32602
+            assert (await editor.request("session/list", {}))["sessions"][0]["cwd"] == str(workspace)
+
+    async def test_another_directory_moves_the_session_and_roots_that_are_not_named_are_gone(
+        self, home: Path, workspace: Path, tmp_path: Path
+    ) -> None:
+        other, extra = tmp_path / "other", tmp_path / "extra"
+        other.mkdir()
+        extra.mkdir()
+        async with serving(home) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace, additionalDirectories=[str(extra)])
+            await editor.prompt(session, "say Hello.")
+            (entry,) = (await editor.request("session/list", {}))["sessions"]
+            assert entry["additionalDirectories"] == [str(extra)]
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.load_session(session, other)
+            await editor.prompt(session, "run pwd")
+            (entry,) = (await editor.request("session/list", {}))["sessions"]
+            assert (entry["cwd"], "additionalDirectories" in entry) == (str(other), False)
+            assert str(other) in str(list(editor.cards(session).values())[-1])
+
+    async def test_a_live_session_can_be_loaded_again(self, editor: Editor, workspace: Path) -> None:
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say Hello.")
+        await editor.load_session(session, workspace)
+        assert (await editor.prompt(session, "say Again."))["stopReason"] == "end_turn"
+
+    async def test_not_while_a_prompt_runs(self, editor: Editor, workspace: Path) -> None:
+        session = await editor.new_session(workspace)
+        turn = editor.begin_prompt(session, "say Begun.\nsleep 60")
+        await editor.wait_for_update(session, "agent_message_chunk")
+        assert "Cancel it" in (await _error(editor, "session/resume", _place(session, workspace))).message
+        editor.cancel(session)
+        assert (await editor.answer(turn))["stopReason"] == "cancelled"
+
+    async def test_a_failed_turn_says_so_when_it_is_shown_again(self, home: Path, workspace: Path) -> None:
+        async with serving(home) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace)
+            with pytest.raises(RpcError):
+                await editor.prompt(session, "fail 401")
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.load_session(session, workspace)
+        assert "401" in editor.text(session, "agent_thought_chunk") + editor.text(session)
+
+
+class TestResume:
+    async def test_nothing_is_shown_again_and_the_session_goes_on(self, home: Path, workspace: Path) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            answer = await editor.request("session/resume", _place(session, workspace))
+            assert answer["modes"]["currentModeId"] == "default"
+            await editor.wait_for_update(session, "available_commands_update")
+            await editor.prompt(session, "say Two.")
+            assert editor.text(session).strip() == "Two."
+            await editor.load_session(session, workspace)
+        assert _answers(editor, session)[-2:] == ["One.", "Two."]
+
+
+class TestFork:
+    async def test_a_fork_has_the_history_and_goes_its_own_way(
+        self, home: Path, workspace: Path, tmp_path: Path
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say One.", "say Two.")
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        async with serving(home) as editor:
+            await editor.initialize()
+            fork = (await editor.request("session/fork", _place(session, elsewhere)))["sessionId"]
+            assert editor.updates(fork, "agent_message_chunk") == []
+            await editor.prompt(fork, "say Three.")
+            await editor.load_session(fork, elsewhere)
+            await editor.load_session(session, workspace)
+            texts = {name: _answers(editor, name) for name in (fork, session)}
+        assert texts == {fork: ["Three.", "One.", "Two.", "Three."], session: ["One.", "Two."]}
+
+    async def test_a_fork_from_an_answer_ends_with_it_and_one_from_a_prompt_before_it(
+        self, home: Path, workspace: Path
+    ) -> None:
+        session, before = await _lived(home, workspace, "say One.", "say Two.")
+        answer = before.updates(session, "agent_message_chunk")[0]["messageId"]
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.load_session(session, workspace)
+            prompt = editor.updates(session, "user_message_chunk")[1]["messageId"]
+            for message in (answer, prompt):
+                meta = {"hermes": {"messageId": message}}
+                fork = (await editor.request("session/fork", _place(session, workspace, _meta=meta)))["sessionId"]
+                await editor.load_session(fork, workspace)
+                assert _answers(editor, fork) == ["One."]
+
+    async def test_a_message_that_there_is_not_is_an_error(self, home: Path, workspace: Path) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            for wrong in ("none", 3):
+                meta = {"hermes": {"messageId": wrong}}
+                assert (await _error(editor, "session/fork", _place(session, workspace, _meta=meta))).code == -32602
+            assert await _listed(editor) == [session]
+
+
+class TestList:
+    async def test_newest_first_with_titles_and_pages(self, editor: Editor, workspace: Path) -> None:
+        sessions = []
+        for number in range(52):
+            sessions.append(await editor.new_session(workspace))
+            await editor.prompt(sessions[-1], f"say Number {number}.")
+        first = await editor.request("session/list", {})
+        second = await editor.request("session/list", {"cursor": first["nextCursor"]})
+        ids = [entry["sessionId"] for page in (first, second) for entry in page["sessions"]]
+        assert ids == sessions[::-1]
+        assert "nextCursor" not in second
+        assert first["sessions"][0]["title"] == "say Number 51."
+
+    async def test_of_one_directory(self, editor: Editor, workspace: Path, tmp_path: Path) -> None:
+        here, there = await editor.new_session(workspace), await editor.new_session(tmp_path)
+        assert await _listed(editor, cwd=str(workspace)) == [here]
+        assert await _listed(editor, cwd=str(tmp_path)) == [there]
+        assert await _listed(editor, cwd="/srv/none") == []
+
+    async def test_a_session_that_was_never_prompted_is_told_while_it_is_open(
+        self, home: Path, workspace: Path
+    ) -> None:
+        async with serving(home) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace)
+            assert await _listed(editor) == [session]
+        async with serving(home) as editor:
+            await editor.initialize()
+            assert await _listed(editor) == []
+
+    @pytest.mark.parametrize("cursor", ["", "nonsense", "eyJ2IjogMX0"])
+    async def test_a_cursor_that_is_not_ours_is_an_error(self, editor: Editor, cursor: str) -> None:
+        assert (await _error(editor, "session/list", {"cursor": cursor})).code == -32602
+
+
+class TestCloseAndDelete:
+    async def test_a_closed_session_is_stored_and_can_be_loaded(self, editor: Editor, workspace: Path) -> None:
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say Hello.")
+        await editor.request("session/close", {"sessionId": session})
+        assert (await _error(editor, "session/prompt", {"sessionId": session, "prompt": []})).code == -32002
+        await editor.load_session(session, workspace)
+        assert (await editor.prompt(session, "say Again."))["stopReason"] == "end_turn"
+
+    async def test_a_deleted_session_is_gone_and_deleting_it_again_is_no_error(
+        self, editor: Editor, workspace: Path
+    ) -> None:
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say Hello.")
+        for _ in range(2):
+            assert await editor.request("session/delete", {"sessionId": session}) == {}
+        assert await _listed(editor) == []
+        assert (await _error(editor, "session/load", _place(session, workspace))).code == -32002
+
+    async def test_deleting_a_session_ends_what_runs_in_it(self, editor: Editor, workspace: Path) -> None:
+        session = await editor.new_session(workspace)
+        turn = editor.begin_prompt(session, "say Begun.\nsleep 60")
+        await editor.wait_for_update(session, "agent_message_chunk")
+        await editor.request("session/delete", {"sessionId": session})
+        assert (await editor.answer(turn))["stopReason"] == "cancelled"
+        assert await _listed(editor) == []
+
+    async def test_a_delete_without_a_session_id_is_refused(self, editor: Editor) -> None:
+        assert (await _error(editor, "session/delete", {})).code == -32602
+
+
+async def test_an_idle_session_is_unloaded_and_comes_back_untouched(home: Path, workspace: Path) -> None:
+    (home / "config.yaml").write_text("sessions: {idle_minutes: 0.001}\n", encoding="utf-8")
+    async with serving(home) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "todo read; edit")
+        async with serving(home) as other:
+            await other.initialize()
+            await other.load_session(session, workspace)
+            await _until_it_may_prompt(other, session)
+            await other.request("session/close", {"sessionId": session})
+        await editor.prompt(session, "say Back again.")
+        assert editor.text(session).endswith("Back again.\n")
+        await editor.load_session(session, workspace)
+        shown = merged_view(editor.updates(session))
+    assert [text.strip() for text in shown.texts()][-2:] == ["Mine now.", "Back again."]
+    assert [entry["content"] for entry in shown.plan] == ["read", "edit"]
+
+
+async def _until_it_may_prompt(editor: Editor, session: str) -> None:
+    """Prompt as soon as the other process has let go of the session."""
+    for _ in range(500):
+        try:
+            await editor.prompt(session, "say Mine now.")
+        except RpcError as problem:
+            assert "hermes-acp" in problem.message  # it names who has the session
+            await asyncio.sleep(0.01)
+        else:
+            return
+    raise AssertionError("the other process never let go of the session")

@@ -1,0 +1,85 @@
+"""What a session keeps between its turns, stored and read back."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_core.errors import StoreError
+from agent_core.providers.base import Usage
+from agent_core.providers.knowledge.pricing import Spent
+from agent_core.sessions.kept_state import KeptState
+from tests.support.session_database import Desk
+from tools.context import TodoItem
+
+EVERYTHING = KeptState(
+    plan=(TodoItem("1", "read", "in_progress", "high"), TodoItem("2", "wríte", "pending")),
+    system="You are an agent. \ud800" * 200,
+    tools=({"name": "read_file", "parameters": {"type": "object"}}, {"name": "patch"}),
+    program="1.2.3",
+    model="vendor:model",
+    spent=Spent(3, Usage(10, 20, None, 0, None), 0.25),
+    omitted_results=frozenset({"call-1", "call-2"}),
+    sealed_before=4,
+    images_before=5,
+)
+
+
+@pytest.fixture
+def desk(tmp_path):
+    desk = Desk(tmp_path / "hermes-acp.db")
+    desk.store.create("s", "/srv/project")
+    desk.store.create("other", "/srv/project")
+    yield desk
+    desk.close()
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        EVERYTHING,
+        KeptState(),
+        KeptState(system=""),
+        KeptState(tools=()),
+        KeptState(spent=Spent(1, Usage(), None)),
+    ],
+)
+def test_everything_comes_back(desk, state):
+    desk.store.keep("s", state)
+    assert desk.store.kept("s") == state
+
+
+def test_costs_and_model_are_columns(desk):
+    desk.store.keep("s", EVERYTHING)
+    assert desk.rows("SELECT model, requests, cost FROM sessions WHERE id = 's'") == [("vendor:model", 3, 0.25)]
+
+
+def test_a_model_that_was_chosen_stays_until_one_has_answered(desk):
+    desk.change("UPDATE sessions SET model = 'chosen:one'")
+    desk.store.keep("s", KeptState())
+    assert desk.rows("SELECT model FROM sessions WHERE id = 's'") == [("chosen:one",)]
+
+
+def test_long_texts_are_stored_once_for_all_sessions(desk):
+    for session in ("s", "other"):
+        desk.store.keep(session, EVERYTHING)
+    assert desk.rows("SELECT count(*) FROM texts") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE sessions SET kept = 'no JSON'",
+        "UPDATE sessions SET kept = '[]'",
+        "UPDATE sessions SET kept = '{\"plan\": 1}'",
+        "UPDATE sessions SET usage = '['",
+        "UPDATE sessions SET usage = '[1]'",
+        "DELETE FROM texts",
+        "UPDATE texts SET body = x'00'",
+    ],
+)
+def test_what_is_damaged_is_told(desk, damage):
+    desk.store.keep("s", EVERYTHING)
+    desk.change(damage)
+    with pytest.raises(StoreError, match="hermes-acp doctor") as problem:
+        desk.store.kept("s")
+    assert problem.value.kind == "corrupt"

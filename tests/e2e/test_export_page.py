@@ -1,0 +1,237 @@
+"""The exported page in a real browser."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from datetime import UTC
+
+import pytest
+
+from acp_adapter.export.page import to_html
+from tests.support.browser import MISSING, Browser, find_browser
+from tests.support.sample_transcript import long_transcript, sample_transcript
+
+pytestmark = pytest.mark.skipif(find_browser() is None, reason=MISSING)
+
+OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+SHOWN_TURNS = (
+    "[...document.querySelectorAll('.turn')].filter((turn) => turn.checkVisibility()).map((turn) => turn.id)"
+)
+CONTRASTS = """
+(() => {
+  const parse = (colour) => {
+    const found = colour.match(/[\\d.]+/g).map(Number);
+    return [...found.slice(0, 3), found[3] ?? 1];
+  };
+  const over = (top, under) => top.slice(0, 3).map((value, place) => value * top[3] + under[place] * (1 - top[3]));
+  const light = (colour) => {
+    const [red, green, blue] = colour
+      .map((value) => value / 255)
+      .map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const poor = new Set();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
+    if (element.closest('script, .readout')) continue;
+    const line = [];
+    for (let each = element; each; each = each.parentElement) line.unshift(each);
+    let ground = [255, 255, 255];
+    for (const each of line) ground = over(parse(getComputedStyle(each).backgroundColor), ground);
+    const ink = over(parse(getComputedStyle(element).color), ground);
+    const [high, low] = [light(ink), light(ground)].sort((one, other) => other - one);
+    const ratio = (high + 0.05) / (low + 0.05);
+    if (ratio < 4.5) poor.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
+  }
+  return [...poor];
+})()
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with Browser(find_browser(), tmp_path_factory.mktemp("browser")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "session.html"
+    path.write_text(to_html(sample_transcript(), UTC), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "session.html"
+    path.write_text(to_html(long_transcript(200), UTC), "utf-8")
+    return path
+
+
+def test_every_prompt_and_card_is_seen_and_nothing_is_complained_about(browser, page):
+    browser.open(page)
+    unseen = browser.run(
+        "[...document.querySelectorAll('.prompt, .card > summary, .answer, .plan, .ending')]"
+        ".filter((each) => !each.checkVisibility() || each.getBoundingClientRect().height < 10).length"
+    )
+    assert unseen == 0
+    assert browser.run("document.querySelectorAll('.prompt').length") == 5
+    assert browser.run("document.querySelectorAll('.card').length") == 7
+    assert browser.run("document.querySelector('h1').innerText") == "Why the sum is wrong"
+    assert browser.complaints == []
+
+
+def test_hostile_text_is_text(browser, page):
+    browser.open(page)
+    browser.run(OPEN_ALL)
+    assert browser.run("document.title") == "Why the sum is wrong"
+    assert browser.run("document.scripts.length") == 1
+    assert (
+        browser.run(
+            "document.querySelectorAll('[onerror], [onmouseover], img:not([src^=\"data:image/png\"])').length"
+        )
+        == 0
+    )
+    assert browser.run("document.querySelector('#turn-4 .said').textContent").startswith("</script></style>")
+    assert browser.run(
+        "[...document.links].every((link) => /^(https?:|file:.*#turn-|file:.*#conversation)/.test(link.href))"
+    )
+    assert browser.complaints == []
+
+
+def test_a_script_that_came_in_all_the_same_would_not_run(browser, page, tmp_path):
+    hurt = tmp_path / "hurt.html"
+    hurt.write_text(page.read_text("utf-8").replace("<main", "<script>document.title='owned'</script><main"), "utf-8")
+    browser.open(hurt)
+    assert browser.run("document.title") == "Why the sum is wrong"
+    assert any("Content Security Policy" in complaint for complaint in browser.complaints)
+
+
+def test_a_click_on_a_segment_leads_to_its_turn(browser, page):
+    browser.open(page, height=500)
+    browser.click("#by-time a:nth-child(4)")
+    top, bar = browser.run(
+        "[document.getElementById('turn-4').getBoundingClientRect().top,"
+        " document.querySelector('.tools').getBoundingClientRect().bottom]"
+    )
+    assert browser.run("location.hash") == "#turn-4"
+    assert -2 <= top - bar < 60
+
+
+def test_a_segment_tells_its_figures_under_the_mouse(browser, page):
+    browser.open(page)
+    seen = "getComputedStyle(document.querySelector('#by-time a:nth-child(2) .readout')).visibility"
+    assert browser.run(seen) == "hidden"
+    browser.move_to("#by-time a:nth-child(2)")
+    assert browser.run(seen) == "visible"
+    told = browser.run("document.querySelector('#by-time a:nth-child(2) .readout').innerText")
+    assert told == "Turn 2 · 1 min 35 s · ≈ 5 tokens Run it a hundred times."
+
+
+def test_segments_are_as_wide_as_their_turns_were_long_or_added_tokens(browser, page):
+    browser.open(page)
+    width = "document.querySelector('#by-{} a:nth-child({})').getBoundingClientRect().width"
+    assert browser.run(width.format("time", 2)) == pytest.approx(
+        95 / 42 * browser.run(width.format("time", 1)), rel=0.03
+    )
+    assert browser.run(width.format("tokens", 1)) == 0
+    browser.click("label[for=show-tokens]")
+    assert browser.run(width.format("time", 1)) == 0
+    assert browser.run(width.format("tokens", 1)) > 20 * browser.run(width.format("tokens", 2))
+
+
+def test_the_search_shows_the_turns_with_all_words(browser, page):
+    browser.open(page)
+    browser.press("/")
+    browser.type("HUNDRED run")
+    browser.wait_until("document.getElementById('found').value == '1 of 5'")
+    assert browser.run(SHOWN_TURNS) == ["turn-2"]
+    assert (
+        browser.run("[...CSS.highlights.get('found')].map(String).map((word) => word.toLowerCase()).sort()[0]")
+        == "hundred"
+    )
+    browser.run("document.getElementById('search').value = ''")
+    browser.type(" ")
+    browser.wait_until("document.getElementById('found').value == ''")
+    assert len(browser.run(SHOWN_TURNS)) == 5
+
+
+def test_all_folds_open_and_close_at_once(browser, page):
+    browser.open(page)
+    many = browser.run("document.querySelectorAll('main details').length")
+    browser.click("#unfold")
+    assert browser.run("document.querySelectorAll('main details[open]').length") == many
+    assert browser.run("document.querySelector('.diff .add').getBoundingClientRect().height") > 10
+    browser.click("#unfold")
+    assert browser.run("document.querySelectorAll('main details[open]').length") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_can_be_read_in_both_colour_schemes(browser, page, scheme):
+    browser.open(page, prefers_color_scheme=scheme)
+    browser.run(OPEN_ALL)
+    browser.settle()
+    light = browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(250, 249, 247)"
+    assert light == (scheme == "light")
+    assert browser.run(CONTRASTS) == []
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1600])
+def test_nothing_is_wider_than_the_window(browser, page, width):
+    browser.open(page, width=width)
+    browser.run(OPEN_ALL)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    wide = browser.run(
+        "[...document.querySelectorAll('main *')].filter((each) => each.checkVisibility()"
+        " && !each.closest('pre, .table') && each.getBoundingClientRect().right > innerWidth + 1)"
+        ".map((each) => each.outerHTML.slice(0, 200))"
+    )
+    assert wide == []
+
+
+def test_lines_of_an_answer_do_not_get_too_long_to_read(browser, page):
+    browser.open(page, width=1600)
+    assert browser.run("document.querySelector('.answer').getBoundingClientRect().width") < 900
+
+
+def test_everything_is_there_without_scripts(browser, page):
+    browser.open(page, scripts=False)
+    assert browser.run("document.querySelectorAll('.prompt').length") == 5
+    assert not browser.run("document.querySelector('.search').checkVisibility()")
+    browser.click("#by-time a:nth-child(2)")
+    assert browser.run("location.hash") == "#turn-2"
+    browser.click("#turn-2 .card > summary")
+    assert browser.run("document.querySelector('#turn-2 .terminal').checkVisibility()")
+
+
+def test_on_paper_every_fold_is_open_and_nothing_is_cut(browser, page):
+    browser.open(page, media="print")
+    assert browser.run("getComputedStyle(document.querySelector('.tools')).position") == "static"
+    assert not browser.run("document.querySelector('.search').checkVisibility()")
+    assert browser.run("document.querySelector('.diff .add').getBoundingClientRect().height") > 10
+    assert browser.run("getComputedStyle(document.querySelector('.turn')).contentVisibility") == "visible"
+
+
+def test_a_long_session_can_be_jumped_in_and_searched(browser, long_page):
+    browser.open(long_page)
+    browser.click("#by-time a:nth-child(150)")
+    assert abs(browser.run("document.getElementById('turn-150').getBoundingClientRect().top")) < 250
+    browser.press("/")
+    browser.type("number 123 ")
+    browser.wait_until("document.querySelectorAll('.turn[hidden]').length > 100")
+    assert "turn-124" in browser.run(SHOWN_TURNS)
+    assert browser.complaints == []
+
+
+def test_ampersands_and_quotes_are_shown_once_escaped(browser, page, tmp_path):
+    odd = tmp_path / "odd.html"
+    transcript = sample_transcript()
+    title = "a & b < \"c\" 'd' &amp; $title"
+    named = replace(transcript, session=replace(transcript.session, title=title))
+    odd.write_text(to_html(named, UTC), "utf-8")
+    browser.open(odd)
+    assert browser.run("document.querySelector('h1').textContent") == title
+    assert html.escape(title, quote=False) in browser.run("document.querySelector('h1').outerHTML")

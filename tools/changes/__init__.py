@@ -1,0 +1,1 @@
+"""What a command would change, and what it has changed."""

@@ -1,0 +1,64 @@
+"""What an observation of a command tells, and its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+# Stands for the content of what is there and was not read: too large, unreadable, a directory.
+UNKNOWN_HASH = "?"
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationLimits:
+    """Bounds of one observation; bytes and seconds.
+
+    Attributes:
+        max_file_bytes: of one foreseen file, `max_foreseen_bytes` of them all, `max_foreseen` their number.
+        max_files: how many files of the roots are looked at; `max_seconds`: how long the look before may take.
+        max_held_file: the largest file that is held though nothing foresees its change; `max_held_bytes` for all.
+        max_after_bytes: how much is read after the command to tell what changed.
+    """
+
+    max_file_bytes: int = 50 << 20
+    max_foreseen_bytes: int = 100 << 20
+    max_foreseen: int = 1_000
+    max_files: int = 10_000
+    max_seconds: float = 0.15
+    max_held_file: int = 256 << 10
+    max_held_bytes: int = 16 << 20
+    max_after_bytes: int = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileBefore:
+    """A file as it was before the command.
+
+    Attributes:
+        path: absolute; the directory's symbolic links are resolved, the last name is what was looked at itself.
+        content: None where nothing was there (then `mode` is None and `lost` empty), or where it was not kept. A
+            symbolic link's content is where it points to.
+        mode: the permission bits; with `stat.S_IFLNK` for a symbolic link. None: nothing was there, or not known.
+        lost: why the content was not kept.
+    """
+
+    path: Path
+    content: bytes | None
+    mode: int | None
+    lost: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileDifference:
+    """A file that is not any more what it was.
+
+    Attributes:
+        after_hash: SHA-256 of the content now, in hex; None where nothing is there now; `UNKNOWN_HASH` for what is
+            there and was not read.
+        after_mode: as `FileBefore.mode`.
+    """
+
+    path: Path
+    before: FileBefore
+    after_hash: str | None
+    after_mode: int | None

@@ -1,0 +1,136 @@
+"""A bounded look at every file of some directories, the nearest first."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import time
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.changes.facts import Facts, facts_of
+from tools.changes.skipped_folders import is_generated, is_looked_into_last, marks_a_cache
+
+_ENTRIES_PER_LOOK_AT_THE_CLOCK = 64
+_FILE_TYPES = frozenset({stat.S_IFREG, stat.S_IFLNK})
+
+
+@dataclass(slots=True)
+class RootScan:
+    """What was seen.
+
+    Attributes:
+        started_ns: when, in nanoseconds since the epoch.
+        files: regular files and symbolic links by their absolute path, the nearest first.
+        folders: directories that were met, looked into or not; `listed`: those whose every entry was seen.
+        incomplete: why it stopped early; empty where it did not.
+    """
+
+    started_ns: int
+    files: dict[str, Facts] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    listed: set[str] = field(default_factory=set)
+    incomplete: str = ""
+
+    def shows_absence(self, path: str) -> bool:
+        """True when nothing was at `path` for sure: it, or a directory on the way, was not in one that was listed."""
+        current = path
+        while True:
+            folder = os.path.dirname(current)  # noqa: PTH120 - a string of os.scandir
+            if folder in self.listed:
+                return current not in self.files and current not in self.folders
+            if folder in self.folders or folder == current:
+                return False
+            current = folder
+
+
+def scan(roots: Sequence[Path], *, max_files: int, max_seconds: float, skipped: Collection[str] = ()) -> RootScan:
+    """Look at the files of `roots` and below. Symbolic links, other mounts and generated files are not followed.
+
+    Args:
+        max_files: after so many it stops; `max_seconds` likewise.
+        skipped: real paths of directories that are not looked into.
+    """
+    return _Scanner(max_files, time.monotonic() + max_seconds, max_seconds, frozenset(skipped)).run(roots)
+
+
+class _Enough(Exception):
+    """A bound is reached."""
+
+
+class _Scanner:
+    def __init__(self, max_files: int, deadline: float, max_seconds: float, skipped: frozenset[str]) -> None:
+        self._max_files = max_files
+        self._deadline = deadline
+        self._max_seconds = max_seconds
+        self._skipped = skipped
+        self._seen = RootScan(time.time_ns())
+        self._roots: set[str] = set()
+        # Directories with the device that their root is on.
+        self._next: deque[tuple[str, int]] = deque()
+        self._last: deque[tuple[str, int]] = deque()
+
+    def run(self, roots: Sequence[Path]) -> RootScan:
+        for root in roots:
+            try:
+                real = os.path.realpath(root)
+                self._next.append((real, os.lstat(real).st_dev))
+            except (OSError, ValueError):
+                continue
+            self._roots.add(real)
+        self._seen.folders.update(self._roots)
+        try:
+            for queue, later in ((self._next, self._last), (self._last, self._last)):
+                while queue:
+                    folder, device = queue.popleft()
+                    if folder not in self._seen.listed:
+                        self._list(folder, device, queue, later)
+        except _Enough as reason:
+            self._seen.incomplete = str(reason)
+        return self._seen
+
+    def _list(self, folder: str, device: int, queue: deque[tuple[str, int]], later: deque[tuple[str, int]]) -> None:
+        try:
+            with os.scandir(folder) as found:
+                entries = list(itertools.islice(found, self._max_files + 1))
+        except OSError:
+            return
+        if folder not in self._roots and any(marks_a_cache(entry.name) for entry in entries):
+            return
+        inner: list[os.DirEntry[str]] = []
+        files = self._seen.files
+        for place, entry in enumerate(entries):
+            if place % _ENTRIES_PER_LOOK_AT_THE_CLOCK == 0 or len(files) >= self._max_files:
+                self._check_bounds()
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    inner.append(entry)
+                    continue
+                facts = facts_of(entry.stat(follow_symlinks=False))
+            except OSError:
+                continue
+            if stat.S_IFMT(facts.st_mode) in _FILE_TYPES:
+                files[entry.path] = facts
+        if len(entries) <= self._max_files:
+            self._seen.listed.add(folder)
+        for entry in inner:
+            self._enter(entry, device, later if is_looked_into_last(entry.name) else queue)
+
+    def _check_bounds(self) -> None:
+        if time.monotonic() > self._deadline:
+            raise _Enough(f"looking took longer than {self._max_seconds:g} s")
+        if len(self._seen.files) >= self._max_files:
+            raise _Enough(f"there are more than {self._max_files} files")
+
+    def _enter(self, entry: os.DirEntry[str], device: int, queue: deque[tuple[str, int]]) -> None:
+        self._seen.folders.add(entry.path)
+        if is_generated(entry.name) or entry.path in self._skipped:
+            return
+        try:
+            if entry.stat(follow_symlinks=False).st_dev == device:
+                queue.append((entry.path, device))
+        except OSError:
+            return
