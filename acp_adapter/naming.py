@@ -1,4 +1,4 @@
-"""A session's title: from the first prompt at once, from the auxiliary model when there is one and it has answered."""
+"""A session's title: from the first prompt at once, from the auxiliary model when there is one."""
 
 from __future__ import annotations
 

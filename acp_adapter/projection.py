@@ -30,6 +30,7 @@ from agent_core.events import (
     ToolRunning,
     UserSaid,
 )
+from tools.context import TodoItem
 
 Update = dict[str, Any]
 
@@ -49,22 +50,12 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
             return [{"sessionUpdate": kind, "messageId": message_id, "content": {"type": "text", "text": text}}]
         case ToolAnnounced() | ToolRequested():
             return [requested_call(event, client)]
-        case ToolRunning():
-            return [running_call(event)]
-        case ToolOutput():
-            return [live_output(event, client)]
+        case ToolRunning() | ToolOutput():
+            return [running_call(event) if isinstance(event, ToolRunning) else live_output(event, client)]
         case ToolFinished():
             return finished_call(event, client)
         case PlanChanged(items=items):
-            entries = [
-                {
-                    "content": item.content,
-                    "priority": item.priority,
-                    "status": _PLAN_STATUS.get(item.status, item.status),
-                }
-                for item in items
-            ]
-            return [{"sessionUpdate": "plan", "entries": entries}]
+            return [{"sessionUpdate": "plan", "entries": [*map(_entry, items)]}]
         case ContextUsed(used=used, size=size, cost=cost):
             spent = {} if cost is None else {"cost": {"amount": round(cost, 6), "currency": "USD"}}
             return [{"sessionUpdate": "usage_update", "used": used, "size": size, **spent}]
@@ -85,6 +76,11 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
 def iso_time(seconds: float) -> str:
     """A time in seconds since the epoch, as ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def _entry(item: TodoItem) -> dict[str, Any]:
+    status = _PLAN_STATUS.get(item.status, item.status)
+    return {"content": item.content, "priority": item.priority, "status": status}
 
 
 def _command(command: Command) -> dict[str, Any]:

@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 MAX_TURNS_AT_ONCE = 1024
 """Worker threads, made on demand: far more than sessions, so that turns waiting for an answer never delay others."""
 
+_DELETE, _REWIND = "session/delete", "hermes/session/rewind"
+_EXTENSIONS = frozenset({_DELETE, _REWIND})
 _NO_META = RequestMeta()
 
 _T = TypeVar("_T")
@@ -248,17 +250,17 @@ class HermesACPAgent:
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Methods that the SDK does not route, and our own: their names come without the underscore."""
+        if method not in _EXTENSIONS:
+            raise AcpError.method_not_found(f"_{method}")
         return await self._extension(method=method, params=params)
 
     @_method
     async def _extension(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if method == "session/delete":
+        if method == _DELETE:
             await self._sessions.delete(_session_id(params))
             return {}
-        if method == "hermes/session/rewind":
-            session = self._sessions.get(_session_id(params))
-            return await rewind_session(self._factory.sessions, session, params, self._blocking)
-        raise AcpError.method_not_found(f"_{method}")
+        session = self._sessions.get(_session_id(params))
+        return await rewind_session(self._factory.sessions, session, params, self._blocking)
 
     def shut_down(self) -> None:
         """Cancel every turn and end every process; blocks, for the end of the process."""

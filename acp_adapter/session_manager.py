@@ -1,4 +1,4 @@
-"""The sessions of one connection: opened, restored from the store, forked, unloaded while nobody uses them, closed."""
+"""The sessions of one connection: opened, restored from the store, forked, unloaded when idle, closed."""
 
 from __future__ import annotations
 

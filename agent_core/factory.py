@@ -13,7 +13,7 @@ from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.config import ConfigSource, Configuration
-from agent_core.errors import AuthRequired, HermesError, SettingsError, UnknownSession
+from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.credentials.oauth import OAuthBearer
@@ -89,16 +89,16 @@ class AgentFactory:
             return 0.0
 
     def services(self, session_id: str) -> SessionServices:
-        """What a session keeps between its turns, as its last process left it.
-
-        Raises:
-            StoreError: it is stored and cannot be read.
-        """
+        """What a session keeps between its turns, as its last process left it, if that can be read."""
         services = SessionServices(self.sessions.recall)
         try:
             kept = self.sessions.store.kept(session_id)
             used = self.sessions.archive.get(session_id).updated_at
         except UnknownSession:
+            return services
+        except StoreError:
+            # The turn goes on in memory and says so, or fails because its messages cannot be read either.
+            log.warning("what session %s has kept cannot be read", session_id, exc_info=True)
             return services
         if kept is not None:
             services.restore(kept, same_prompt=time.time() - used < _CACHED_SECONDS)

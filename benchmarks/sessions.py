@@ -1,4 +1,4 @@
-"""Stored sessions: writing a message, showing a long session again, a page of many, searching all, an idle one's memory.
+"""Stored sessions: writing a message, showing a long one again, a page of many, searching all, memory of idle ones.
 
 The floors do with bare SQLite and JSON what cannot be done without: a row in a transaction, the same rows read and
 written as JSON, the same query without anything around it.
@@ -41,6 +41,7 @@ _SEARCH = Quantity(f"search in {_SEARCHED:,} messages")
 _MEMORY = Quantity("resident for each idle session that is loaded", MEGABYTES)
 _WORDS = ("parser", "request", "session", "window", "budget", "socket", "thread", "cursor", "schema", "buffer")
 _CALLS = (4, 2)
+_QUERY = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT 3"
 
 
 def measure(stage: Stage) -> Section:
@@ -165,8 +166,7 @@ def _searches(root: Path, samples: Samples) -> None:
             f"topic{number * 3}" if number % 2 else f"{_WORDS[number % 10]} {_WORDS[(number + 3) % 10]} only{number}"
         )
         _timed(samples, _SEARCH, HERMES, lambda word=word: library.recall.search(RecallQuery(word)))
-        query = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT 3"
-        _timed(samples, _SEARCH, RAW, lambda word=word: bare.execute(query, (word,)).fetchall())
+        _timed(samples, _SEARCH, RAW, lambda word=word: bare.execute(_QUERY, (word,)).fetchall())
     bare.close()
     library.close()
 

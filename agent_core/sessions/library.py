@@ -49,7 +49,7 @@ class SessionLibrary:
         self.files.forget(session_id)
 
     def remember(self, session_id: str, **changes: Any) -> None:
-        """Store what the person chose for a session (`SessionArchive.update`); where it cannot be, the log says so."""
+        """Store what the person chose for a session (as `SessionArchive.update`); a failure is logged only."""
         try:
             self.archive.update(session_id, **changes)
         except HermesError:

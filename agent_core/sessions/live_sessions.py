@@ -174,8 +174,8 @@ class LiveSessions:
             log.warning("session %s is not being saved: %s", live.id, problem)
         if problem.kind != "busy" or now - live.failing_since >= self._rhythm.bearable:
             live.trouble = (
-                f"This conversation is not being saved at the moment. {problem} It goes on in memory, and is saved as "
-                "soon as that works again; until then, do not close the program."
+                f"This conversation is not being saved at the moment. {problem} It goes on in memory, and is saved "
+                "as soon as that works again; until then, do not close the program."
             )
         live.retry_at = now + self._rhythm.retry
         self._wake(self._rhythm.backlog)

@@ -1,4 +1,4 @@
-"""`/undo`, `/rewind N`, `/redo`, and the method for programs: conversation and files, in a server with a fake editor."""
+"""`/undo`, `/rewind N`, `/redo`, and the method for programs: conversation and files come back together."""
 
 from __future__ import annotations
 
@@ -110,7 +110,9 @@ async def test_without_an_answer_a_changed_file_stays(home: Path, workspace: Pat
         await editor.prompt(session, "write data.txt agent")
         (workspace / "data.txt").write_text("mine")
         editor.on_permission = never
-        assert "no answer" in await _said(editor, session, "/undo")
+        assert "Left as they are" in await _said(editor, session, "/undo")
+        (card,) = [card for card in editor.cards(session).values() if "Take back" in card["title"]]
+        assert "no answer" in str(card["content"])
         assert (workspace / "data.txt").read_text() == "mine"
 
 

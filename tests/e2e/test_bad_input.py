@@ -83,11 +83,20 @@ async def test_errors_echo_no_input_and_no_documentation_links(editor: EditorFac
     assert "http" not in text
 
 
-@pytest.mark.parametrize("method", ["session/prompt", "session/set_mode", "session/close"])
+@pytest.mark.parametrize(
+    "method",
+    ["session/prompt", "session/set_mode", "session/close", "session/load", "session/resume", "session/fork"],
+)
 async def test_an_unknown_session_is_not_found(method: str, editor: EditorFactory) -> None:
     agent = await editor("--offline")
     await agent.initialize()
-    params = {"sessionId": "no-such", "prompt": [{"type": "text", "text": "say x"}], "modeId": "default"}
+    params = {
+        "sessionId": "no-such",
+        "cwd": "/",
+        "mcpServers": [],
+        "prompt": [{"type": "text", "text": "say x"}],
+        "modeId": "default",
+    }
     with pytest.raises(RpcError) as refused:
         await agent.request(method, params)
     assert refused.value.code == -32002
@@ -96,7 +105,7 @@ async def test_an_unknown_session_is_not_found(method: str, editor: EditorFactor
 async def test_unknown_methods_are_errors_and_unknown_notifications_are_ignored(editor: EditorFactory) -> None:
     agent = await editor("--offline")
     await agent.initialize()
-    for method in ("session/load", "session/nonsense", "_vendor/thing", "logout"):
+    for method in ("session/set_model", "session/nonsense", "_vendor/thing", "logout"):
         with pytest.raises(RpcError) as refused:
             await agent.request(method, {})
         assert refused.value.code == -32601

@@ -25,7 +25,7 @@ def test_requests_from_a_file_are_all_answered_into_a_file(tmp_path: Path, works
             timeout=20,
             check=False,
         )
-    answers = {answer["id"]: answer for answer in map(json.loads, target.read_text().splitlines())}
+    answers = {answer["id"]: answer for answer in map(json.loads, target.read_text().splitlines()) if "id" in answer}
     assert ended.returncode == 0
     assert set(answers) == {1, 2, 3, 4}
     assert answers[3]["error"]["code"] == -32602
