@@ -13,8 +13,8 @@ from agent_core.errors import HermesError
 from agent_core.events import SessionNamed
 from agent_core.factory import AgentFactory
 from agent_core.prompt_parts import SaidPart
-from agent_core.sessions.archive import SessionArchive
-from agent_core.sessions.titles import ask_title, title_from_prompt
+from agent_core.sessions.archive.archive import SessionArchive
+from agent_core.sessions.archive.titles import ask_title, title_from_prompt
 
 log = logging.getLogger(__name__)
 

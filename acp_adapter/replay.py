@@ -10,8 +10,8 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.commands import offered
 from acp_adapter.projection import bare, iso_time, project
 from agent_core.events import ModeChanged, SessionEvent, SessionNamed
+from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.records import SessionPage, SessionRecord, Transcript
-from agent_core.sessions.replay import replayed
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from agent_core.sessions.rewind import FileOutcome, RewindPlan, RewindReport
+from agent_core.sessions.rewind.rewinder import FileOutcome, RewindPlan, RewindReport
 
 _MOST_TOLD = 30
 _DONE = {

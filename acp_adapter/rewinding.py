@@ -13,10 +13,10 @@ from acp_adapter.session import SessionState
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import AgentText, PlanChanged, ToolFinished, ToolRequested
 from agent_core.interrupt import CancelToken
+from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.library import SessionLibrary
-from agent_core.sessions.replay import replayed
-from agent_core.sessions.rewind import FileStep, RewindPlan, RewindReport
+from agent_core.sessions.rewind.rewinder import FileStep, RewindPlan, RewindReport
 from tools.approval.actions import WritePath
 from tools.approval.gate import Question
 from tools.context import TodoItem

@@ -19,7 +19,7 @@ from agent_core.events import AgentText, ContextUsed, ToolFinished, ToolRequeste
 from agent_core.home import Home
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidText
-from agent_core.sessions.bodies import unpack
+from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.library import SessionLibrary, open_library
 from agent_core.sessions.records import NewSession
 from agent_core.sessions.search.index import index_pending

@@ -14,7 +14,7 @@ from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
     from agent_core.home import Home
-    from agent_core.sessions.repair import RepairReport
+    from agent_core.sessions.repair.repair import RepairReport
 
 FAILED = 1
 _INTERRUPTED = 130
@@ -82,7 +82,7 @@ def _looked_at(home: Home) -> int:
 
 
 def _mended(home: Home) -> int:
-    from agent_core.sessions.repair import repair  # noqa: PLC0415 - loads SQLite
+    from agent_core.sessions.repair.repair import repair  # noqa: PLC0415 - loads SQLite
 
     report = repair(home.database, home.blobs)
     for line in _told(report):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from agent_core.home import Home
-    from agent_core.sessions.findings import Findings
+    from agent_core.sessions.repair.findings import Findings
 
 _FIX = "Run `hermes-acp doctor --fix`"
 _LITTLE_SPACE = 200 << 20
@@ -83,7 +83,7 @@ def check_settings(home: Home) -> Iterator[Check]:
 
 def check_database(home: Home) -> Iterator[Check]:
     """Whether sessions, and what files were before they were changed, are stored well."""
-    from agent_core.sessions.examining import examine  # noqa: PLC0415 - loads SQLite
+    from agent_core.sessions.repair.examining import examine  # noqa: PLC0415 - loads SQLite
 
     found = examine(home.database, home.blobs)
     if not found.exists:

@@ -11,8 +11,8 @@ from acp_adapter.cli.sessions_list import every_session, session_lines
 from acp_adapter.cli.style import style_for
 from acp_adapter.export.words import moment
 from agent_core.errors import SessionInUse
-from agent_core.sessions.leases import is_alive
 from agent_core.sessions.library import SessionLibrary
+from agent_core.sessions.live.leases import is_alive
 from agent_core.sessions.records import SessionRecord
 
 _FAILED, _NOBODY_TO_ASK = 1, 2

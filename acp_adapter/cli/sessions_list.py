@@ -16,9 +16,9 @@ from acp_adapter.cli.safe_text import one_line
 from acp_adapter.cli.sessions_words import ago, short_ids
 from acp_adapter.cli.style import Style, style_for
 from acp_adapter.export.words import local, moment
-from agent_core.sessions.archive import SessionArchive
-from agent_core.sessions.leases import is_alive
+from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.library import SessionLibrary
+from agent_core.sessions.live.leases import is_alive
 from agent_core.sessions.records import SessionRecord
 
 _PAGE = 500

@@ -22,7 +22,7 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.prompt_parts import SaidText
-from agent_core.sessions.message_events import events_from_messages
+from agent_core.sessions.events.message_events import events_from_messages
 from agent_core.sessions.records import StoredEvent, StoredMessage, Transcript, TurnRecord
 
 _LONGEST_TITLE = 80

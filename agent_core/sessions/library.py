@@ -9,16 +9,16 @@ from typing import Any
 
 from agent_core.errors import HermesError, StoreError, UnknownSession
 from agent_core.home import Home
-from agent_core.sessions.archive import SessionArchive
-from agent_core.sessions.database import Database
+from agent_core.sessions.archive.archive import SessionArchive
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.versions import FileVersions
-from agent_core.sessions.leases import is_alive
+from agent_core.sessions.live.leases import is_alive
+from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.records import SessionRecord
-from agent_core.sessions.rewind import Rewinder
+from agent_core.sessions.rewind.rewinder import Rewinder
 from agent_core.sessions.search.index import index_pending
 from agent_core.sessions.search.recall import SqliteRecall
-from agent_core.sessions.sqlite import SqliteSessionStore
 
 log = logging.getLogger(__name__)
 

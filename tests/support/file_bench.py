@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent_core.messages import Message, assistant_message, user_message
-from agent_core.sessions.bodies import pack
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.bodies import pack
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.versions import FileVersions, VersionLimits
-from agent_core.sessions.rewind import FileStep, Rewinder, RewindReport
+from agent_core.sessions.rewind.rewinder import FileStep, Rewinder, RewindReport
 from tools.context import CommandSpec
 from tools.environments.local_files import LocalFileSystem
 

@@ -7,8 +7,8 @@ import random
 import sqlite3
 from pathlib import Path
 
-from agent_core.sessions.bodies import pack
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.bodies import pack
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 
 

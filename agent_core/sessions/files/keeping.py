@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.looking import FileState, kept_mode, sha256
 from agent_core.sessions.files.paths import shown_path

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobFile, BlobStore
 from agent_core.sessions.files.keeping import VersionLimits
 from agent_core.sessions.files.version_rows import PRUNED

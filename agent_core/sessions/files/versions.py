@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.keeping import Keeper, VersionLimits

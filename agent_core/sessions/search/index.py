@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 from agent_core.errors import StoreError
-from agent_core.sessions.bodies import unpack
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.bodies import unpack
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.search.texts import prepared, searchable
 
 _BATCH = 16

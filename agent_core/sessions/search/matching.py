@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_core.sessions.session_rows import DELETING
+from agent_core.sessions.archive.session_rows import DELETING
 
 # Only the newest are ranked: a word that is in every message costs no more than a usual one.
 _MAX_MATCHES = 2_000

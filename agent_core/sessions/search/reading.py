@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_core.errors import StoreError
-from agent_core.sessions.bodies import unpack
+from agent_core.sessions.archive.session_rows import DELETING
+from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.search.excerpts import around_match, beginning, told
-from agent_core.sessions.session_rows import DELETING
 from tools.recall import RecalledMessage, RecalledSession
 
 log = logging.getLogger(__name__)

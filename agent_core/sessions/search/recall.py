@@ -8,13 +8,13 @@ import sqlite3
 from collections.abc import Iterator
 
 from agent_core.errors import StoreError
-from agent_core.sessions.database import Database
+from agent_core.sessions.archive.session_rows import IN_USE
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.search import reading
 from agent_core.sessions.search.index import index_pending, unsearched
 from agent_core.sessions.search.matching import matches, sessions_of
 from agent_core.sessions.search.query import Words, parse
 from agent_core.sessions.search.reading import Bounds, Marks
-from agent_core.sessions.session_rows import IN_USE
 from tools.errors import ToolError
 from tools.recall import RecalledSession, RecallQuery
 

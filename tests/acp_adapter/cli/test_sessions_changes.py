@@ -165,8 +165,8 @@ def test_a_session_that_another_program_prompts_is_kept_and_told(home, run):
     store_transcript(home, small("aaaaaaaa11"), at=time.time())
     store_transcript(home, small("bbbbbbbb22"), at=time.time())
     holder = (
-        "import sys; from pathlib import Path; from agent_core.sessions.database import Database\n"
-        "from agent_core.sessions.sqlite import SqliteSessionStore\n"
+        "import sys; from pathlib import Path; from agent_core.sessions.database.database import Database\n"
+        "from agent_core.sessions.live.sqlite_store import SqliteSessionStore\n"
         "SqliteSessionStore(Database(Path(sys.argv[1]))).take_lease('aaaaaaaa11')\n"
         "print('held', flush=True); sys.stdin.read()"
     )

@@ -10,10 +10,10 @@ import pytest
 
 from agent_core.errors import UnknownSession
 from agent_core.messages import assistant_message, user_message
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.memory import InMemorySessionStore
-from agent_core.sessions.sqlite import SqliteSessionStore
 from agent_core.sessions.store import SessionStore
 from tests.support.agents import in_background
 

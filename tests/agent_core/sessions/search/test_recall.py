@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.messages import assistant_message, injected_message, tool_call
-from agent_core.sessions.database import Database
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.search.reading import FIRST, LAST
 from agent_core.sessions.search.recall import SqliteRecall
 from tests.support.talks import NOW, Talks, answered, asked, printed

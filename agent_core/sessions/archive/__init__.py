@@ -1,0 +1,1 @@
+"""Stored sessions as a whole: found, listed, copied, deleted."""

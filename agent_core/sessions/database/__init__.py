@@ -1,0 +1,1 @@
+"""The SQLite file: opening, migrating, one transaction at a time."""

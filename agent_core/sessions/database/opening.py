@@ -1,0 +1,248 @@
+"""From a path to a usable database: looked at, made or brought forward where needed, and connected to."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from agent_core.sessions.database.file_header import (
+    APPLICATION_ID,
+    FileHeader,
+    identity_of,
+    journal_of,
+    read_header,
+    shm_of,
+    wal_of,
+)
+from agent_core.sessions.database.filesystems import is_networked
+from agent_core.sessions.database.migrating import Migration, back_up, known_migrations, migrate, version_of
+from agent_core.sessions.database.patience import pauses, retried
+from agent_core.sessions.database.store_faults import (
+    busy_error,
+    corrupt_error,
+    foreign_error,
+    newer_error,
+    primary_code,
+)
+
+log = logging.getLogger(__name__)
+
+_JOURNAL_SIZE_LIMIT = 4 << 20
+_CHECKPOINT_AFTER = 10_000  # pages: only if nobody called `checkpoint` for long
+_WAIT_FOR_WAL = 0.5
+_COMMON = ("cell_size_check = ON",)
+_WRITING = (
+    *_COMMON,
+    "foreign_keys = ON",
+    "recursive_triggers = ON",  # REPLACE has to run the triggers that keep the search index
+    "secure_delete = ON",
+    f"journal_size_limit = {_JOURNAL_SIZE_LIMIT}",
+    f"wal_autocheckpoint = {_CHECKPOINT_AFTER}",
+)
+_NOT_OPENED = frozenset({sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY})
+# Writers need the full-text index within triggers, which untrusted schemas may not use.
+_READING = ("trusted_schema = OFF", *_COMMON, "query_only = ON")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenOptions:
+    """How a database is opened.
+
+    Attributes:
+        wal: keep a write-ahead log; None: unless the file system is a network's.
+        vfs: SQLite's name for its way to the disk, '' for the usual one.
+        migrations: the schema's steps; None for all that this program has.
+    """
+
+    wal: bool | None = None
+    vfs: str = ""
+    migrations: tuple[Migration, ...] | None = None
+
+    @property
+    def steps(self) -> tuple[Migration, ...]:
+        """The schema's steps, in order."""
+        return known_migrations() if self.migrations is None else self.migrations
+
+    @property
+    def newest(self) -> int:
+        """The schema's version after all steps."""
+        return self.steps[-1].number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFile:
+    """A file that was found in order: which one it is, and how it keeps its journal («wal», «delete» …)."""
+
+    identity: tuple[int, int]
+    journal_mode: str
+
+
+def prepare(path: Path, deadline: float, options: OpenOptions) -> OpenFile:
+    """Make sure that there is a database of the newest schema at `path`. One in order is not written to.
+
+    Args:
+        deadline: on `time.monotonic`, for waiting until other processes let go of it.
+
+    Raises:
+        StoreError: it is newer, damaged, another program's, or locked.
+        OSError, sqlite3.Error: it cannot be made or brought forward.
+    """
+    wants_wal = not is_networked(path.parent) if options.wal is None else options.wal
+    header = look(path, options.newest)
+    if header is None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    elif header.version == options.newest and header.is_wal == wants_wal:
+        return OpenFile(header.identity, "wal" if wants_wal else "delete")
+    with _alone(path.parent, deadline):
+        header = look(path, options.newest)  # another process may have done it meanwhile
+        if header is None:
+            _make_file(path)
+        journal_mode = _bring_forward(path, header, deadline, options, wants_wal=wants_wal)
+    identity = identity_of(path)
+    if identity is None:
+        raise FileNotFoundError(errno.ENOENT, "it was removed while it was being opened", str(path))
+    return OpenFile(identity, journal_mode)
+
+
+def look(path: Path, newest: int) -> FileHeader | None:
+    """The header of our database at `path`; None where one can be made.
+
+    Raises:
+        StoreError: what is there must not be written: newer, foreign or corrupt. OSError.
+    """
+    header = read_header(path)
+    if header is None:
+        return None
+    if not header.is_sqlite:
+        if header.is_zeroed:
+            raise corrupt_error(path, "its beginning is empty")
+        raise foreign_error(path, "it is no SQLite database; `hermes-acp doctor` tells more")
+    if header.application_id == APPLICATION_ID:
+        if header.version > newest:
+            raise newer_error(path, header.version, newest)
+        return header
+    if header.application_id == 0 and header.version == 0 and header.is_empty:
+        return header
+    raise foreign_error(path, "it is another program's")
+
+
+def open_writer(path: Path, file: OpenFile, options: OpenOptions, deadline: float) -> sqlite3.Connection:
+    """A connection for writing. Raises sqlite3.Error."""
+    synchronous = "NORMAL" if file.journal_mode == "wal" else "FULL"
+    return _set_up(path, "rw", options.vfs, (*_WRITING, f"synchronous = {synchronous}"), deadline)
+
+
+def open_reader(path: Path, options: OpenOptions, deadline: float) -> sqlite3.Connection:
+    """A connection for reading; it works in a directory that may not be written, too. Raises sqlite3.Error."""
+    try:
+        return _set_up(path, "rw", options.vfs, _READING, deadline)
+    except sqlite3.OperationalError as problem:
+        if primary_code(problem) not in _NOT_OPENED or os.access(path.parent, os.W_OK):
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            if wal_of(path).stat().st_size:
+                raise
+    # Without a log, and where nobody can write one, the file alone is the whole truth.
+    return _set_up(path, "ro&immutable=1", options.vfs, _READING, deadline)
+
+
+def connect(path: Path, mode: str, vfs: str = "") -> sqlite3.Connection:
+    """A plain connection in autocommit that never waits. `mode` is SQLite's: rw, ro, …. Raises sqlite3.Error."""
+    choice = f"&vfs={vfs}" if vfs else ""
+    return sqlite3.connect(
+        f"file:{quote(os.fsencode(path))}?mode={mode}{choice}",
+        uri=True,
+        timeout=0,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _set_up(path: Path, mode: str, vfs: str, pragmas: tuple[str, ...], deadline: float) -> sqlite3.Connection:
+    connection = connect(path, mode, vfs)
+    try:
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+        retried(lambda: version_of(connection), deadline)  # only now is the file really opened
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_file(path: Path) -> None:
+    """Create the file for the user alone; what a deleted database left beside it must not be taken for its log."""
+    for leftover in (wal_of(path), shm_of(path), journal_of(path)):
+        leftover.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)  # the umask may have taken from it, or an empty file was there
+    finally:
+        os.close(descriptor)
+
+
+def _bring_forward(
+    path: Path, header: FileHeader | None, deadline: float, options: OpenOptions, *, wants_wal: bool
+) -> str:
+    """Bring the schema forward and set how the journal is kept; the result is how."""
+    with contextlib.closing(connect(path, "rw", options.vfs)) as connection:
+        version = header.version if header else 0
+        if version < options.newest:
+            # Steps are written through the rollback journal where it is still in use, so that a new file's header,
+            # which others look at, is in the file and not in its log.
+            if version:
+                log.info("%s is brought from format %d to %d", path, version, options.newest)
+                back_up(connection, path, version)
+            migrate(connection, options.steps, deadline)
+            if header and header.is_wal:
+                with contextlib.suppress(sqlite3.OperationalError):  # someone reads: a later checkpoint does it
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return _settle_journal(connection, path, deadline, wants_wal=wants_wal)
+
+
+def _settle_journal(connection: sqlite3.Connection, path: Path, deadline: float, *, wants_wal: bool) -> str:
+    wanted = "wal" if wants_wal else "delete"
+    try:
+        retried(
+            lambda: connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone(), time.monotonic() + _WAIT_FOR_WAL
+        )
+    except sqlite3.OperationalError as problem:
+        log.info("%s could not be set to journal mode %s: %s", path, wanted, problem)
+    mode: str = retried(lambda: connection.execute("PRAGMA journal_mode").fetchone(), deadline)[0]
+    if mode != wanted:
+        log.info("%s is kept with journal mode %s", path, mode)
+    return mode
+
+
+@contextlib.contextmanager
+def _alone(directory: Path, deadline: float) -> Iterator[None]:
+    """Hold the directory's lock against other processes that open the database for the first time.
+
+    Raises:
+        StoreError: it could not be had before the deadline.
+    """
+    began = time.monotonic()
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        for pause in pauses():
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as problem:
+                if time.monotonic() >= deadline:
+                    raise busy_error(directory, time.monotonic() - began) from problem
+            except OSError:
+                break  # not every network file system can: SQLite's own locks have to do
+            time.sleep(pause)
+        yield
+    finally:
+        os.close(descriptor)

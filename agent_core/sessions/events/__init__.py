@@ -1,0 +1,1 @@
+"""What happened in a turn: taken down, stored, shown again."""

@@ -1,0 +1,142 @@
+"""What a session keeps between its turns ⇄ the columns of `sessions`, and the long texts in `texts`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from agent_core.errors import StoreError, UnknownSession
+from agent_core.providers.base import Usage
+from agent_core.providers.knowledge.pricing import Spent
+from agent_core.sessions.archive.session_rows import DELETING, Row
+from agent_core.sessions.database.bodies import pack, unpack
+from agent_core.sessions.kept_state import KeptState
+from tools.context import TodoItem
+
+_QUERY = (
+    "SELECT kept, system_hash, tools_hash, model, requests, usage, cost,"
+    " (SELECT body FROM texts WHERE hash = system_hash), (SELECT body FROM texts WHERE hash = tools_hash)"
+    " FROM sessions WHERE id = ? AND archived < ?"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedState:
+    """What is kept, ready to be stored. Long texts are compressed only if they are not stored yet."""
+
+    state: KeptState
+    kept: str
+    usage: str
+    system: tuple[str, str] | None
+    tools: tuple[str, str] | None
+
+
+def packed_state(state: KeptState) -> PackedState:
+    """`state` as it will lie in its row.
+
+    Raises:
+        TypeError, ValueError: it holds what is no JSON.
+    """
+    kept = {
+        "plan": [asdict(item) for item in state.plan],
+        "omissions": {
+            "results": sorted(state.omitted_results),
+            "sealed_before": state.sealed_before,
+            "images_before": state.images_before,
+        },
+        "program": state.program,
+    }
+    return PackedState(
+        state,
+        json.dumps(kept),
+        json.dumps(asdict(state.spent.usage)),
+        None if state.system is None else _hashed(state.system),
+        None if state.tools is None else _hashed(json.dumps(state.tools)),
+    )
+
+
+def write_state(connection: sqlite3.Connection, session_id: str, packed: PackedState) -> None:
+    """Store what is kept; a session that is gone stays so."""
+    for text in (packed.system, packed.tools):
+        if text is not None:
+            _store_text(connection, *text)
+    state = packed.state
+    connection.execute(
+        "UPDATE sessions SET kept = ?, system_hash = ?, tools_hash = ?, model = coalesce(?, model), requests = ?,"
+        " usage = ?, cost = ? WHERE id = ?",
+        (
+            packed.kept,
+            packed.system[0] if packed.system else None,
+            packed.tools[0] if packed.tools else None,
+            state.model or None,
+            state.spent.requests,
+            packed.usage,
+            state.spent.cost,
+            session_id,
+        ),
+    )
+
+
+def read_state(connection: sqlite3.Connection, session_id: str) -> KeptState | None:
+    """What was last stored; None if nothing was.
+
+    Raises:
+        UnknownSession: there is no such session.
+        StoreError: it is damaged.
+    """
+    row = connection.execute(_QUERY, (session_id, DELETING)).fetchone()
+    if row is None:
+        raise UnknownSession(session_id)
+    if row[0] == "{}":
+        return None
+    try:
+        return _state_from(row)
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
+        raise StoreError(
+            f"What session {session_id!r} keeps between its turns is damaged ({type(problem).__name__}: {problem}). "
+            "Run `hermes-acp doctor` to see what can be repaired.",
+            kind="corrupt",
+        ) from problem
+
+
+def _state_from(row: Row) -> KeptState:
+    kept, system_hash, tools_hash, model, requests, usage, cost, system, tools = row
+    values = json.loads(kept)
+    omissions = values["omissions"]
+    return KeptState(
+        plan=tuple(TodoItem(**item) for item in values["plan"]),
+        system=_text(system_hash, system),
+        tools=None if tools_hash is None else tuple(json.loads(_text(tools_hash, tools) or "")),
+        program=str(values["program"]),
+        model=model or "",
+        spent=_spent(requests, json.loads(usage), cost),
+        omitted_results=frozenset(omissions["results"]),
+        sealed_before=int(omissions["sealed_before"]),
+        images_before=int(omissions["images_before"]),
+    )
+
+
+def _spent(requests: int, counts: dict[str, Any], cost: float | None) -> Spent:
+    if not requests and not counts:
+        return Spent()
+    return Spent(requests, Usage(**{field.name: counts.get(field.name) for field in fields(Usage)}), cost)
+
+
+def _hashed(text: str) -> tuple[str, str]:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), text
+
+
+def _store_text(connection: sqlite3.Connection, digest: str, text: str) -> None:
+    if connection.execute("SELECT 1 FROM texts WHERE hash = ?", (digest,)).fetchone() is None:
+        connection.execute("INSERT OR IGNORE INTO texts (hash, body) VALUES (?, ?)", (digest, pack(text)))
+
+
+def _text(digest: str | None, body: str | bytes | None) -> str | None:
+    if digest is None:
+        return None
+    if body is None:
+        raise KeyError(f"the text {digest}")
+    return str(unpack(body))

@@ -1,0 +1,69 @@
+"""A session that this process works with: what is known of it in memory, and what is not stored yet."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from agent_core.messages import Message
+from agent_core.sessions.live.backlog import AddMessage, CloseTurn, Operation
+from agent_core.sessions.live.live_turn import LiveTurn
+
+
+@dataclass(slots=True, eq=False)
+class LiveSession:
+    """The state. Whoever reads or changes it holds `lock`, but for `trouble`.
+
+    Attributes:
+        messages: the model's history; None where it has to be read.
+        turn: the running turn.
+        backlog: what is not stored yet, in order.
+        holds: the lease was ours when we last looked.
+        unsure: giving it up failed, and may have happened all the same.
+        lost: another process took the lease; only a new turn may take it back.
+        leaving: it was released, and goes as soon as the backlog is stored.
+        gone: it is no longer one of the store's; look for its successor.
+        failing_since: when saving began to fail, on the store's monotonic clock; None while it works.
+        trouble: why it is not being saved, for the person.
+        retry_at: not to be tried before, on the store's monotonic clock.
+    """
+
+    id: str
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    messages: list[Message] | None = None
+    turn: LiveTurn | None = None
+    backlog: list[Operation] = field(default_factory=list)
+    holds: bool = False
+    unsure: bool = False
+    lost: bool = False
+    leaving: bool = False
+    gone: bool = False
+    failing_since: float | None = None
+    trouble: str = ""
+    retry_at: float = 0.0
+
+    @property
+    def unsaved(self) -> int:
+        """How many messages are not stored yet."""
+        return sum(isinstance(operation, AddMessage) for operation in self.backlog)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing would be lost without it, and no lease left behind."""
+        return not (self.holds or self.backlog or self.turn)
+
+    def end_turn(self, now: float, outcome: str = "", note: str = "") -> None:
+        """Nothing more is taken from the running turn, if there is one; its end is written with the next save."""
+        turn = self.turn
+        if turn is None:
+            return
+        turn.journal.close()
+        self.backlog.append(CloseTurn(turn, now, outcome, note))
+        self.turn = None
+
+    def lose(self, now: float, why: str) -> None:
+        """Another process prompts the session now: what is known of it here is out of date."""
+        self.end_turn(now)
+        self.messages = None
+        self.holds, self.lost = False, True
+        self.trouble = why

@@ -1,0 +1,272 @@
+"""The sessions that this process works with, each behind its lock: storing them, and going on where that fails."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Iterator
+
+from agent_core.errors import RequestError, SessionInUse, StoreError, UnknownSession
+from agent_core.messages import Message
+from agent_core.sessions.live import leases
+from agent_core.sessions.live.backlog import CreateSession, Operation
+from agent_core.sessions.live.housekeeping import Rhythm
+from agent_core.sessions.live.live_session import LiveSession
+from agent_core.sessions.live.live_turn import LiveTurn
+from agent_core.sessions.live.message_rows import read_messages
+from agent_core.sessions.live.saving import LeaseLost, Saver
+
+log = logging.getLogger(__name__)
+
+
+class LiveSessions:
+    """The sessions. Also the chores that a `Housekeeper` does for them.
+
+    Args:
+        clock: monotonic seconds.
+        wake: have the chores done within so many seconds.
+    """
+
+    def __init__(
+        self, saver: Saver, rhythm: Rhythm, clock: Callable[[], float], wake: Callable[[float], None]
+    ) -> None:
+        self._saver = saver
+        self._database = saver.database
+        self._rhythm = rhythm
+        self._clock = clock
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._live: dict[str, LiveSession] = {}
+
+    @contextlib.contextmanager
+    def entered(self, session_id: str) -> Iterator[LiveSession]:
+        """The session, locked; it begins to be a live one if it was not."""
+        while True:
+            with self._lock:
+                live = self._live.get(session_id)
+                if live is None:
+                    live = self._live[session_id] = LiveSession(session_id)
+            with live.lock:
+                if not live.gone:
+                    yield live
+                    return
+
+    @contextlib.contextmanager
+    def entered_if_live(self, session_id: str) -> Iterator[LiveSession | None]:
+        """The session, locked; None if it is not a live one."""
+        live = self._live.get(session_id)
+        if live is None:
+            yield None
+            return
+        with live.lock:
+            yield None if live.gone else live
+
+    @contextlib.contextmanager
+    def running(self, session_id: str, turn_id: str) -> Iterator[tuple[LiveSession, LiveTurn] | None]:
+        """The session, locked, and its running turn; None if that is another than `turn_id`."""
+        with self.entered_if_live(session_id) as live:
+            turn = live.turn if live is not None else None
+            yield None if live is None or turn is None or turn.id != turn_id else (live, turn)
+
+    def ids(self) -> list[str]:
+        """Of all live sessions."""
+        with self._lock:
+            return list(self._live)
+
+    def trouble(self, session_id: str) -> str:
+        """Why the session is not being saved, '' if it is. Never waits."""
+        live = self._live.get(session_id)
+        return live.trouble if live is not None else ""
+
+    def store(self, live: LiveSession, operation: Operation) -> bool:
+        """Store an operation after what waits already; False if the session is not ours to write any more."""
+        live.backlog.append(operation)
+        if self.save(live):
+            return True
+        if operation in live.backlog:
+            live.backlog.remove(operation)
+        return False
+
+    def save(self, live: LiveSession) -> bool:
+        """Store what waits, as far as that works; False if the session is not ours to write any more."""
+        if live.lost:
+            return False
+        if live.failing_since is not None and self._clock() < live.retry_at:
+            return True
+        try:
+            self._saver.save(live)
+        except StoreError as problem:
+            self.note(live, problem)
+        except SessionInUse as problem:
+            log.warning("session %s, %d messages not stored: %s", live.id, live.unsaved, problem)
+            live.lose(self._database.clock(), str(problem))
+            return False
+        except UnknownSession:
+            self.forget(live)
+            return False
+        else:
+            self._note_no_trouble(live)
+        return True
+
+    def claim(self, live: LiveSession) -> None:
+        """Take the lease and store what waits.
+
+        Raises:
+            UnknownSession, SessionInUse, StoreError.
+        """
+        try:
+            self._saver.save(live, claim=True)
+        except LeaseLost:
+            live.holds, live.messages = False, None
+            self._saver.save(live, claim=True)
+        self._note_no_trouble(live)
+
+    def begin(self, live: LiveSession) -> None:
+        """Take the lease and store what waits; where that cannot be stored, go on in memory.
+
+        Raises:
+            UnknownSession: there is no such session.
+            SessionInUse: another living process has it, as far as can be seen.
+        """
+        try:
+            self.claim(live)
+        except StoreError as problem:
+            self.note(live, problem)
+            with contextlib.suppress(StoreError):
+                self._look(live)
+
+    def load(self, live: LiveSession) -> None:
+        """Make the session's messages known if that is possible: whoever asks for them is told why not."""
+        if live.messages is None and not live.unsaved:
+            with contextlib.suppress(UnknownSession, StoreError):
+                live.messages = self.read_live(live)
+
+    def read_live(self, live: LiveSession) -> list[Message]:
+        """The session's messages as they are stored, if none waits to be; none where the session itself waits.
+
+        Raises:
+            UnknownSession, StoreError.
+        """
+        try:
+            return self.read_messages(live.id)
+        except UnknownSession:
+            if _is_unborn(live):
+                return []
+            raise
+
+    def read_messages(self, session_id: str) -> list[Message]:
+        """The session's messages as they are stored.
+
+        Raises:
+            UnknownSession: there is no such session.
+            StoreError: they cannot be read.
+        """
+        with self._database.read() as connection:
+            leases.read_holder(connection, session_id)  # tells whether there is such a session
+            return read_messages(connection, session_id)
+
+    def note(self, live: LiveSession, problem: StoreError) -> None:
+        """Remember why the session is not being saved. That others write just now is no news for the person."""
+        now = self._clock()
+        if live.failing_since is None:
+            live.failing_since = now
+            log.warning("session %s is not being saved: %s", live.id, problem)
+        if problem.kind != "busy" or now - live.failing_since >= self._rhythm.bearable:
+            live.trouble = (
+                f"This conversation is not being saved at the moment. {problem} It goes on in memory, and is saved "
+                "as soon as that works again; until then, do not close the program."
+            )
+        live.retry_at = now + self._rhythm.retry
+        self._wake(self._rhythm.backlog)
+
+    def leave(self, live: LiveSession, patience: float) -> None:
+        """Store what waits, give the lease up and forget the session. What cannot be stored keeps it.
+
+        Args:
+            patience: seconds that a busy database is tried.
+        """
+        live.leaving = True
+        try:
+            if not live.is_idle and not (live.lost and not live.unsaved):
+                self._saver.save(live, patience=patience)
+        except StoreError as problem:
+            self.note(live, problem)
+            return
+        except RequestError as problem:
+            if live.unsaved:
+                log.error("%d messages of session %s could not be stored: %s", live.unsaved, live.id, problem)  # noqa: TRY400 - the text says it all
+        self.forget(live)
+
+    def drop_if_idle(self, live: LiveSession) -> None:
+        """Forget the session if there is nothing to remember."""
+        if live.is_idle:
+            self.forget(live)
+
+    def forget(self, live: LiveSession) -> None:
+        """The session is no live one any more; its turn is refused from now on."""
+        if live.turn is not None:
+            live.turn.journal.close()
+            live.turn = None
+        live.messages = None
+        live.gone = True
+        with self._lock:
+            if self._live.get(live.id) is live:
+                del self._live[live.id]
+
+    def save_waiting(self) -> bool:
+        """Write journals of running turns, and backlogs; whether a turn runs."""
+        runs = False
+        for session_id in self.ids():
+            with self.entered_if_live(session_id) as live:
+                if live is None:
+                    continue
+                if live.leaving:
+                    if self._clock() >= live.retry_at:
+                        self.leave(live, self._rhythm.patience)
+                elif live.backlog or (live.turn is not None and live.turn.journal.is_dirty):
+                    self.save(live)
+                runs |= live.turn is not None
+        return runs
+
+    def has_backlog(self) -> bool:
+        """Whether something waits to be stored."""
+        with self._lock:
+            return any(live.backlog and not live.lost for live in self._live.values())
+
+    def renew_leases(self) -> bool:
+        """Renew the leases that are held; whether there are any. Raises StoreError."""
+        with self._lock:
+            held = [live.id for live in self._live.values() if live.holds]
+        if held:
+            with self._database.write(self._rhythm.patience) as connection:
+                for session_id in held:
+                    leases.renew(connection, session_id, self._saver.identity, self._database.clock())
+        return bool(held)
+
+    def writes(self) -> int:
+        """How often something was written."""
+        return self._saver.saves
+
+    def _look(self, live: LiveSession) -> None:
+        """See whether another process has the session, where the lease could not be written.
+
+        Raises:
+            UnknownSession, SessionInUse, StoreError.
+        """
+        if live.holds or _is_unborn(live):
+            return
+        with self._database.read() as connection:
+            holder = leases.read_holder(connection, live.id)
+        if holder is not None and holder.token != self._saver.identity.token:
+            leases.refuse_living(holder, live.id, self._database.clock())
+
+    def _note_no_trouble(self, live: LiveSession) -> None:
+        if live.failing_since is not None:
+            log.info("session %s is saved again", live.id)
+        live.failing_since, live.trouble = None, ""
+
+
+def _is_unborn(live: LiveSession) -> bool:
+    """Whether the session itself waits to be stored."""
+    return any(isinstance(operation, CreateSession) for operation in live.backlog)

@@ -1,0 +1,62 @@
+"""Rows of the table `messages` as the live conversation writes and reads them."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import cast
+
+from agent_core.messages import Message
+from agent_core.sessions.database.bodies import pack, unpack
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedMessage:
+    """A message ready to be stored. `created_at` is in seconds since the epoch."""
+
+    role: str
+    body: str | bytes
+    created_at: float
+
+
+def packed(message: Message, now: float) -> PackedMessage:
+    """`message` as it will lie in its row.
+
+    Raises:
+        TypeError: it holds what is no JSON.
+    """
+    return PackedMessage(message["role"], pack(message), now)
+
+
+def insert_message(connection: sqlite3.Connection, session_id: str, turn: int, message: PackedMessage) -> None:
+    """Add a message to a turn."""
+    connection.execute(
+        "INSERT INTO messages (session_id, turn, role, body, created_at) VALUES (?, ?, ?, ?, ?)",
+        (session_id, turn, message.role, message.body, message.created_at),
+    )
+
+
+def count_messages(connection: sqlite3.Connection, session_id: str, turn: int) -> int:
+    """How many messages a turn has, hidden ones too."""
+    query = "SELECT count(*) FROM messages WHERE session_id = ? AND turn = ?"
+    count: int = connection.execute(query, (session_id, turn)).fetchone()[0]
+    return count
+
+
+def withdraw_messages(connection: sqlite3.Connection, session_id: str, turn: int, count: int) -> None:
+    """Take a turn's first `count` messages out of the model's history."""
+    connection.execute(
+        "UPDATE messages SET hidden = 'withdrawn' WHERE hidden = '' AND id IN"
+        " (SELECT id FROM messages WHERE session_id = ? AND turn = ? ORDER BY id LIMIT ?)",
+        (session_id, turn, count),
+    )
+
+
+def read_messages(connection: sqlite3.Connection, session_id: str) -> list[Message]:
+    """The model's history, in order.
+
+    Raises:
+        StoreError: a message is damaged.
+    """
+    query = "SELECT body FROM messages WHERE session_id = ? AND hidden = '' ORDER BY id"
+    return [cast("Message", unpack(body)) for (body,) in connection.execute(query, (session_id,))]

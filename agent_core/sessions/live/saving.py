@@ -1,0 +1,159 @@
+"""Storing what a live session has not stored yet: everything that waits, in order, in one short transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from agent_core.errors import SessionInUse
+from agent_core.sessions.archive.session_rows import DELETING
+from agent_core.sessions.database.database import Database
+from agent_core.sessions.live import leases
+from agent_core.sessions.live.backlog import (
+    AddMessage,
+    BeginTurn,
+    CloseTurn,
+    CreateSession,
+    Keep,
+    Operation,
+    Withdraw,
+)
+from agent_core.sessions.live.live_session import LiveSession
+from agent_core.sessions.live.live_turn import LiveTurn
+from agent_core.sessions.live.turn_rows import drop_turns_left_empty
+
+_BATCH = 200  # operations: after long trouble other processes want to write as well
+
+
+class LeaseLost(SessionInUse):
+    """The lease was ours, and another process has taken it: it thought that this one was dead."""
+
+
+class Saver:
+    """Writes live sessions into the database. The caller holds the session's lock.
+
+    Args:
+        patience: seconds that a turn waits for a busy database.
+
+    Attributes:
+        saves: counts what was written, so that quiet times can be seen.
+    """
+
+    def __init__(self, database: Database, identity: leases.ProcessIdentity, patience: float) -> None:
+        self.database = database
+        self.identity = identity
+        self.patience = patience
+        self.saves = 0
+
+    def save(self, live: LiveSession, *, claim: bool = False, patience: float | None = None) -> None:
+        """Store the session's backlog and what its running turn's journal has; end its lease if it is leaving.
+
+        Args:
+            claim: take the lease, even if there is nothing to store.
+            patience: seconds, instead of the usual.
+
+        Raises:
+            StoreError: it, or a part of it, could not be stored; the rest waits in the backlog.
+            LeaseLost: another process has the session now. SessionInUse: it has had it all along.
+            UnknownSession: the session was deleted.
+        """
+        allowed = self.patience if patience is None else patience
+        self._save_some(live, claim=claim, patience=allowed)
+        while live.backlog:
+            self._save_some(live, claim=False, patience=allowed)
+
+    def _save_some(self, live: LiveSession, *, claim: bool, patience: float) -> None:
+        batch = live.backlog[:_BATCH]
+        is_last = len(batch) == len(live.backlog)
+        turns = _turns_to_take(batch, live.turn if is_last else None)
+        for turn in turns:
+            turn.take(final=turn is not live.turn)
+        leaves = is_last and live.leaving
+        if not (batch or claim or (leaves and live.holds) or any(turn.events for turn in turns)):
+            return
+        claimed = False
+        try:
+            with self.database.write(patience) as connection:
+                claimed = self._authorise(connection, live, batch, claim=claim)
+                for operation in batch:
+                    operation.apply(connection, live.id)
+                for turn in turns:
+                    turn.write_events(connection)
+                if leaves:
+                    leases.give_up(connection, live.id, self.identity.token)
+        except BaseException:
+            for turn in (*turns, *_turns_of(batch)):
+                turn.fail()
+            live.unsure |= leaves
+            raise
+        self._settle(live, batch, turns)
+        if claimed:
+            live.messages = None
+        if leaves:
+            live.holds = False
+        elif claimed:
+            live.holds, live.lost, live.unsure = True, False, False
+
+    def _settle(self, live: LiveSession, batch: Sequence[Operation], turns: Sequence[LiveTurn]) -> None:
+        del live.backlog[: len(batch)]
+        for turn in turns:
+            turn.settle()
+        for operation in batch:
+            if isinstance(operation, AddMessage):
+                operation.turn.stored = operation.index + 1
+        self.saves += 1
+
+    def _authorise(
+        self, connection: sqlite3.Connection, live: LiveSession, batch: Sequence[Operation], *, claim: bool
+    ) -> bool:
+        """Make sure that this process may write; True if the lease was taken now."""
+        now = self.database.clock()
+        if batch and isinstance(batch[0], CreateSession):
+            batch[0].apply(connection, live.id)
+        writes = claim or not all(isinstance(operation, CreateSession | Keep) for operation in batch)
+        if live.holds and not live.unsure:
+            if not self._still_holds(connection, live, now, moves=writes):
+                raise LeaseLost(
+                    f"Session {live.id!r} was taken over by another program while this one did not answer. Go on "
+                    "there, or send a prompt here once it is closed there."
+                )
+            return False
+        if not writes:
+            if all(isinstance(operation, CreateSession) for operation in batch):
+                return False
+            holder = leases.read_holder(connection, live.id)
+            if holder is not None and holder.token != self.identity.token:
+                leases.refuse_living(holder, live.id, now)
+            return False
+        if leases.claim(connection, live.id, self.identity, now):
+            drop_turns_left_empty(connection, live.id)
+        _touch(connection, live.id, self.identity.token, now)
+        return True
+
+    def _still_holds(self, connection: sqlite3.Connection, live: LiveSession, now: float, *, moves: bool) -> bool:
+        """Whether the lease is ours; where it is and `moves`, the session counts as used now."""
+        token = self.identity.token
+        if moves and _touch(connection, live.id, token, now):
+            return True
+        holder = leases.read_holder(connection, live.id)
+        return holder is not None and holder.token == token
+
+
+def _touch(connection: sqlite3.Connection, session_id: str, token: str, now: float) -> bool:
+    done = connection.execute(
+        "UPDATE sessions SET updated_at = max(updated_at, ?) WHERE id = ? AND holder_token = ? AND archived < ?",
+        (now, session_id, token, DELETING),
+    )
+    return done.rowcount > 0
+
+
+def _turns_to_take(batch: Sequence[Operation], running: LiveTurn | None) -> list[LiveTurn]:
+    """Turns whose journals can be written together with `batch`."""
+    ended = [operation.turn for operation in batch if isinstance(operation, CloseTurn)]
+    return [*ended, running] if running is not None else ended
+
+
+def _turns_of(batch: Sequence[Operation]) -> list[LiveTurn]:
+    return [
+        operation.turn for operation in batch if isinstance(operation, BeginTurn | AddMessage | Withdraw | CloseTurn)
+    ]

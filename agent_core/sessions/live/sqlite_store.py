@@ -1,0 +1,280 @@
+"""Conversations in the database, written while the agent works."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from agent_core.errors import SessionInUse, StoreError, UnknownSession
+from agent_core.messages import Message
+from agent_core.sessions.database.database import Database
+from agent_core.sessions.events.journal import TurnJournal
+from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.live.backlog import AddMessage, BeginTurn, CreateSession, Keep, Withdraw
+from agent_core.sessions.live.housekeeping import Housekeeper, Rhythm
+from agent_core.sessions.live.journals import Journals
+from agent_core.sessions.live.kept_rows import packed_state, read_state
+from agent_core.sessions.live.leases import ProcessIdentity, read_holder
+from agent_core.sessions.live.live_sessions import LiveSessions
+from agent_core.sessions.live.live_turn import LiveTurn
+from agent_core.sessions.live.message_rows import packed
+from agent_core.sessions.live.saving import Saver
+from agent_core.sessions.live.ticker import Ticker
+from agent_core.sessions.records import NewSession
+
+log = logging.getLogger(__name__)
+
+_LAST_PATIENCE = 5.0  # seconds that a busy database is tried before a session is let go with something unsaved
+
+
+class SqliteSessionStore:
+    """A `SessionStore` in a database that other processes share. Blocking, thread-safe.
+
+    What is said is stored before it is acted on. Where that fails, it waits in memory, in order, and is tried again.
+
+    Args:
+        identity: this process; found out if left out.
+        idle_jobs: what can wait until no turn writes; each does a little, and tells whether there is more.
+        rhythm: when what is done.
+        clock: monotonic seconds.
+        background: keep a thread that does what is due; without it somebody calls `tick`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        identity: ProcessIdentity | None = None,
+        *,
+        idle_jobs: Sequence[Callable[[], bool]] = (),
+        rhythm: Rhythm | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        background: bool = True,
+    ) -> None:
+        self._database = database
+        self._rhythm = rhythm or Rhythm()
+        self.identity = identity or ProcessIdentity.current()
+        saver = Saver(database, self.identity, self._rhythm.patience)
+        self._journals = Journals(database.clock)
+        self._sessions = LiveSessions(saver, self._rhythm, clock, self._wake)
+        self._housekeeper = Housekeeper(self._sessions, clock, self._rhythm, database.checkpoint, idle_jobs)
+        self._ticker = Ticker(self._housekeeper.tick) if background else None
+
+    def create(self, session_id: str, cwd: str) -> None:
+        """Begin a session; one that exists is left as it is.
+
+        Where that cannot be stored, the session waits in memory. If it cannot even be seen whether it exists, its
+        messages stay unknown until it can.
+        """
+        with contextlib.suppress(StoreError):
+            if self._is_stored(session_id):
+                return
+        self._create(NewSession(session_id, cwd, source="library"), is_new=False)
+
+    def create_new(self, new: NewSession) -> None:
+        """Begin a session that never was before: where it cannot be stored, it begins in memory, empty."""
+        self._create(new, is_new=True)
+
+    def journal(self, session_id: str, turn_id: str) -> TurnJournal:
+        """The journal of a turn, which may not have begun yet. Never waits."""
+        return self._journals.get(session_id, turn_id)
+
+    def begin_turn(self, session_id: str, turn_id: str) -> None:
+        """From now on only `turn_id` may append; the session's lease is ours.
+
+        Where it cannot be stored, the turn begins in memory.
+
+        Raises:
+            UnknownSession: there is no such session.
+            SessionInUse: another living process has it.
+        """
+        with self._sessions.entered(session_id) as live:
+            now = self._database.clock()
+            live.leaving = False
+            if live.turn is not None:
+                self._journals.end(session_id, live.turn.id)
+                live.end_turn(now)
+            begin = BeginTurn(LiveTurn(turn_id, session_id, self._journals.get(session_id, turn_id), now))
+            live.turn = begin.turn
+            live.backlog.append(begin)
+            try:
+                self._sessions.begin(live)
+            except UnknownSession:
+                self._sessions.forget(live)
+                self._journals.forget(session_id)
+                raise
+            except SessionInUse:
+                self._journals.end(session_id, turn_id)
+                live.turn = None
+                live.backlog.remove(begin)
+                self._sessions.drop_if_idle(live)
+                raise
+            self._sessions.load(live)
+        self._wake(self._rhythm.checkpoint)
+
+    def append(self, session_id: str, turn_id: str, message: Message) -> bool:
+        """Store a message, and what the turn's journal has; False when the turn is not the running one.
+
+        Raises:
+            TypeError: the message holds what is no JSON.
+        """
+        row = packed(message, self._database.clock())
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is None:
+                return False
+            live, turn = found
+            operation = AddMessage(turn, turn.messages, row)
+            turn.messages += 1
+            turn.visible += 1
+            if live.messages is not None:
+                live.messages.append(message)
+            return self._sessions.store(live, operation)
+
+    def withdraw(self, session_id: str, turn_id: str) -> bool:
+        """Leave the running turn's messages out of `messages` from now on; False when it is not the running one."""
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is None:
+                return False
+            live, turn = found
+            if live.messages is not None:
+                del live.messages[len(live.messages) - turn.visible :]
+            turn.visible = 0
+            return self._sessions.store(live, Withdraw(turn, turn.messages))
+
+    def end_turn(self, session_id: str, turn_id: str, outcome: str = "", note: str = "") -> None:
+        """Write the rest of the turn's journal and how it ended, and refuse what `turn_id` still tries to append."""
+        self._journals.end(session_id, turn_id)
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is not None:
+                live, _ = found
+                live.end_turn(self._database.clock(), outcome, note)
+                self._sessions.save(live)
+
+    def messages(self, session_id: str) -> list[Message]:
+        """The model's history: from memory while the lease is ours or it could not be stored, else as it is stored.
+
+        Raises:
+            UnknownSession: there is no such session.
+            StoreError: it cannot be read.
+        """
+        with self._sessions.entered_if_live(session_id) as live:
+            if live is None:
+                return self._sessions.read_messages(session_id)
+            if live.messages is not None and (live.holds or live.backlog or live.turn):
+                return list(live.messages)
+            if live.unsaved:
+                self._sessions.save(live)
+            if live.unsaved:
+                raise StoreError(
+                    live.trouble or "The last messages are not stored yet. Try again in a moment.", "busy"
+                )
+            loaded = self._sessions.read_live(live)
+            if live.holds:
+                live.messages = loaded
+            return list(loaded)
+
+    def keep(self, session_id: str, state: KeptState) -> None:
+        """Remember what the session keeps between its turns.
+
+        Nothing happens where the session is gone, or another process's now.
+        """
+        operation = Keep(packed_state(state))
+        with self._sessions.entered(session_id) as live:
+            live.backlog = [one for one in live.backlog if not isinstance(one, Keep)]
+            self._sessions.store(live, operation)
+            self._sessions.drop_if_idle(live)
+
+    def kept(self, session_id: str) -> KeptState | None:
+        """What was last kept; None if nothing was.
+
+        Raises:
+            UnknownSession: there is no such session.
+            StoreError: it cannot be read.
+        """
+        with self._sessions.entered_if_live(session_id) as live:
+            waiting = [one for one in live.backlog if isinstance(one, Keep)] if live else []
+            if waiting:
+                return waiting[-1].packed.state
+        with self._database.read() as connection:
+            return read_state(connection, session_id)
+
+    def trouble(self, session_id: str) -> str:
+        """Why the session is not being saved at the moment; '' if it is. Never waits."""
+        return self._sessions.trouble(session_id)
+
+    def take_lease(self, session_id: str) -> None:
+        """Hold the session for this process, as `begin_turn` does.
+
+        Raises:
+            UnknownSession: there is no such session.
+            SessionInUse: another living process has it.
+            StoreError: it cannot be stored.
+        """
+        with self._sessions.entered(session_id) as live:
+            live.leaving = False
+            try:
+                self._sessions.claim(live)
+            finally:
+                self._sessions.drop_if_idle(live)
+        self._wake(self._rhythm.heartbeat)
+
+    def reload(self, session_id: str) -> None:
+        """Forget the cached messages, between turns: someone changed them in the database."""
+        with self._sessions.entered_if_live(session_id) as live:
+            if live is None:
+                return
+            self._sessions.save(live)
+            if not live.unsaved:
+                live.messages = None
+
+    def release(self, session_id: str) -> None:
+        """Let go of a session. What could not be stored yet keeps it in memory, and its lease, until it is."""
+        self._journals.forget(session_id)
+        with self._sessions.entered_if_live(session_id) as live:
+            if live is None:
+                return
+            live.end_turn(self._database.clock())
+            self._sessions.leave(live, _LAST_PATIENCE)
+
+    def close(self) -> None:
+        """Store what is left, give up all leases, and end the thread. A turn that still runs counts as broken off."""
+        if self._ticker is not None:
+            self._ticker.close()
+        patience = _LAST_PATIENCE
+        for session_id in self._sessions.ids():
+            with self._sessions.entered_if_live(session_id) as live:
+                if live is None:
+                    continue
+                if live.turn is not None:
+                    live.turn.journal.close()
+                self._sessions.leave(live, patience)
+                if not live.gone:
+                    patience = 0.0  # whoever waits for our end waits once
+                    log.error("%d messages of session %s are lost. %s", live.unsaved, live.id, live.trouble)
+                    self._sessions.forget(live)
+
+    def tick(self) -> float | None:
+        """Do what is due now; seconds until something is again, None: not before something is written."""
+        return self._housekeeper.tick()
+
+    def _create(self, new: NewSession, *, is_new: bool) -> None:
+        with self._sessions.entered(new.id) as live:
+            if any(isinstance(operation, CreateSession) for operation in live.backlog):
+                return
+            live.leaving = False
+            live.backlog.insert(0, CreateSession(new, self._database.clock()))
+            if is_new or not self._database.path.exists():
+                live.messages = []
+            self._sessions.save(live)
+            self._sessions.drop_if_idle(live)
+
+    def _is_stored(self, session_id: str) -> bool:
+        with contextlib.suppress(UnknownSession), self._database.read() as connection:
+            read_holder(connection, session_id)
+            return True
+        return False
+
+    def _wake(self, within: float) -> None:
+        if self._ticker is not None:
+            self._ticker.wake(within)

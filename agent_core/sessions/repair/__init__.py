@@ -1,0 +1,1 @@
+"""Looking at a database, and mending it without deleting anything."""

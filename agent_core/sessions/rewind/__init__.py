@@ -1,0 +1,1 @@
+"""Turns taken back with the files that they changed, and brought again."""

@@ -1,0 +1,187 @@
+"""What a rewind would do with each file.
+
+Three states of a file decide: what it was before the turns (wanted), what the turns left, and what it is now. Is it
+what they left, and did nobody else change it between their changes, it can be brought back. Is it wanted already,
+nothing is to do. Anything else is someone's work: it is not overwritten unless the person says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+from agent_core.errors import StoreError
+from agent_core.sessions.files.blobs import BlobStore
+from agent_core.sessions.files.looking import UNKNOWN, FileState, Found, look
+from agent_core.sessions.files.paths import settled
+from agent_core.sessions.files.version_rows import PRUNED, Change
+from agent_core.sessions.rewind.preview import Previews
+from agent_core.sessions.rewind.records import Action, FileStep, StepState, Trail
+
+_MOST_BELOW = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is to happen to a file, and how it stands with it."""
+
+    action: Action
+    state: StepState
+    reason: str = ""
+
+
+def trails_of(changes: Iterable[Change]) -> list[Trail]:
+    """One trail for each path that is not what it was before the changes: there is nothing to do about the others."""
+    by_path: dict[Path, list[Change]] = {}
+    for change in changes:
+        if not change.is_folder:
+            by_path.setdefault(change.path, []).append(change)
+    trails = (
+        Trail(
+            path,
+            found[0].before,
+            found[-1].after,
+            _why_lost(found[0].lost),
+            _why_broken(found),
+            any(change.by_command for change in found),
+        )
+        for path, found in by_path.items()
+    )
+    return [one for one in trails if one.lost or one.left.hash == UNKNOWN or one.wanted != one.left]
+
+
+def folders_of(changes: Iterable[Change]) -> tuple[Path, ...]:
+    """The directories that were made, innermost first."""
+    folders = {change.path for change in changes if change.is_folder}
+    return tuple(sorted(folders, key=lambda folder: len(folder.parts), reverse=True))
+
+
+def steps_of(trails: Sequence[Trail], blobs: BlobStore, max_bytes: int) -> tuple[FileStep, ...]:
+    """The steps, in the order that they can be done: files go, innermost first, before others come.
+
+    Args:
+        max_bytes: a larger file is not kept before it is overwritten.
+    """
+    going = sorted((one for one in trails if one.wanted.hash is None), key=_depth, reverse=True)
+    coming = sorted((one for one in trails if one.wanted.hash is not None), key=lambda one: one.path)
+    previews = Previews(blobs)
+    steps: list[FileStep] = []
+    cleared: set[Path] = set()
+    for trail in (*going, *coming):
+        found = look(trail.path, max_bytes)
+        verdict = judge(trail, found, cleared)
+        if verdict.action == "delete" and verdict.state == "clean":
+            cleared.add(trail.path)
+        steps.append(_step(trail, found, verdict, previews))
+    return tuple(steps)
+
+
+def judge(trail: Trail, found: Found, cleared: AbstractSet[Path] = frozenset()) -> Verdict:
+    """How it stands with a file now.
+
+    Args:
+        found: what is at its path.
+        cleared: files that will be gone by the time it comes to this one.
+    """
+    if found.kind == "other":
+        return Verdict("nothing", "lost", found.problem)
+    is_gone = trail.wanted.hash is None and found.kind == "directory"
+    if is_gone or (found.kind != "directory" and trail.wanted.is_same(found.state)):
+        return Verdict("nothing", "already")
+    if trail.lost:
+        return Verdict("nothing", "lost", trail.lost)
+    if problem := _in_the_way(trail, found, cleared):
+        return Verdict("nothing", "lost", problem)
+    action = _action(trail.wanted, found.state)
+    if problem := _conflict(trail, found, action):
+        return Verdict(action, "conflict", problem)
+    return Verdict(action, "clean")
+
+
+def _action(wanted: FileState, now: FileState) -> Action:
+    if wanted.hash is None:
+        return "delete"
+    if now.hash is None:
+        return "create"
+    same_content = wanted.hash == now.hash and wanted.is_link == now.is_link
+    return "chmod" if same_content else "restore"
+
+
+def _conflict(trail: Trail, found: Found, action: Action) -> str:
+    if settled(trail.path) != trail.path:
+        return f"its directory is a link now, and leads to {settled(trail.path).parent}"
+    if trail.left.hash == UNKNOWN:
+        return "what the command left there is not known"
+    if trail.broken:
+        return trail.broken
+    if not trail.left.is_same(found.state):
+        return _difference(trail.left, found.state)
+    if found.kind == "file" and found.content is None and action != "chmod":
+        return f"it is too large ({found.size:,} bytes) to keep a copy of: it could not be brought back again"
+    return ""
+
+
+def _difference(left: FileState, now: FileState) -> str:
+    if now.hash is None:
+        return "someone else has deleted it since"
+    if now.is_link and not left.is_link:
+        return "someone else has put a link in its place since"
+    if left.hash is None:
+        return "someone else has made it again since"
+    if left.hash == now.hash:
+        return "someone else has changed its permissions since"
+    return "someone else has changed it since"
+
+
+def _in_the_way(trail: Trail, found: Found, cleared: AbstractSet[Path]) -> str:
+    if found.kind == "directory" and not _gives_way(trail.path, cleared):
+        return "there is a directory at its path now"
+    if found.kind == "blocked" and not any(folder in cleared for folder in trail.path.parents):
+        return "one of its directories is a file now"
+    return ""
+
+
+def _gives_way(folder: Path, cleared: AbstractSet[Path]) -> bool:
+    """Whether nothing is below `folder` but directories and files that will be gone."""
+    seen = 0
+    for parent, folders, files in os.walk(folder):
+        seen += len(folders) + len(files)
+        if seen > _MOST_BELOW:
+            return False
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        if any(Path(parent, name) not in cleared for name in (*files, *links)):
+            return False
+    return True
+
+
+def _step(trail: Trail, found: Found, verdict: Verdict, previews: Previews) -> FileStep:
+    size = None if found.kind in {"nothing", "blocked", "directory"} else found.size
+    step = FileStep(trail, verdict.action, verdict.state, verdict.reason, size)
+    if verdict.action == "nothing":
+        return step
+    try:
+        return previews.added(step, found)
+    except StoreError as problem:
+        return replace(step, action="nothing", state="lost", reason=str(problem))
+
+
+def _depth(trail: Trail) -> tuple[int, Path]:
+    return len(trail.path.parts), trail.path
+
+
+def _why_lost(lost: str) -> str:
+    return "what it was has been deleted meanwhile, to save space" if lost == PRUNED else lost
+
+
+def _why_broken(changes: Sequence[Change]) -> str:
+    first = changes[0].before
+    for earlier, later in pairwise(changes):
+        # A change that was noted and then did not happen leaves what was before it.
+        known = (earlier.after, earlier.before, first)
+        if not any(later.before.is_same(state) for state in known):
+            return "someone else has changed it between the session's own changes"
+    return ""

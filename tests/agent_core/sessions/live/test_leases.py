@@ -1,0 +1,192 @@
+"""Who may prompt a session, and how the death of a process is noticed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+import pytest
+
+from agent_core.errors import SessionInUse
+from agent_core.messages import user_message
+from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.live import leases
+from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive
+from tests.support.session_database import Desk
+
+NOW = 1_800_000_000.0
+HELLO = user_message("hello")
+
+
+@pytest.fixture
+def desk(tmp_path):
+    desk = Desk(tmp_path / "hermes-acp.db")
+    desk.store.create("s", "/srv/project")
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def sleeper():
+    """Another process of this machine."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def identity_of(pid: int) -> ProcessIdentity:
+    """The process as it would name itself."""
+    mine = ProcessIdentity.current()
+    start = leases._start_of(pid)
+    assert start is not None
+    return replace(mine, token="theirs", pid=pid, started=f"{mine.started.rpartition(' ')[0]} {start}")
+
+
+def test_no_two_identities_share_a_token():
+    assert ProcessIdentity.current().token != ProcessIdentity.current().token
+
+
+def test_a_living_process_holds_on_though_its_time_is_over(sleeper):
+    assert is_alive(identity_of(sleeper.pid).holder(until=NOW - 3600), NOW)
+
+
+def test_a_process_that_ended_is_dead_at_once_though_nobody_has_asked_for_its_end(sleeper):
+    holder = identity_of(sleeper.pid).holder(until=NOW + 3600)
+    sleeper.kill()
+    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)  # it stays in the process table
+    assert not is_alive(holder, NOW)
+    sleeper.wait()
+    assert not is_alive(holder, NOW)
+
+
+def test_a_process_number_used_again_is_noticed(sleeper):
+    holder = identity_of(sleeper.pid).holder(until=NOW + 3600)
+    assert not is_alive(replace(holder, started=holder.started + "0"), NOW)
+
+
+@pytest.mark.parametrize("change", [{"host": "another.example"}, {"started": "another-boot 1"}, {"started": ""}])
+@pytest.mark.parametrize(("until", "alive"), [(NOW + 1, True), (NOW - 1, False)])
+def test_where_the_process_table_does_not_tell_the_heartbeat_does(change, until, alive):
+    holder = replace(ProcessIdentity.current().holder(until), **change)
+    assert is_alive(holder, NOW) is alive
+
+
+def test_the_list_of_processes_tells_the_same_as_the_kernel(sleeper):
+    mine = leases._start_from_ps(os.getpid())
+    assert mine
+    assert mine == leases._start_from_ps(os.getpid())
+    sleeper.kill()
+    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
+    assert leases._start_from_ps(sleeper.pid) is None
+    sleeper.wait()
+    assert leases._start_from_ps(sleeper.pid) is None
+
+
+def test_a_holder_survives_its_row():
+    holder = ProcessIdentity.current().holder(NOW)
+    assert holder_of(json.dumps(asdict(holder)), holder.token, NOW) == holder
+    assert holder_of(None, None, None) is None
+
+
+@pytest.mark.parametrize(
+    "row", [None, "", "[]", "{}", "no JSON", '{"host": 1, "pid": "x", "started": 1, "program": 1}']
+)
+def test_a_holder_that_cannot_be_read_counts_until_its_time_is_over(row):
+    holder = holder_of(row, "token", NOW)
+    assert holder is not None
+    assert is_alive(holder, NOW - 1)
+    assert not is_alive(holder, NOW + 1)
+
+
+def test_the_lease_of_a_dead_process_is_taken_over_with_what_it_left(desk, sleeper):
+    dead = desk.another_store(identity_of(sleeper.pid))
+    dead.begin_turn("s", "t1")
+    dead.append("s", "t1", HELLO)
+    with pytest.raises(SessionInUse, match=str(sleeper.pid)):
+        desk.store.begin_turn("s", "t2")
+    sleeper.kill()
+    sleeper.wait()
+    desk.store.begin_turn("s", "t2")
+    assert desk.store.messages("s") == [HELLO]
+    desk.store.append("s", "t2", HELLO)
+    assert desk.rows("SELECT number, ended_at IS NULL FROM turns") == [(1, 1), (2, 1)]
+
+
+def test_a_turn_that_a_dead_process_left_empty_is_removed(desk, sleeper):
+    dead = desk.another_store(identity_of(sleeper.pid))
+    dead.begin_turn("s", "t1")
+    sleeper.kill()
+    sleeper.wait()
+    desk.store.begin_turn("s", "t2")
+    assert desk.rows("SELECT number, id FROM turns") == [(2, "t2")]
+
+
+def test_a_lease_outlasts_its_turn_and_ends_with_the_release(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.end_turn("s", "t1")
+    assert desk.rows("SELECT holder_token IS NULL FROM sessions") == [(0,)]
+    desk.store.release("s")
+    assert desk.rows("SELECT holder, holder_token, holder_until FROM sessions") == [(None, None, None)]
+
+
+def test_a_lease_ends_when_the_store_is_closed_and_its_turn_counts_as_broken_off(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.append("s", "t1", HELLO)
+    desk.store.close()
+    assert desk.rows("SELECT holder_token FROM sessions") == [(None,)]
+    assert desk.rows("SELECT ended_at FROM turns") == [(None,)]
+    assert not desk.store.append("s", "t1", HELLO)
+
+
+def test_a_lease_can_be_taken_without_a_turn(desk):
+    desk.store.take_lease("s")
+    other = desk.another_store()
+    with pytest.raises(SessionInUse):
+        other.begin_turn("s", "t1")
+    desk.store.release("s")
+    other.begin_turn("s", "t1")
+    other.close()
+
+
+def test_a_process_that_was_thought_dead_is_refused_and_notices_what_was_said_meanwhile(desk, sleeper):
+    mine = desk.another_store(replace(ProcessIdentity.current(), host="elsewhere.example"))
+    mine.begin_turn("s", "t1")
+    mine.append("s", "t1", HELLO)
+    desk.time.now += leases.LEASE + 1
+    desk.store.begin_turn("s", "t2")
+    assert mine.append("s", "t1", user_message("late")) is False
+    assert "taken over" in mine.trouble("s")
+    with pytest.raises(SessionInUse):
+        mine.begin_turn("s", "t3")
+    desk.store.append("s", "t2", user_message("meanwhile"))
+    desk.store.release("s")
+    mine.begin_turn("s", "t3")
+    assert mine.messages("s") == [HELLO, user_message("meanwhile")]
+    assert mine.trouble("s") == ""
+    mine.close()
+
+
+def test_a_turn_that_begins_after_the_lease_was_lost_takes_it_back_where_nobody_has_it(desk):
+    mine = desk.another_store(replace(ProcessIdentity.current(), host="elsewhere.example"))
+    mine.begin_turn("s", "t1")
+    mine.end_turn("s", "t1")
+    desk.time.now += leases.LEASE + 1
+    desk.store.begin_turn("s", "t2")
+    desk.store.append("s", "t2", HELLO)
+    desk.store.release("s")
+    mine.begin_turn("s", "t3")
+    assert mine.messages("s") == [HELLO]
+    assert mine.append("s", "t3", HELLO)
+    mine.close()
+
+
+def test_what_another_process_holds_is_not_kept_for(desk):
+    desk.store.begin_turn("s", "t1")
+    other = desk.another_store()
+    other.keep("s", KeptState(program="theirs"))
+    assert desk.store.kept("s") is None
+    other.close()
