@@ -13,6 +13,8 @@ from acp_adapter.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
 log = logging.getLogger(__name__)
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
 RequestId = str | int | None
 Incoming = dict[str, Any]
 
@@ -67,7 +69,7 @@ def is_id(value: object) -> TypeGuard[RequestId]:
 def encode(message: Mapping[str, Any]) -> bytes:
     """The line for a message, in ASCII: no U+2028 can upset a client's line splitting."""
     try:
-        text = json.dumps(message, separators=(",", ":"), allow_nan=False)
+        text = _ENCODER.encode(message)
     except ValueError:  # NaN or an infinity, which JSON does not have
         text = json.dumps(_strict(message), separators=(",", ":"))
     if "\\ud" in text:

@@ -110,7 +110,7 @@ class Rewinding:
         return kept.plan if kept is not None else ()
 
     def _stored_plan(self) -> tuple[TodoItem, ...]:
-        events = replayed(self._library.archive.transcript(self._session.id))
+        events = replayed(self._library.archive.story(self._session.id))
         plans = [event.items for event in events if isinstance(event, PlanChanged)]
         return plans[-1] if plans else ()
 

@@ -301,7 +301,7 @@ class HermesACPAgent:
 
     def _replay(self, session: SessionState) -> None:
         library = self._factory.sessions
-        transcript = library.archive.transcript(session.id)
+        transcript = library.archive.story(session.id)
         elsewhere = library.runs_elsewhere(transcript.session)
         updates = replay_params(transcript, session.mode, self._capabilities, runs_elsewhere=elsewhere)
         self._transport.pour("session/update", updates)

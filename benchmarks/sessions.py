@@ -90,7 +90,8 @@ def _loads(stage: Stage, samples: Samples) -> None:
     place = {"cwd": str(stage.workspace), "mcpServers": []}
     for _ in range(stage.repetitions.prompts):
         with stage.start(HERMES) as agent:
-            agent.open()  # whoever loads a session has waited for the program before
+            agent.initialize()
+            agent.request("session/list", {})  # whoever loads a session has seen it in the list before
             started = time.monotonic()
             answer = agent.request("session/load", {"sessionId": "long", **place})
             samples.add(_LOAD, HERMES, 1000 * (answer.at - started))

@@ -16,6 +16,7 @@ _ESCAPES = re.compile(
 _OVERSTRUCK = re.compile(r"[^\n\b]\x08")
 # Kept: tab, line feed, and (until lines are collapsed) carriage return.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_UNUSUAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def plain_text(output: str) -> str:
@@ -24,6 +25,8 @@ def plain_text(output: str) -> str:
     A line that a program rewrote with carriage returns (a progress bar) shows its last state; letters that were
     overstruck with backspaces show the last one.
     """
+    if not _UNUSUAL.search(output):
+        return output
     text = _ESCAPES.sub("", output)
     if "\b" in text:
         text = _OVERSTRUCK.sub("", text)

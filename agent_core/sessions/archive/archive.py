@@ -211,6 +211,16 @@ class SessionArchive:
             rows = read_rows(connection, session_id)
         return transcript_of(rows)
 
+    def story(self, session_id: str) -> Transcript:
+        """What of a transcript shows the session again: messages only of turns without events.
+
+        Raises:
+            UnknownSession: there is no such session.
+        """
+        with self.database.read() as connection:
+            rows = read_rows(connection, session_id, all_messages=False)
+        return transcript_of(rows)
+
     def _change(self, session_id: str, assignments: str, values: Sequence[object]) -> None:
         sql = f"UPDATE sessions SET {assignments} WHERE id = ? AND archived < ?"  # noqa: S608 - constants
         with self.database.write() as connection:

@@ -25,6 +25,10 @@ _TURNS = (
 _MESSAGES = (
     "SELECT id, turn, body, created_at, hidden FROM messages WHERE session_id = ? AND hidden != 'undone' ORDER BY id"
 )
+_UNTOLD = (
+    "SELECT id, turn, body, created_at, hidden FROM messages WHERE session_id = ?1 AND hidden != 'undone'"
+    " AND turn NOT IN (SELECT turn FROM events WHERE session_id = ?1) ORDER BY id"
+)
 _EVENTS = (
     "SELECT turn, position, kind, version, body, open, created_at FROM events"
     " WHERE session_id = ? ORDER BY turn, position"
@@ -50,8 +54,11 @@ def read_turns(connection: sqlite3.Connection, session_id: str) -> tuple[TurnRec
     )
 
 
-def read_rows(connection: sqlite3.Connection, session_id: str) -> SessionRows:
+def read_rows(connection: sqlite3.Connection, session_id: str, *, all_messages: bool = True) -> SessionRows:
     """A session's rows. Making a transcript of them takes longer and needs no connection.
+
+    Args:
+        all_messages: False leaves out those of turns that have events: what is shown does not need them.
 
     Raises:
         UnknownSession: there is no such session.
@@ -59,7 +66,7 @@ def read_rows(connection: sqlite3.Connection, session_id: str) -> SessionRows:
     return SessionRows(
         read_record(connection, session_id),
         read_turns(connection, session_id),
-        connection.execute(_MESSAGES, (session_id,)).fetchall(),
+        connection.execute(_MESSAGES if all_messages else _UNTOLD, (session_id,)).fetchall(),
         connection.execute(_EVENTS, (session_id,)).fetchall(),
     )
 
