@@ -32,7 +32,6 @@ from acp_adapter.handshake import (
 from acp_adapter.jsonrpc import RequestId, RequestMeta
 from acp_adapter.options import config_options, parse_mode, parse_option
 from acp_adapter.replay import list_result, replay_params, updates_of
-from acp_adapter.rewinding import rewind_session
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
@@ -259,6 +258,8 @@ class HermesACPAgent:
         if method == _DELETE:
             await self._sessions.delete(_session_id(params))
             return {}
+        from acp_adapter.rewinding import rewind_session  # noqa: PLC0415 - most people never undo
+
         session = self._sessions.get(_session_id(params))
         return await rewind_session(self._factory.sessions, session, params, self._blocking)
 

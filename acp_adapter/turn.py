@@ -12,7 +12,6 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.commands import Typed
 from acp_adapter.events import EventBridge
 from acp_adapter.naming import name_after_answer, name_after_prompt, wants_better
-from acp_adapter.rewinding import Rewinding
 from acp_adapter.session import SessionState, Ticket
 from agent_core.errors import TurnInterrupted
 from agent_core.events import UserSaid
@@ -68,6 +67,8 @@ class TurnRunner:
     async def _run_now(self, session: SessionState, prompt: Prompt, token: CancelToken) -> StopReason:
         loop = asyncio.get_running_loop()
         if prompt.command is not None:
+            from acp_adapter.rewinding import Rewinding  # noqa: PLC0415 - most people never undo
+
             rewinding = Rewinding(self.factory.sessions, session)
             await loop.run_in_executor(self.executor, rewinding.run_command, prompt.command, token)
             await session.outbox.drain()

@@ -24,7 +24,7 @@ from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.make import make_provider
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model, resolve_named
 from agent_core.services import SessionServices
-from agent_core.sessions.library import SessionLibrary, open_library
+from agent_core.sessions.library import SessionLibrary
 from agent_core.settings import Settings
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
 from tools.approval.policy import Mode
@@ -49,7 +49,7 @@ class AgentFactory:
         self._tokens = TokenStore(config.home.root / TOKENS_FILE)
         self._lock = threading.Lock()
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
-        self.sessions = sessions or open_library(config.home)
+        self.sessions = sessions or SessionLibrary(config.home)
 
     def workspace(self, cwd: Path, extra_roots: Sequence[Path], mode: Mode) -> Workspace:
         """Where a session works: this machine's disk and shell, behind the user's rules; nobody is asked yet.
@@ -90,7 +90,7 @@ class AgentFactory:
 
     def services(self, session_id: str) -> SessionServices:
         """What a session keeps between its turns, as its last process left it, if that can be read."""
-        services = SessionServices(self.sessions.recall)
+        services = SessionServices(lambda: self.sessions.recall)
         try:
             kept = self.sessions.store.kept(session_id)
             used = self.sessions.archive.get(session_id).updated_at
@@ -159,6 +159,7 @@ class AgentFactory:
             self._provider(self.check_model()).warm()
         except HermesError:
             log.info("the model is not ready", exc_info=True)
+        self.sessions.warm()
 
     def close(self) -> None:
         """End every process and connection."""

@@ -17,7 +17,7 @@ PlanListener = Callable[[tuple[TodoItem, ...]], None]
 class SessionServices:
     """What one session keeps between its turns, whichever agent runs them."""
 
-    def __init__(self, recall: SessionRecall | None = None) -> None:
+    def __init__(self, recall: Callable[[], SessionRecall] | None = None) -> None:
         self.recall = recall
         self.plan: tuple[TodoItem, ...] = ()
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
@@ -69,7 +69,7 @@ class TurnServices:
 
     def recall(self) -> SessionRecall | None:
         """Who searches earlier sessions."""
-        return self._session.recall
+        return None if self._session.recall is None else self._session.recall()
 
     def set_todos(self, items: Sequence[TodoItem]) -> None:
         """Replace the plan and show it."""

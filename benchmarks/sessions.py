@@ -20,7 +20,7 @@ from agent_core.home import Home
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.database.bodies import unpack
-from agent_core.sessions.library import SessionLibrary, open_library
+from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import NewSession
 from agent_core.sessions.search.index import index_pending
 from benchmarks.figures import HERMES, MEGABYTES, RAW, Quantity, Samples, Section
@@ -80,7 +80,7 @@ def _insert(bare: sqlite3.Connection, message: object) -> None:
 
 def _loads(stage: Stage, samples: Samples) -> None:
     home = stage.home()
-    library = open_library(Home(home))
+    library = SessionLibrary(Home(home))
     library.archive.create(NewSession("long", str(stage.workspace)))
     _live_through(library, "long", _TURNS)
     for number in range(_IDLE):
@@ -206,7 +206,7 @@ def _live_through(library: SessionLibrary, session: str, turns: int) -> None:
 
 def _library(root: Path) -> SessionLibrary:
     root.mkdir()
-    return open_library(Home(root))
+    return SessionLibrary(Home(root))
 
 
 def _bare(path: Path) -> sqlite3.Connection:

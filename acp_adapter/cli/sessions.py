@@ -49,9 +49,9 @@ def main(argv: list[str]) -> int:
 def _run(options: argparse.Namespace, home: Home) -> int:
     if not home.database.exists():
         return _without_any(options, home)
-    from agent_core.sessions.library import open_library  # noqa: PLC0415
+    from agent_core.sessions.library import SessionLibrary  # noqa: PLC0415
 
-    library = open_library(home)
+    library = SessionLibrary(home)
     try:
         return _act(options, library)
     finally:

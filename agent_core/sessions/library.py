@@ -4,37 +4,69 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import HermesError, StoreError, UnknownSession
 from agent_core.home import Home
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.versions import FileVersions
 from agent_core.sessions.live.leases import is_alive
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.records import SessionRecord
-from agent_core.sessions.rewind.rewinder import Rewinder
-from agent_core.sessions.search.index import index_pending
-from agent_core.sessions.search.recall import SqliteRecall
+from tools.recall import SessionRecall
+
+if TYPE_CHECKING:
+    from agent_core.sessions.files.versions import FileVersions
+    from agent_core.sessions.rewind.rewinder import Rewinder
 
 log = logging.getLogger(__name__)
 
 _DAY = 24 * 3600.0
 
 
-@dataclass(frozen=True, slots=True)
 class SessionLibrary:
-    """The parts. All of them block; none is used on the event loop."""
+    """The parts. All of them block; none is used on the event loop.
 
-    database: Database
-    store: SqliteSessionStore
-    archive: SessionArchive
-    files: FileVersions
-    rewinder: Rewinder
-    recall: SqliteRecall
+    What not every session needs is loaded at its first use.
+    """
+
+    def __init__(self, home: Home) -> None:
+        """Take the sessions of `home`; nothing is read or written before the first use."""
+        self.database = Database(home.database)
+        self.archive = SessionArchive(self.database)
+        self._blobs = BlobStore(home.blobs)
+        self._lock = threading.Lock()
+        self._files: FileVersions | None = None
+        jobs = (self._index, _Once(self._tidy_up))
+        self.store = SqliteSessionStore(self.database, idle_jobs=jobs)
+
+    @property
+    def files(self) -> FileVersions:
+        """What files were before they were changed."""
+        from agent_core.sessions.files.versions import FileVersions  # noqa: PLC0415 - with the first tool call
+
+        with self._lock:
+            if self._files is None:
+                self._files = FileVersions(self.database, self._blobs)
+            return self._files
+
+    @property
+    def rewinder(self) -> Rewinder:
+        """Takes turns back."""
+        from agent_core.sessions.rewind.rewinder import Rewinder  # noqa: PLC0415 - with the first undo
+
+        return Rewinder(self.database, self._blobs)
+
+    @property
+    def recall(self) -> SessionRecall:
+        """Searches all sessions."""
+        from agent_core.sessions.search.recall import SqliteRecall  # noqa: PLC0415 - with the first search
+
+        return SqliteRecall(self.database)
 
     def runs_elsewhere(self, session: SessionRecord) -> bool:
         """Whether another living process prompts the session."""
@@ -43,10 +75,15 @@ class SessionLibrary:
             return False
         return is_alive(holder, self.database.clock())
 
+    def warm(self) -> None:
+        """Load what the first tool call needs."""
+        _ = self.files
+
     def unload(self, session_id: str) -> None:
         """Free what is kept of a session in memory, and let other processes prompt it."""
         self.store.release(session_id)
-        self.files.forget(session_id)
+        if self._files is not None:
+            self._files.forget(session_id)
 
     def remember(self, session_id: str, **changes: Any) -> None:
         """Store what the person chose for a session (as `SessionArchive.update`); a failure is logged only."""
@@ -71,33 +108,30 @@ class SessionLibrary:
         self.store.close()
         self.database.close()
 
+    def _index(self) -> bool:
+        from agent_core.sessions.search.index import index_pending  # noqa: PLC0415 - while nothing else is to do
 
-def open_library(home: Home) -> SessionLibrary:
-    """The sessions of `home`. Nothing is read or written before the first use."""
-    database = Database(home.database)
-    blobs = BlobStore(home.blobs)
-    files = FileVersions(database, blobs)
-    archive = SessionArchive(database)
-    tidy = _Tidying(archive, files)
-    store = SqliteSessionStore(database, idle_jobs=(lambda: index_pending(database) > 0, tidy.once))
-    return SessionLibrary(database, store, archive, files, Rewinder(database, blobs), SqliteRecall(database))
+        return index_pending(self.database) > 0
+
+    def _tidy_up(self) -> None:
+        """Remove sessions that were opened and never used, and what files were too long ago."""
+        try:
+            self.archive.drop_empty(self.database.clock() - _DAY)
+            self.files.prune()
+        except StoreError:
+            log.warning("tidying up the sessions failed", exc_info=True)
 
 
 @dataclass(slots=True)
-class _Tidying:
-    """What is done once in a process's life, while nothing else is to do."""
+class _Once:
+    """A job that is done the first time only."""
 
-    archive: SessionArchive
-    files: FileVersions
+    work: Callable[[], None]
     done: bool = False
 
-    def once(self) -> bool:
-        """Remove sessions that were opened and never used, and what files were too long ago. Never asks for more."""
+    def __call__(self) -> bool:
+        """Do it; there is never more to do."""
         if not self.done:
             self.done = True
-            try:
-                self.archive.drop_empty(self.archive.database.clock() - _DAY)
-                self.files.prune()
-            except StoreError:
-                log.warning("tidying up the sessions failed", exc_info=True)
+            self.work()
         return False

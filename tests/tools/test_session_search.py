@@ -32,7 +32,7 @@ def talks(database: Database) -> Talks:
 
 @pytest.fixture
 def ctx(tmp_path: Path, database: Database) -> ToolContext:
-    return make_context(tmp_path, agent=TurnServices(SessionServices(SqliteRecall(database, indexing=30))))
+    return make_context(tmp_path, agent=TurnServices(SessionServices(lambda: SqliteRecall(database, indexing=30))))
 
 
 def _told(ctx: ToolContext, **args: Any) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ def test_nothing_found_says_what_to_try(ctx: ToolContext):
 def test_messages_that_are_not_searched_yet_are_told(tmp_path: Path, talks: Talks, database: Database):
     talks.add("s", ["word"] * 7)
     recall = SqliteRecall(database, indexing=0)
-    ctx = make_context(tmp_path, agent=TurnServices(SessionServices(recall)))
+    ctx = make_context(tmp_path, agent=TurnServices(SessionServices(lambda: recall)))
     value = payload(call(ctx, "session_search", query="word"))
     assert "About 7 messages are not searched yet" in value["note"]
 
