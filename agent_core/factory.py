@@ -174,7 +174,8 @@ class AgentFactory:
         if not own or config.overrides.model or config.overrides.provider:
             return resolve_model(config)
         try:
-            return resolve_named(config, None, own, source="session")
+            provider, _, model = own.partition(":")
+            return resolve_named(config, provider, model, source="session")
         except (AuthRequired, SettingsError) as problem:
             choice = resolve_model(config)
             on_note(f"This session's model, {own}, cannot be used now ({problem.public}) {choice.name} answers.")

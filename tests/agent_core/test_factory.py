@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 import pytest
@@ -229,3 +230,66 @@ def test_a_sign_in_that_cannot_be_renewed_says_to_sign_in_again(home, tmp_path, 
     configure(home, {"model": "company:m", "providers": {"company": {"base_url": model_server.base_url}}})
     with pytest.raises(ModelFailed, match=r"[Ss]ign in"):
         make(factory, tmp_path).chat("hi")
+
+
+def test_a_session_goes_on_with_its_own_model_when_the_settings_name_another(home, tmp_path, model_server):
+    use_model(home, model_server)
+    model_server.add(Reply("one"), Reply("two"), Reply("three"))
+    with opened(home) as factory:
+        make(factory, tmp_path).chat("hi")
+    use_model(home, model_server, model={"default": "other-model"})
+    with opened(home) as factory:
+        restored(factory, tmp_path).chat("and now?")
+        make(factory, tmp_path, "session-2").chat("hi")
+    asked = [request.body["model"] for request in model_server.requests]
+    assert asked == ["test-model", "test-model", "other-model"]
+    told = [message["content"] for message in model_server.requests[1].body["messages"]]
+    assert told[1:] == ["hi", "one", "and now?"]
+
+
+def test_the_command_line_wins_over_a_sessions_model(home, tmp_path, model_server):
+    use_model(home, model_server)
+    model_server.add(Reply("one"), Reply("two"))
+    with opened(home) as factory:
+        make(factory, tmp_path).chat("hi")
+    with opened(home, Overrides(model="third-model")) as factory:
+        restored(factory, tmp_path).chat("and now?")
+    assert model_server.requests[1].body["model"] == "third-model"
+
+
+def test_a_sessions_model_that_cannot_be_used_any_more_is_replaced_with_a_note(home, tmp_path, model_server):
+    use_model(home, model_server, model={"provider": "mine"}, providers={"mine": {"base_url": model_server.base_url}})
+    model_server.add(Reply("one"), Reply("two"))
+    with opened(home) as factory:
+        make(factory, tmp_path).chat("hi")
+    use_model(home, model_server)
+    notes = []
+    with opened(home) as factory:
+        restored(factory, tmp_path, notes.append).chat("and now?")
+    assert len(notes) == 1
+    assert "mine:test-model" in notes[0]
+    assert "custom:test-model answers" in notes[0]
+
+
+def test_a_restored_session_sends_the_same_beginning_and_keeps_plan_and_cost(home, tmp_path, model_server):
+    use_model(home, model_server)
+    model_server.add(Reply("one"), Reply("two"))
+    with opened(home) as factory:
+        agent = make(factory, tmp_path)
+        agent.chat("hi")
+        spent = factory.services("session-1").spent
+    with opened(home) as factory:
+        restored(factory, tmp_path).chat("and now?")
+        assert factory.services("session-1").spent.requests == spent.requests + 1
+    first, second = (request.body for request in model_server.requests)
+    assert second["messages"][: len(first["messages"])] == first["messages"]
+    assert second["tools"] == first["tools"]
+
+
+def opened(home, overrides=None):
+    return contextlib.closing(AgentFactory(ConfigSource(Home(home), overrides)))
+
+
+def restored(factory, cwd, on_note=lambda _: None, session_id="session-1"):
+    workspace = factory.workspace(cwd, (), "default")
+    return factory.agent(session_id, workspace, factory.services(session_id), on_note)

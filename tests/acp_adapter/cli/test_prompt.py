@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from acp_adapter.cli.arguments import parse_prompt_arguments
+from agent_core.sessions.archive.archive import SessionArchive
+from agent_core.sessions.database.database import Database
 from tests.support.scripted import agent_command, permission_step, update_step
 from tests.support.terminal import Terminal
 
@@ -349,3 +351,25 @@ def test_our_own_server_fails_in_words_that_can_be_acted_on(tmp_path):
     done = ours("--offline", "fail 401", home=tmp_path / "home", cwd=tmp_path)
     assert done.returncode == 1
     assert "401" in done.stderr
+
+
+def test_a_conversation_goes_on_where_the_last_prompt_of_the_directory_left_it(tmp_path, home):
+    ours("--offline", "todo read; edit", home=home, cwd=tmp_path)
+    done = ours("--offline", "--continue", "--json", "call todo {}", home=home, cwd=tmp_path)
+    assert '"session/resume"' in done.stdout
+    archive = SessionArchive(Database(home / "hermes-acp.db"))
+    (session,) = archive.page().sessions
+    again = ours("--offline", "--session", session.id, "say Third.", home=home, cwd=tmp_path)
+    assert "Third." in again.stdout
+    session = archive.get(session.id)
+    assert (session.turns, session.source) == (3, "hermes-acp prompt")
+    archive.database.close()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"), [(["--continue"], "no earlier session"), (["--session", "ses_none"], "ses_none")]
+)
+def test_without_the_earlier_session_it_says_so(flags, said, tmp_path, home):
+    done = ours("--offline", *flags, "say x", home=home, cwd=tmp_path)
+    assert done.returncode == 1
+    assert said in done.stderr

@@ -1,0 +1,73 @@
+"""What a session is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_core.config import ConfigSource
+from agent_core.home import Home
+from tests.support.editor import Editor
+from tests.support.in_memory import serving
+from tests.support.model_server import ModelServer, Reply, Status
+from tests.support.settings_files import use_model
+
+_TITLE_TASK = {"auxiliary": {"title": {"provider": "auto"}}}
+
+
+async def _title(editor: Editor) -> str:
+    (entry,) = (await editor.request("session/list", {}))["sessions"]
+    return str(entry["title"])
+
+
+async def test_a_session_is_called_by_its_first_prompt_and_stays_so(home: Path, workspace: Path) -> None:
+    async with serving(home) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say Hello.")
+        (named,) = editor.updates(session, "session_info_update")
+        await editor.prompt(session, "say Something else.")
+        assert editor.updates(session, "session_info_update") == [named]
+        assert named["title"] == await _title(editor) == "say Hello."
+
+
+async def test_without_a_model_for_titles_none_is_asked(
+    home: Path, workspace: Path, model_server: ModelServer
+) -> None:
+    use_model(home, model_server)
+    model_server.add(Reply("Hello."))
+    async with serving(home, config=ConfigSource(Home(home))) as editor:
+        await editor.initialize()
+        await editor.prompt(await editor.new_session(workspace), "Mend the sums, please.")
+        assert await _title(editor) == "Mend the sums, please."
+    assert len(model_server.requests) == 1
+
+
+async def test_a_model_for_titles_is_asked_once_after_the_first_answer(
+    home: Path, workspace: Path, model_server: ModelServer
+) -> None:
+    use_model(home, model_server, **_TITLE_TASK)
+    model_server.add(Reply("Done."), Reply("Mending the sums"), Reply("More."))
+    async with serving(home, config=ConfigSource(Home(home))) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "The sums are wrong, please mend them.")
+        await editor.wait_for_update(session, "session_info_update", title="Mending the sums")
+        await editor.prompt(session, "And now?")
+        assert await _title(editor) == "Mending the sums"
+    assert len(model_server.requests) == 3
+
+
+@pytest.mark.parametrize("answer", [Status(500), Reply("")], ids=["fails", "says nothing"])
+async def test_a_model_for_titles_that_does_not_answer_leaves_the_title(
+    answer: Reply | Status, home: Path, workspace: Path, model_server: ModelServer
+) -> None:
+    use_model(home, model_server, **_TITLE_TASK)
+    model_server.add(Reply("Done."), answer, Reply("Still here."))
+    async with serving(home, config=ConfigSource(Home(home))) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "Mend the sums.")
+        await editor.prompt(session, "Are you there?")
+        assert await _title(editor) == "Mend the sums."
