@@ -28,6 +28,7 @@ class SessionState:
     """One live session. `turn` is held by the running prompt; others wait for it in the order they came.
 
     Attributes:
+        idle_seconds: after so long without use it is unloaded; 0 is never.
         services, agent: None until the first prompt, and again after the session was unloaded; what they held is in
             the store.
         title: as it is stored; None while there is none.
@@ -37,6 +38,7 @@ class SessionState:
     seed: SessionSeed
     workspace: Workspace
     outbox: Outbox
+    idle_seconds: float = 0.0
     title: str | None = None
     services: SessionServices | None = None
     agent: AIAgent | None = None

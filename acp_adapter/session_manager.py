@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -114,10 +114,7 @@ class SessionManager:
             mode = _mode(archive.get(session_id))
             seed = SessionSeed(new_session_id(), place.cwd, place.roots, place.servers, mode)
             prepared = self._prepare(seed)
-            record = archive.fork(session_id, self._new(seed), until)
-            if (record.cwd, record.roots) != _places(place):
-                self._forget_prompt(record.id)
-            return record, seed, prepared
+            return archive.fork(session_id, self._new(seed), until), seed, prepared
 
         record, seed, prepared = await self._run_blocking(prepare)
         session = self._enter(seed, prepared, held=True)
@@ -144,8 +141,9 @@ class SessionManager:
         if session.idle is not None:
             session.idle.cancel()
         session.idle = None
-        if self._sessions.get(session.id) is session and (seconds := self._factory.idle_seconds()):
-            session.idle = asyncio.get_running_loop().call_later(seconds, self._unload_soon, session)
+        if self._sessions.get(session.id) is session and session.idle_seconds:
+            loop = asyncio.get_running_loop()
+            session.idle = loop.call_later(session.idle_seconds, self._unload_soon, session)
 
     async def close(self, session: SessionState) -> None:
         """Cancel a session's work, wait for its turn to end, and free everything it holds; it stays stored."""
@@ -187,10 +185,12 @@ class SessionManager:
     async def _unload(self, session: SessionState) -> None:
         if session.tickets or self._sessions.get(session.id) is not session:
             return
-        if session.workspace.terminal.is_busy():  # a server that the person still uses, perhaps
+        if await self._run_blocking(session.workspace.terminal.is_busy):  # a server that the person still uses
             self.rest(session)
             return
         async with session.turn:
+            if session.tickets or self._sessions.get(session.id) is not session:
+                return
             session.unload()
             await self._run_blocking(lambda: self._factory.sessions.unload(session.id))
         log.info("session %s is unloaded; its next prompt brings it back", session.id)
@@ -204,7 +204,7 @@ class SessionManager:
         outbox = Outbox(loop, deliver, held=held)
         approver = EditorApprover(loop, seed.session_id, outbox, self._ask, prepared.timeout)
         prepared.workspace.approvals.approver = approver
-        session = SessionState(seed, prepared.workspace, outbox)
+        session = SessionState(seed, prepared.workspace, outbox, prepared.idle_seconds)
         self._sessions[seed.session_id] = session
         return session
 
@@ -214,7 +214,7 @@ class SessionManager:
 
     def _prepare(self, seed: SessionSeed) -> _Prepared:
         workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.mode)
-        return _Prepared(workspace, self._factory.approval_timeout())
+        return _Prepared(workspace, self._factory.approval_timeout(), self._factory.idle_seconds())
 
     def _free(self, session: SessionState) -> None:
         session.workspace.close()
@@ -224,19 +224,13 @@ class SessionManager:
         cwd, roots = _places(place)
         if (record.cwd, record.roots) != (cwd, roots):
             self._factory.sessions.archive.move(record.id, cwd, roots)
-            self._forget_prompt(record.id)
-
-    def _forget_prompt(self, session_id: str) -> None:
-        """The system prompt names the directories: it has to be built anew."""
-        store = self._factory.sessions.store
-        if kept := store.kept(session_id):
-            store.keep(session_id, replace(kept, system=None))
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     workspace: Workspace
     timeout: float
+    idle_seconds: float
 
 
 def _places(place: Place) -> tuple[str, tuple[str, ...]]:

@@ -82,11 +82,12 @@ class AgentFactory:
         return self._config.load().settings
 
     def idle_seconds(self) -> float:
-        """Seconds after which a session that nobody uses is unloaded; 0 is never."""
-        try:
-            return self.settings().sessions.idle_minutes * 60.0
-        except SettingsError:
-            return 0.0
+        """Seconds after which a session that nobody uses is unloaded; 0 is never.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        return self.settings().sessions.idle_minutes * 60.0
 
     def services(self, session_id: str) -> SessionServices:
         """What a session keeps between its turns, as its last process left it, if that can be read."""
