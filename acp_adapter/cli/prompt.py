@@ -106,6 +106,8 @@ def _canceller(
 def _set_mode(client: AcpClient, opened: Opened, options: PromptOptions, approver: Approver) -> None:
     """Let the agent itself know what is allowed, where it has a mode for that; its questions are answered anyway."""
     mode = {"all": "dont_ask", "edits": "accept_edits"}.get(options.approve)
+    if mode is None and options.earlier is not None:
+        mode = "default"  # what an earlier prompt was allowed is not allowed to this one
     if mode not in opened.modes:
         return
     with suppress(AgentRefused):

@@ -19,9 +19,9 @@ exit codes:
 
 examples:
   hermes-acp sessions list --here
-  hermes-acp sessions show 3f9a --full
+  hermes-acp sessions show ses_3f9a --full
   hermes-acp sessions search "database is locked"
-  hermes-acp sessions export 3f9a --format html --output why.html
+  hermes-acp sessions export ses_3f9a --format html --output why.html
   hermes-acp sessions export --all --format jsonl --output trajectories
   hermes-acp sessions prune --older-than 90d --dry-run
 """
