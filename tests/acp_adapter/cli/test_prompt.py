@@ -373,3 +373,10 @@ def test_without_the_earlier_session_it_says_so(flags, said, tmp_path, home):
     done = ours("--offline", *flags, "say x", home=home, cwd=tmp_path)
     assert done.returncode == 1
     assert said in done.stderr
+
+
+def test_what_an_earlier_prompt_was_allowed_is_not_allowed_to_the_next(tmp_path, home):
+    ours("--offline", "--approve", "all", "write one.txt x", home=home, cwd=tmp_path)
+    ours("--offline", "--continue", "write two.txt x", home=home, cwd=tmp_path)
+    assert (tmp_path / "one.txt").exists()
+    assert not (tmp_path / "two.txt").exists()
