@@ -143,16 +143,10 @@ class HermesACPAgent:
 
     @_method
     async def load_session(
-        self,
-        cwd: str,
-        session_id: str,
-        additional_directories: list[str] | None = None,
-        mcp_servers: list[Any] | None = None,
-        hermes_meta: RequestMeta = _NO_META,
-        **_: object,
+        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
     ) -> dict[str, Any]:
         """ACP `session/load`: everything that happened is shown before the answer."""
-        place = await self._place(cwd, additional_directories, mcp_servers)
+        place = await self._place(cwd, **more)
         session = await self._sessions.restore(session_id, place)
         try:
             await self._blocking(lambda: self._replay(session))
@@ -164,16 +158,10 @@ class HermesACPAgent:
 
     @_method
     async def resume_session(
-        self,
-        cwd: str,
-        session_id: str,
-        additional_directories: list[str] | None = None,
-        mcp_servers: list[Any] | None = None,
-        hermes_meta: RequestMeta = _NO_META,
-        **_: object,
+        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
-        place = await self._place(cwd, additional_directories, mcp_servers)
+        place = await self._place(cwd, **more)
         session = await self._sessions.restore(session_id, place)
         session.outbox.put(offered())
         self._start(session, hermes_meta)
@@ -181,16 +169,10 @@ class HermesACPAgent:
 
     @_method
     async def fork_session(
-        self,
-        cwd: str,
-        session_id: str,
-        additional_directories: list[str] | None = None,
-        mcp_servers: list[Any] | None = None,
-        hermes_meta: RequestMeta = _NO_META,
-        **_: object,
+        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
     ) -> dict[str, Any]:
         """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
-        place = await self._place(cwd, additional_directories, mcp_servers)
+        place = await self._place(cwd, **more)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
         session.outbox.put(offered())
         self._start(session, hermes_meta)
@@ -288,7 +270,11 @@ class HermesACPAgent:
         gc.freeze()
 
     async def _place(
-        self, cwd: str, additional_directories: list[str] | None, mcp_servers: list[Any] | None
+        self,
+        cwd: str,
+        additional_directories: list[str] | None = None,
+        mcp_servers: list[Any] | None = None,
+        **_: object,
     ) -> Place:
         names = tuple(str(server.name) for server in mcp_servers or ())
         directory, roots = await self._blocking(lambda: check_place(cwd, additional_directories or ()))
