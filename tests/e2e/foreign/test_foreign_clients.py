@@ -62,6 +62,20 @@ def test_the_typescript_sdk_has_a_conversation_with_a_permission(node: str, work
     assert seen["exitCode"] == 0
 
 
+def test_the_typescript_sdk_lists_and_loads_a_session(
+    node: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = typescript_client(node, workspace, "read README.md\nsay done")
+    monkeypatch.setenv("LOAD_LATEST", "1")
+    second = typescript_client(node, workspace, "say Again.")
+    (listed,) = second["list"]["sessions"]
+    assert listed["sessionId"] == second["session"]["sessionId"] == first["session"]["sessionId"]
+    assert listed["title"]
+    kinds = [update["sessionUpdate"] for update in second["updates"][: second["replayed"]]]
+    assert {"user_message_chunk", "tool_call", "agent_message_chunk", "session_info_update"} <= set(kinds)
+    assert second["prompt"]["stopReason"] == "end_turn"
+
+
 def typescript_client(node: str, workspace: Path, prompt: str) -> dict[str, Any]:
     script = HERE / "typescript_client.mjs"
     ran = run(node, str(script), str(workspace), prompt, *AGENT, cwd=workspace)

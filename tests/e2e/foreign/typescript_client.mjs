@@ -1,5 +1,6 @@
 // One conversation of the TypeScript SDK's client with an agent; what happened goes to stdout as JSON.
 // node typescript_client.mjs CWD PROMPT COMMAND [ARGS…]
+// With LOAD_LATEST in the environment, the newest session of CWD is listed and loaded instead of a new one.
 import { spawn } from "node:child_process";
 import { Readable, Writable } from "node:stream";
 import { PROTOCOL_VERSION, client, methods, ndJsonStream } from "@agentclientprotocol/sdk";
@@ -24,7 +25,14 @@ await app.connectWith(ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(a
     protocolVersion: PROTOCOL_VERSION,
     clientCapabilities: {},
   });
-  seen.session = await ctx.request(methods.agent.session.new, { cwd, mcpServers: [] });
+  if (process.env.LOAD_LATEST) {
+    seen.list = await ctx.request(methods.agent.session.list, { cwd });
+    const { sessionId } = seen.list.sessions[0];
+    seen.session = { sessionId, ...(await ctx.request(methods.agent.session.load, { sessionId, cwd, mcpServers: [] })) };
+    seen.replayed = seen.updates.length;
+  } else {
+    seen.session = await ctx.request(methods.agent.session.new, { cwd, mcpServers: [] });
+  }
   seen.prompt = await ctx.request(methods.agent.session.prompt, {
     sessionId: seen.session.sessionId,
     prompt: [
