@@ -1,172 +1,28 @@
-"""Whatever a client sends, each request gets one answer and the connection goes on."""
+"""Bad lines and huge ones reach a real process, which goes on; tests/acp_adapter has all the cases."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import EditorFactory
-from tests.support.editor import Editor, RpcError
 
-
-async def _error_for(agent: Editor, line: bytes) -> dict[str, Any]:
-    """The error answer without an id that follows `line`."""
-    seen = len(agent.frames)
-    agent.send_raw(line + b"\n")
-    frame = await agent.wait_for(lambda frame: not frame.ours and "error" in frame.message, since=seen)
-    return frame.message
+_LINES = (b"{not json", b"[" * 100_000, b"[]", b"42", b"null", b'{"jsonrpc":"2.0","id":7,"method":5}')
 
 
 @pytest.mark.parametrize("stage", ["before initialize", "in a session"])
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        (b"{not json", -32700),
-        (b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}', -32700),
-        (b"[" * 100_000, -32700),
-        (b"[]", -32600),
-        (b'[{"jsonrpc":"2.0","id":1,"method":"initialize"}]', -32600),
-        (b"42", -32600),
-        (b'"text"', -32600),
-        (b"null", -32600),
-        (b'{"jsonrpc":"2.0","id":{},"method":"initialize"}', -32600),
-        (b'{"jsonrpc":"2.0","id":7,"method":5}', -32600),
-        (b'{"jsonrpc":"2.0","id":7,"method":"session/new","params":[1]}', -32602),
-        (b'{"jsonrpc":"2.0","id":7,"method":"session/new","params":"text"}', -32602),
-    ],
-    ids=lambda value: str(value)[:40],
-)
-async def test_a_line_that_is_no_request_is_answered_and_the_next_one_works(
-    stage: str, line: bytes, code: int, editor: EditorFactory, workspace: Path
+async def test_lines_that_are_no_requests_are_answered_and_the_next_one_works(
+    stage: str, editor: EditorFactory, workspace: Path
 ) -> None:
     agent = await editor("--offline", check=False)
     if stage == "in a session":
         await agent.initialize()
         await agent.new_session(workspace)
-    answer = await _error_for(agent, line)
-    assert answer["error"]["code"] == code
-    assert answer["id"] in (None, 7)
-    assert (await agent.initialize())["protocolVersion"] == 1
-
-
-async def test_missing_params_are_filled(editor: EditorFactory) -> None:
-    agent = await editor("--offline", check=False)
-    await agent.initialize()
-    answer = await _error_for(agent, b'{"jsonrpc":"2.0","id":5,"method":"session/new"}')
-    assert answer["id"] == 5
-    assert answer["error"]["code"] == -32602
-    assert "cwd" in answer["error"]["message"]
-
-
-@pytest.mark.parametrize("cwd", ["relative/path", "", "/no/such/directory", "README.md", 7, None, "/bad\0path"])
-async def test_a_directory_that_cannot_be_used_is_refused(cwd: Any, editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor("--offline", check=False)
-    await agent.initialize()
-    chosen = str(workspace / cwd) if cwd == "README.md" else cwd
-    for _ in ("through the front door", "through the server"):
-        with pytest.raises(RpcError) as refused:
-            await agent.request("session/new", {"cwd": chosen, "mcpServers": []})
-        assert refused.value.code == -32602
-        assert "\n" not in refused.value.message
-
-
-async def test_errors_echo_no_input_and_no_documentation_links(editor: EditorFactory) -> None:
-    agent = await editor("--offline", check=False)
-    await agent.initialize()
-    with pytest.raises(RpcError) as refused:
-        await agent.request("session/prompt", {"sessionId": ["my-secret-value"], "prompt": "another-secret"})
-    text = json.dumps([refused.value.message, refused.value.data])
-    assert "secret" not in text
-    assert "http" not in text
-
-
-@pytest.mark.parametrize(
-    "method",
-    ["session/prompt", "session/set_mode", "session/close", "session/load", "session/resume", "session/fork"],
-)
-async def test_an_unknown_session_is_not_found(method: str, editor: EditorFactory) -> None:
-    agent = await editor("--offline")
-    await agent.initialize()
-    params = {
-        "sessionId": "no-such",
-        "cwd": "/",
-        "mcpServers": [],
-        "prompt": [{"type": "text", "text": "say x"}],
-        "modeId": "default",
-    }
-    with pytest.raises(RpcError) as refused:
-        await agent.request(method, params)
-    assert refused.value.code == -32002
-
-
-async def test_unknown_methods_are_errors_and_unknown_notifications_are_ignored(editor: EditorFactory) -> None:
-    agent = await editor("--offline")
-    await agent.initialize()
-    for method in ("session/set_model", "session/nonsense", "_vendor/thing", "logout"):
-        with pytest.raises(RpcError) as refused:
-            await agent.request(method, {})
-        assert refused.value.code == -32601
-    agent.notify("nonsense/happened", {"x": 1})
-    agent.notify("_vendor/happened", {"x": 1})
-    agent.notify("session/cancel", {})
-    assert (await agent.initialize())["protocolVersion"] == 1
-
-
-async def test_meta_cannot_override_parameters(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor("--offline")
-    await agent.initialize()
-    mine, other = await agent.new_session(workspace), await agent.new_session(workspace)
-    hostile = {"session_id": other, "self": 1, "prompt": [], "hermes_meta": "x", "cwd": "/"}
-    answer = await agent.prompt(mine, "say to me", _meta=hostile)
-    assert answer["stopReason"] == "end_turn"
-    assert agent.text(mine) == "to me\n"
-    assert agent.text(other) == ""
-
-
-async def test_the_id_of_a_running_request_cannot_be_used_again(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor("--offline", check=False)
-    await agent.initialize()
-    session = await agent.new_session(workspace)
-    turn = agent.begin_prompt(session, "say on\nsleep 60")
-    await agent.wait_for_update(session, "agent_message_chunk")
-    busy = next(frame.id for frame in agent.frames if frame.method == "session/prompt")
-    answer = await _error_for(agent, json.dumps({"jsonrpc": "2.0", "id": busy, "method": "initialize"}).encode())
-    assert answer["error"]["code"] == -32600
-    assert not turn.done() or turn.exception() is not None
-
-
-@pytest.mark.parametrize("request_id", ["text", "", 0, -5, 2**53])
-async def test_ids_come_back_as_they_were_sent(request_id: Any, editor: EditorFactory) -> None:
-    agent = await editor("--offline", check=False)
-    request = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": {"protocolVersion": 1}}
-    agent.send_raw(json.dumps(request).encode() + b"\n")
-    frame = await agent.wait_for(lambda frame: not frame.ours and "result" in frame.message)
-    assert frame.message["id"] == request_id
-
-
-@pytest.mark.parametrize("version", [0, 2, 65535])
-async def test_an_unknown_protocol_version_is_never_echoed(version: int, editor: EditorFactory) -> None:
-    agent = await editor("--offline")
-    assert (await agent.initialize(version=version))["protocolVersion"] == 1
-    assert (await agent.initialize(version=version))["protocolVersion"] == 1
-
-
-async def test_answers_of_the_client_that_are_no_answers_are_survived(editor: EditorFactory) -> None:
-    agent = await editor("--offline", check=False)
-    await agent.initialize()
-    await agent.request("authenticate", {"methodId": "hermes-configured"})  # the server is up
-    for line in (
-        b'{"jsonrpc":"2.0","id":[1],"result":{}}',
-        b'{"jsonrpc":"2.0","id":true,"result":{}}',
-        b'{"jsonrpc":"2.0","id":99,"result":{}}',
-        b'{"jsonrpc":"2.0","id":99,"error":"boom"}',
-        b'{"jsonrpc":"2.0","id":99}',
-        b'{"jsonrpc":"2.0"}',
-    ):
+    for line in _LINES:
+        seen = len(agent.frames)
         agent.send_raw(line + b"\n")
+        await agent.wait_for(lambda frame: not frame.ours and "error" in frame.message, since=seen)
     assert (await agent.initialize())["protocolVersion"] == 1
 
 
@@ -177,13 +33,3 @@ async def test_a_message_of_fifty_mebibytes_is_taken(editor: EditorFactory, work
     answer = await agent.prompt(session, "say it arrived\n" + "x" * (50 * 1024 * 1024 - 1000), timeout=40)
     assert answer["stopReason"] == "end_turn"
     assert agent.text(session) == "it arrived\n"
-
-
-async def test_an_empty_prompt_is_refused(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor("--offline")
-    await agent.initialize()
-    session = await agent.new_session(workspace)
-    for blocks in ([], [{"type": "text", "text": "  \n"}]):
-        with pytest.raises(RpcError) as refused:
-            await agent.prompt(session, blocks)
-        assert refused.value.code == -32602
