@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent_core.sessions.files.paths import shown_path
 from agent_core.sessions.rewind.rewinder import FileOutcome, RewindPlan, RewindReport
 
 _MOST_TOLD = 30
@@ -79,6 +80,12 @@ def _listed(title: str, outcomes: Sequence[FileOutcome], cwd: Path) -> Iterator[
     for each in outcomes[:_MOST_TOLD]:
         path = os.path.relpath(each.path, cwd)
         what = each.reason or _DONE.get(each.action, "")
-        yield f"- `{each.path if path.startswith('..') else path}`{f': {what}' if what else ''}"
+        yield f"- {_as_code(each.path if path.startswith('..') else Path(path))}{f': {what}' if what else ''}"
     if len(outcomes) > _MOST_TOLD:
         yield f"- … and {len(outcomes) - _MOST_TOLD} more"
+
+
+def _as_code(path: Path) -> str:
+    """A path in one line of Markdown, whatever its name holds."""
+    name = shown_path(path)
+    return f"`` {name.replace('``', '`')} ``" if "`" in name else f"`{name}`"

@@ -25,7 +25,7 @@ from tools.result import ShownText, ToolResult
 RunBlocking = Callable[[Callable[[], dict[str, Any]]], Awaitable[dict[str, Any]]]
 
 _CARD = "rewind"
-_CHANGED_SINCE = "has been changed by someone else since; your yes replaces that change"
+_ASKED = "is not as the session left it ({}); your yes replaces what is there now"
 _MOST_TURNS = 1_000_000
 
 
@@ -77,7 +77,7 @@ class Rewinding:
         cwd, arguments = str(session.seed.cwd), {"path": str(step.path)}
         session.outbox.put(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
         before, after = self._library.rewinder.contents(step)
-        question = Question(call_id, WritePath(step.path, before, after, shown=step.path), _CHANGED_SINCE)
+        question = Question(call_id, WritePath(step.path, before, after, shown=step.path), _ASKED.format(step.reason))
         answer = session.workspace.approvals.approver.ask(question, token)
         agreed = answer.choice != "reject_once"
         text = "Replaced, as you said." if agreed else f"Left as it is: {answer.note or 'you said no'}."

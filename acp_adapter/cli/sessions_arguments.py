@@ -96,6 +96,7 @@ def _add_export(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     export.add_argument("--all", action="store_true", help="every session; needs --format jsonl and --output")
     export.add_argument("--format", choices=("md", "jsonl", "html"), default="md", help="default: md")
     export.add_argument(
+        "-o",
         "--output",
         metavar="FILE",
         help="where to; - is standard output (default: session-ID.FORMAT in this directory)",

@@ -51,7 +51,7 @@ class Comparison:
         """How a file of the roots was; None where it was not seen and need not have changed."""
         if old is not None:
             return self._held.before(path, old)
-        if self._before.shows_absence(path):
+        if self._before.shows_absence(path) or path in self._before.listed:  # a directory was there, and no file
             return FileBefore(Path(path), None, None)
         if now is None or now.ctime_ns < self._before.started_ns - CLOCK_STEP_NS:
             return None

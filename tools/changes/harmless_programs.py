@@ -15,14 +15,14 @@ ANY_ARGUMENTS = frozenset({
     "ps", "true", "false", "sleep", "diff", "cmp", "comm", "cut", "tr", "jq", "basename", "dirname", "realpath",
     "readlink", "id", "whoami", "uname", "nl", "tac", "rev", "fold", "expand", "unexpand", "paste", "join", "seq",
     "od", "hexdump", "strings", "md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum",
-    "cksum", "sum", "nproc", "free", "uptime", "arch", "groups", "who", "tty", "printenv", "locale", "getent",
+    "cksum", "sum", "nproc", "free", "uptime", "groups", "who", "tty", "printenv", "locale", "getent",
     "pgrep", "column", "numfmt", "zcat", "zgrep", "lscpu", "lsblk", "pathchk", "users",
     "whereis", "tsort",
 })  # fmt: skip
 # Of the shell's own words. They change what follows in the shell, never a file.
 SHELL_WORDS = frozenset({
     ":", "cd", "pushd", "popd", "dirs", "exit", "return", "break", "continue", "for", "type", "shift",
-    "times", "ulimit", "umask", "jobs",
+    "times", "ulimit", "umask",
 })  # fmt: skip
 VERSIONS: Mapping[str, tuple[str, ...]] = {
     "python": ("--version", "-V"),
@@ -40,7 +40,10 @@ VERSIONS: Mapping[str, tuple[str, ...]] = {
     "mypy": ("--version",),
     "pytest": ("--version",),
 }
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# Names that no program looks at: `read PATH` would let every later word run something else.
+OWN_NAMES = re.compile(r"[a-z_][a-z0-9_]*")
+UNTOLD = "\0"
+"""Stands in an argument where a part of it is not known."""
 
 
 def _without(short: str = "", long: tuple[str, ...] = (), *, max_operands: int | None = None) -> Check:
@@ -60,7 +63,7 @@ def _without(short: str = "", long: tuple[str, ...] = (), *, max_operands: int |
                     return False
             else:
                 # A glob may become any number of operands.
-                operands += 2 if re.search(r"[*?\[]", argument) else 1
+                operands += 2 if re.search(r"[*?\[\0]", argument) else 1
         return max_operands is None or operands <= max_operands
 
     return check
@@ -93,7 +96,7 @@ def _sed(arguments: Arguments) -> bool:
     if script == "-e" and len(rest) > 1:
         rest.pop(0)
         script = rest[0]
-    if script is None or not (_SED_SCRIPT.fullmatch(script) or _SED_REPLACE.fullmatch(script)):
+    if script is None or UNTOLD in script or not (_SED_SCRIPT.fullmatch(script) or _SED_REPLACE.fullmatch(script)):
         return False
     return all(argument is not None and not argument.startswith("-") for argument in rest)
 
@@ -110,7 +113,7 @@ def _awk(arguments: Arguments) -> bool:
         elif option is None or not re.fullmatch(r"-[Fv].+", option, re.DOTALL):
             return False
     program = rest[0] if rest else None
-    if program is None or _AWK_WRITES.search(program):
+    if program is None or UNTOLD in program or _AWK_WRITES.search(program):
         return False
     return all(argument is not None and not argument.startswith("-") for argument in rest)
 
@@ -125,7 +128,7 @@ def _printf(arguments: Arguments) -> bool:
 
 
 def _read(arguments: Arguments) -> bool:
-    return all(a is not None and (a == "-r" or _IDENTIFIER.fullmatch(a)) for a in arguments)
+    return all(a is not None and (a == "-r" or OWN_NAMES.fullmatch(a)) for a in arguments)
 
 
 def _set(arguments: Arguments) -> bool:
@@ -160,9 +163,8 @@ def _git(arguments: Arguments) -> bool:
     if not rest or rest[0] is None:
         return False
     subcommand, options = rest[0], rest[1:]
-    # What follows `--` are paths.
-    checked = options[: options.index("--")] if "--" in options else options
-    if not _git_options(checked):
+    # Also behind `--`: to some subcommands that is the value of an option before it.
+    if not _git_options(options):
         return False
     if subcommand in _GIT_READING:
         return True

@@ -6,6 +6,7 @@ every file within the bounds. No look ever raises or writes: the command runs as
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Mapping
@@ -14,8 +15,9 @@ from pathlib import Path
 from tools.changes.command_targets import foreseen
 from tools.changes.comparison import Comparison
 from tools.changes.contents_before import ContentsBefore
-from tools.changes.facts import CLOCK_STEP_NS
+from tools.changes.facts import CLOCK_STEP_NS, Facts
 from tools.changes.held_content import ContentCache
+from tools.changes.moves import Moves
 from tools.changes.records import UNKNOWN_HASH, FileBefore, FileDifference, ObservationLimits
 from tools.changes.root_scan import RootScan, scan
 from tools.context import CommandSpec
@@ -41,6 +43,7 @@ class Observation:
     Attributes:
         is_read_only: the command is known to change nothing: nothing is looked at.
         foreseen: what the command's text names as written, moved or deleted, as it is now.
+        new_folders: directories that the command was found to have made, outermost first; known after `differences`.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Observation:
         )
         self.is_read_only = told.is_read_only
         self.foreseen: tuple[FileBefore, ...] = ()
+        self.new_folders: tuple[Path, ...] = ()
         self._cut: list[str] = []
         if told.is_read_only:
             return
@@ -96,9 +100,25 @@ class Observation:
         if after.incomplete:
             self._cut.append(f"Not every file was looked at after the command: {after.incomplete}.")
         comparison = Comparison(self._before, self._held, self._limits.max_after_bytes)
-        found = [comparison.of(path, self._named.get(path)) for path in self._candidates(after)]
-        found.extend(_gone(folder) for folder in self._folders if not os.path.lexists(folder))
-        return tuple(sorted(filter(None, found), key=lambda difference: str(difference.path)))
+        found = [comparison.of(path, self._named.get(path)) for path in sorted(self._candidates(after))]
+        gone = [_gone(folder) for folder in self._folders if not os.path.lexists(folder)]
+        moves = Moves(
+            self._facts_before,
+            self._before.started_ns,
+            folder_is_gone=bool(gone),
+            max_bytes=(self._limits.max_file_bytes, self._limits.max_foreseen_bytes),
+        )
+        known = itertools.chain(self._before.files.values(), filter(None, map(self._held.facts, self._named)))
+        told = moves.followed([one for one in found if one is not None], known)
+        self.new_folders = tuple(
+            Path(folder)
+            for folder in sorted(after.folders - self._before.folders)
+            if self._before.shows_absence(folder)
+        )
+        return tuple(sorted([*told, *gone], key=lambda difference: str(difference.path)))
+
+    def _facts_before(self, path: str) -> Facts | None:
+        return self._held.facts(path) if path in self._named else self._before.files.get(path)
 
     def _scan(self, share: int) -> RootScan:
         limits = self._limits

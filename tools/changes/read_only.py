@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from tools.changes.harmless_programs import ANY_ARGUMENTS, CHECKED, SHELL_WORDS, VERSIONS
+from tools.changes.harmless_programs import ANY_ARGUMENTS, CHECKED, OWN_NAMES, SHELL_WORDS, UNTOLD, VERSIONS
 from tools.changes.shell_syntax import Redirect, Script, Simple, Word
 from tools.changes.wrappers import Arguments, run_by_xargs
 
@@ -78,7 +78,9 @@ def _known(word: Word) -> str | None:
 
     A word that begins with known text and is unquoted nowhere else is one argument, and no option.
     """
-    if word.literal is not None and not any(_SHELL_MADE.search(p.text) for p in word.parts if not p.quoted):
+    # What is quoted may stand within braces that are not: `{"-delete",x}` is two words.
+    unquoted = "".join("" if part.quoted else part.text for part in word.parts)
+    if word.literal is not None and not _SHELL_MADE.search(unquoted):
         return word.literal
     if any(part.kind != "text" and not part.quoted for part in word.parts):
         return None
@@ -92,13 +94,15 @@ def _known(word: Word) -> str | None:
         return None
     if "{" in "".join(part.text for part in word.parts if not part.quoted):
         return None
-    return "".join(part.text or "?" for part in word.parts)
+    return "".join(part.text if part.kind == "text" else UNTOLD for part in word.parts)
 
 
 def _is_harmless_program(arguments: Arguments) -> bool:
     first, rest = arguments[0], arguments[1:]
     if first is None:
         return False
+    if first == "for":
+        return bool(rest) and rest[0] is not None and OWN_NAMES.fullmatch(rest[0]) is not None
     name = _SYSTEM_FOLDER.sub("", first, count=1) if _SYSTEM_FOLDER.match(first) else first
     if name in ANY_ARGUMENTS or name in SHELL_WORDS:
         return True

@@ -12,10 +12,11 @@ _PLAIN_QUOTED = re.compile(r"[^\"\\$`]+")
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 _PARAMETER = re.compile(r"\$[0-9@*#?$!-]")
 # Those of `${…}` that neither assign nor run anything, and `$((…))` without names.
-_HARMLESS = re.compile(r"#?\w+(?:(?:%%?|##?|//?|:?-|:?\+|\^\^?|,,?)[^$`(){}\[\]@!=]*)?", re.ASCII)
+_HARMLESS = re.compile(r"#?\w+(?:(?:%%?|##?|//?|:?-|:?\+|\^\^?|,,?)[^$`(){}\[\]@!='\"\\]*)?", re.ASCII)
 _NUMBERS = re.compile(r"[\d\s+*/%<>=!&|^~?:()-]*", re.ASCII)
 _BACKTICKS = re.compile(r"`((?:[^`\\]|\\.)*+)`", re.DOTALL)
 _ESCAPED_IN_BACKTICKS = re.compile(r"\\([`$\\])")
+_ESCAPED_IN_QUOTED_BACKTICKS = re.compile(r"\\([`$\\\"])")
 _ANSI_QUOTED = re.compile(r"\$'((?:[^'\\]|\\.)*+)'", re.DOTALL)
 _ANSI_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{1,4}|.)", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
@@ -91,8 +92,10 @@ class WordReader:
         self.is_certain = self.is_certain and end is not None and delimiter.literal is not None
         body = self.text[self.at : end.start() if end else len(self.text)]
         self.at = end.end() if end else len(self.text)
-        is_literal = any(part.quoted for part in delimiter.parts) or not re.search(r"[$`\\]", body)
-        if is_literal:
+        is_quoted = any(part.quoted for part in delimiter.parts)
+        # A line that goes on in the next one may hide the delimiter, or make it.
+        self.is_certain = self.is_certain and (is_quoted or "\\\n" not in body)
+        if is_quoted or not re.search(r"[$`\\]", body):
             return Word((Part("text", body, quoted=True),))
         inner = WordReader(body, self.budget, self._nested, self._depth + 1)
         while inner.at < len(body):
@@ -234,7 +237,8 @@ class WordReader:
             self.is_certain = False
             self._take(len(self.text) - self.at)
             return
-        inner = WordReader(_ESCAPED_IN_BACKTICKS.sub(r"\1", found[1]), self.budget, self._nested, self._depth + 1)
+        escaped = _ESCAPED_IN_QUOTED_BACKTICKS if quoted else _ESCAPED_IN_BACKTICKS
+        inner = WordReader(escaped.sub(r"\1", found[1]), self.budget, self._nested, self._depth + 1)
         self._scripts.append(self._nested(inner, closed=False))
         self.is_certain = self.is_certain and inner.is_certain
         self._unknown(found.end(), quoted=quoted)

@@ -21,6 +21,7 @@ from agent_core.sessions.files.version_rows import (
     complete_change,
     folder_made,
     remove_changes,
+    told_elsewhere,
     turn_number,
 )
 from tools.changes.held_content import ContentCache
@@ -102,9 +103,10 @@ class CallHistory:
 
     def _watch(self, spec: CommandSpec) -> _Watched | None:
         limits = ObservationLimits(max_file_bytes=self.keeper.limits.max_file_bytes)
+        began = self.keeper.database.clock()
         try:
             seen = Observation(spec, self.roots, limits, cache=self.cache, skipped=self.skipped)
-            watched = _Watched(seen)
+            watched = _Watched(seen, began)
             if seen.is_read_only:
                 return None
             self._keep_foreseen(watched)
@@ -132,17 +134,23 @@ class CallHistory:
         try:
             differences = watched.seen.differences()
             after = {settled(one.path): _left(one) for one in differences}
-            foreseen = {settled(file.path) for file in watched.seen.foreseen}
-            found = [one for one in differences if settled(one.path) not in foreseen]
+            foreseen = {settled(file.path): file for file in watched.seen.foreseen}
+            # What the command has moved tells more of a file than was known before.
+            found = [one for one in differences if foreseen.get(settled(one.path)) != one.before]
+            again = {settled(one.path) for one in found}
             new = [self._found(one) for one in found]
+            for folder in watched.seen.new_folders:
+                watched.folders.setdefault(settled(folder), folder_made(settled(folder)))
             changes = [*(folder for path, folder in watched.folders.items() if path.is_dir()), *new]
 
             def end(connection: sqlite3.Connection) -> None:
                 for path, row in watched.rows.items():
                     if path in after:
                         complete_change(connection, row, after[path])
-                remove_changes(connection, [row for path, row in watched.rows.items() if path not in after])
-                self._add(connection, "command", changes)
+                void = [row for path, row in watched.rows.items() if path not in after or path in again]
+                remove_changes(connection, void)
+                foreign = told_elsewhere(connection, self.session_id, changes, watched.began)
+                self._add(connection, "command", [change for change in changes if change.path not in foreign])
 
             if watched.rows or watched.seen.foreseen or changes:
                 self.keeper.write(end)
@@ -190,6 +198,7 @@ class _Watched:
     """A command that runs: what was seen before it, the rows about that, directories that were not there."""
 
     seen: Observation
+    began: float
     rows: dict[Path, int] = field(default_factory=dict)
     folders: dict[Path, Change] = field(default_factory=dict)
 

@@ -103,6 +103,19 @@ def remove_changes(connection: sqlite3.Connection, row_ids: Sequence[int]) -> No
     connection.executemany("DELETE FROM file_versions WHERE id = ?", [(row_id,) for row_id in row_ids])
 
 
+def told_elsewhere(
+    connection: sqlite3.Connection, session_id: str, changes: Sequence[Change], since: float
+) -> set[Path]:
+    """The paths of `changes` that another session's tool, undo or redo has left as they are, since that time."""
+    rows = connection.execute(
+        "SELECT path, after_hash FROM file_versions WHERE session_id != ? AND origin != 'command' AND id >"
+        " coalesce((SELECT id FROM file_versions WHERE created_at < ? ORDER BY id DESC LIMIT 1), 0)",
+        (session_id, since),
+    )
+    told = {(path_from(path), after) for path, after in rows}
+    return {change.path for change in changes if (change.path, change.after.hash) in told}
+
+
 def changes_of_turns(connection: sqlite3.Connection, session_id: str, turns: Sequence[int]) -> list[Change]:
     """What tools and commands changed in those turns, in order."""
     found: list[Change] = []

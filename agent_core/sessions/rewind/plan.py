@@ -112,8 +112,6 @@ def _action(wanted: FileState, now: FileState) -> Action:
 
 
 def _conflict(trail: Trail, found: Found, action: Action) -> str:
-    if settled(trail.path) != trail.path:
-        return f"its directory is a link now, and leads to {settled(trail.path).parent}"
     if trail.left.hash == UNKNOWN:
         return "what the command left there is not known"
     if trail.broken:
@@ -138,6 +136,8 @@ def _difference(left: FileState, now: FileState) -> str:
 
 
 def _in_the_way(trail: Trail, found: Found, cleared: AbstractSet[Path]) -> str:
+    if settled(trail.path) != trail.path:
+        return f"its directory is a link now, and leads to {settled(trail.path).parent}"
     if found.kind == "directory" and not _gives_way(trail.path, cleared):
         return "there is a directory at its path now"
     if found.kind == "blocked" and not any(folder in cleared for folder in trail.path.parents):
