@@ -100,8 +100,9 @@ class SessionLibrary:
         """
         with contextlib.suppress(UnknownSession):
             self.unload(session_id)
+            contents = self.files.contents_of(session_id)
             self.archive.delete(session_id)
-            self.files.prune()
+            self.files.drop(contents)
 
     def close(self) -> None:
         """Write what is left, and let other processes have the sessions."""

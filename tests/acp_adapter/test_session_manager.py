@@ -292,6 +292,21 @@ class TestCloseAndDelete:
         assert await _listed(editor) == []
         assert (await _error(editor, "session/load", _place(session, workspace))).code == -32002
 
+    async def test_nothing_of_a_deleted_sessions_files_is_kept_but_what_others_keep(
+        self, editor: Editor, workspace: Path, home: Path
+    ) -> None:
+        sessions = [await editor.new_session(workspace) for _ in range(2)]
+        for session in sessions:
+            await editor.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+        await editor.prompt(sessions[0], "edit sums.py a - b => a + b\nedit README.md small => large")
+        (workspace / "README.md").write_text("# Sums\n\nA small example.\n")
+        await editor.prompt(sessions[1], "edit README.md small => tiny")
+        contents = [len([path for path in (home / "blobs").rglob("*") if path.is_file()])]
+        for session in sessions:
+            await editor.request("session/delete", {"sessionId": session})
+            contents.append(len([path for path in (home / "blobs").rglob("*") if path.is_file()]))
+        assert contents == [2, 1, 0]
+
     async def test_deleting_a_session_ends_what_runs_in_it(self, editor: Editor, workspace: Path) -> None:
         session = await editor.new_session(workspace)
         turn = editor.begin_prompt(session, "say Begun.\nsleep 60")

@@ -37,11 +37,46 @@ def prune(database: Database, blobs: BlobStore, limits: VersionLimits) -> int:
         _mark(database, _too_old(database, now - limits.max_age_days * _DAY))
         _mark(database, _too_much(database, files, limits.max_total_bytes))
         blobs.drop_leftovers(now - _GRACE)
-        return _drop_unreferenced(database, blobs, [file for file in files.values() if file.used_at < now - _GRACE])
+        old = [file.hash for file in files.values() if file.used_at < now - _GRACE]
+        return drop_unreferenced(database, blobs, _without_row(database, old))
     except OSError as problem:
         raise StoreError(
             f"Earlier versions of files could not be cleaned up in {blobs.root}: {problem.strerror or problem}."
         ) from problem
+
+
+def contents_of(database: Database, session_id: str) -> tuple[str, ...]:
+    """The hashes of the contents that a session keeps.
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    with database.read() as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT before_hash FROM file_versions"
+            " WHERE session_id = ? AND before_hash IS NOT NULL AND lost = ''",
+            (session_id,),
+        )
+        return tuple(row[0] for row in rows)
+
+
+def drop_unreferenced(database: Database, blobs: BlobStore, hashes: Sequence[str]) -> int:
+    """Delete those contents that no row refers to; how many.
+
+    Raises:
+        StoreError: the database or the contents cannot be read or changed.
+    """
+    dropped = 0
+    for batch in _batches(hashes, _FILES_AT_ONCE):
+        with database.write() as connection:
+            for name in batch:
+                seen = connection.execute(
+                    "SELECT 1 FROM file_versions WHERE before_hash = ? AND lost = '' LIMIT 1", (name,)
+                )
+                if seen.fetchone() is None:
+                    blobs.drop(name)
+                    dropped += 1
+    return dropped
 
 
 def _too_old(database: Database, before: float) -> list[int]:
@@ -84,21 +119,11 @@ def _mark(database: Database, rows: Sequence[int]) -> None:
             )
 
 
-def _drop_unreferenced(database: Database, blobs: BlobStore, files: Sequence[BlobFile]) -> int:
+def _without_row(database: Database, hashes: Sequence[str]) -> list[str]:
     with database.read() as connection:
         rows = connection.execute("SELECT DISTINCT before_hash FROM file_versions WHERE lost = ''")
         used = {row[0] for row in rows}
-    dropped = 0
-    for batch in _batches([file.hash for file in files if file.hash not in used], _FILES_AT_ONCE):
-        with database.write() as connection:
-            for name in batch:
-                seen = connection.execute(
-                    "SELECT 1 FROM file_versions WHERE before_hash = ? AND lost = '' LIMIT 1", (name,)
-                )
-                if seen.fetchone() is None:
-                    blobs.drop(name)
-                    dropped += 1
-    return dropped
+    return [name for name in hashes if name not in used]
 
 
 def _batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.keeping import Keeper, VersionLimits
-from agent_core.sessions.files.pruning import prune
+from agent_core.sessions.files.pruning import contents_of, drop_unreferenced, prune
 from tools.changes.held_content import ContentCache
 
 __all__ = ["FileVersions", "VersionLimits"]
@@ -52,6 +53,23 @@ class FileVersions:
     def flush(self) -> bool:
         """Write rows that could not be written yet. True if nothing is left waiting."""
         return self._keeper.flush()
+
+    def contents_of(self, session_id: str) -> tuple[str, ...]:
+        """The hashes of the contents that a session keeps.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        self.flush()
+        return contents_of(self._keeper.database, session_id)
+
+    def drop(self, hashes: Sequence[str]) -> None:
+        """Delete those contents that no session keeps any more.
+
+        Raises:
+            StoreError: the database or the contents cannot be changed.
+        """
+        drop_unreferenced(self._keeper.database, self._keeper.blobs, hashes)
 
     def prune(self) -> int:
         """Drop contents beyond the limits, of the oldest turns first, and those that nothing refers to any more.
