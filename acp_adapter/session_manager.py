@@ -162,9 +162,13 @@ class SessionManager:
             SessionInUse: another process prompts it. StoreError: it could not be removed.
         """
         live = self._sessions.get(session_id)
-        if live is not None:
-            await self.close(live)
-        await self._run_blocking(lambda: self._factory.sessions.delete(session_id))
+        if live is None:
+            await self._run_blocking(lambda: self._factory.sessions.delete(session_id))
+            return
+        live.cancel()
+        async with live.turn:  # closed only afterwards: what cannot be removed stays open
+            await self._run_blocking(lambda: self._factory.sessions.delete(session_id))
+        await self.close(live)
 
     async def _leave(self, session_id: str) -> None:
         """A client that loads a live session again gets it anew."""

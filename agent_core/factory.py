@@ -24,6 +24,7 @@ from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.make import make_provider
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model, resolve_named
 from agent_core.services import SessionServices
+from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
 from agent_core.settings import Settings
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
@@ -69,6 +70,7 @@ class AgentFactory:
             guardian=self._guardian,
             mode=mode,
             private=(self._config.home.root,),
+            closed=files_of(self._config.home.database),
             allowed_commands=frozenset(command.strip() for command in settings.command_allowlist),
             history=history,
         )

@@ -85,16 +85,22 @@ def local_workspace(
     approver: Approver | None = None,
     mode: Mode = "default",
     private: tuple[Path, ...] = (),
+    closed: tuple[Path, ...] = (),
     allowed_commands: frozenset[str] = frozenset(),
     settings: ToolSettings | None = None,
     history: Callable[[CallIdentity], FileHistory] = lambda _: NoHistory(),
 ) -> Workspace:
-    """A workspace on this machine's disk; without an approver, what would be asked is refused."""
+    """A workspace on this machine's disk; without an approver, what would be asked is refused.
+
+    Args:
+        private, closed: as in `Rules`.
+    """
     limits = settings or ToolSettings()
     roots = (cwd, *extra_roots)
     rules = Rules(
         roots=tuple(Path(os.path.realpath(root)) for root in roots),
         private=tuple(Path(os.path.realpath(path)) for path in private),
+        closed=frozenset(closed),
         allowed_commands=allowed_commands,
     )
     return Workspace(

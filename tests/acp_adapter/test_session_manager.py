@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from agent_core.sessions.database.database import Database
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
 from tests.support.merged_view import merged_view
+from tests.support.stored_sessions import held_elsewhere
 
 _SAID = "user_message_chunk"
 _WORK = """think Let me look.
@@ -314,6 +316,18 @@ class TestCloseAndDelete:
         await editor.request("session/delete", {"sessionId": session})
         assert (await editor.answer(turn))["stopReason"] == "cancelled"
         assert await _listed(editor) == []
+
+    async def test_a_session_that_cannot_be_deleted_stays_open(
+        self, editor: Editor, home: Path, workspace: Path
+    ) -> None:
+        session = await editor.new_session(workspace)
+        await editor.request("session/fork", _place(session, workspace))  # so that the session is stored
+        database = Database(home / "hermes-acp.db")
+        with held_elsewhere(database, session):
+            refused = await _error(editor, "session/delete", {"sessionId": session})
+            assert "open in another program" in refused.message
+        database.close()
+        assert (await editor.prompt(session, "say Still here."))["stopReason"] == "end_turn"
 
     async def test_a_delete_without_a_session_id_is_refused(self, editor: Editor) -> None:
         assert (await _error(editor, "session/delete", {})).code == -32602

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +19,8 @@ from agent_core.services import SessionServices
 from tests.support.agents import Ears, in_background
 from tests.support.model_server import Gate, ModelServer, Reply, Status
 from tests.support.settings_files import configure, use_model
-from tools.approval.actions import ReadPath, RunCommand
+from tools.approval.actions import ReadPath, RunCommand, WritePath
+from tools.approval.grants import Grants
 from tools.approval.policy import decide
 
 
@@ -134,6 +137,13 @@ def test_a_workspace_has_the_users_rules(home, tmp_path, factory):
     assert verdict(RunCommand("rm -rf build", tmp_path)) == "allow"
     assert verdict(RunCommand("rm -rf other", tmp_path)) == "ask"
     assert verdict(ReadPath(other.resolve() / "x")) == "allow"
+
+
+@pytest.mark.parametrize("name", ["hermes-acp.db", "hermes-acp.db-wal", "hermes-acp.db-shm", "hermes-acp.db-journal"])
+def test_no_tool_opens_the_sessions_database_in_any_mode(home, factory, name):
+    rules, path = factory.workspace(home, (), "dont_ask").approvals.rules, Path(os.path.realpath(home)) / name
+    for action in (ReadPath(path), WritePath(path, b"a", b"b", shown=path)):
+        assert decide(action, "dont_ask", rules, Grants()).verdict == "deny"
 
 
 def test_the_home_is_private_even_where_it_lies_in_the_workspace(tmp_path):

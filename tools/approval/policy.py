@@ -25,11 +25,13 @@ class Rules:
     Attributes:
         roots: the session's directories with symbolic links resolved.
         private: directories of ours (settings, keys, sessions) that are nobody's workspace.
+        closed: files that no tool opens in any mode; resolved, like the roots.
         allowed_commands: commands that run unasked, as the user wrote them.
     """
 
     roots: tuple[Path, ...]
     private: tuple[Path, ...] = ()
+    closed: frozenset[Path] = frozenset()
     allowed_commands: frozenset[str] = frozenset()
 
 
@@ -42,6 +44,7 @@ class Decision:
 
 
 _ALLOW = Decision("allow")
+_CLOSED = Decision("deny", "is a file that this agent keeps its sessions in (session_search finds what was said)")
 
 
 def decide(action: Action, mode: Mode, rules: Rules, grants: Grants) -> Decision:
@@ -66,6 +69,8 @@ def _with(mode: Mode, grants: Grants, action: Action, decision: Decision) -> Dec
 
 
 def _read(path: Path, rules: Rules) -> Decision:
+    if path in rules.closed:
+        return _CLOSED
     if reason := why_sensitive(path, rules.private):
         return Decision("ask", reason)
     if not _inside(path, rules.roots):
@@ -74,6 +79,8 @@ def _read(path: Path, rules: Rules) -> Decision:
 
 
 def _write(path: Path, mode: Mode, rules: Rules) -> Decision:
+    if path in rules.closed:
+        return _CLOSED
     if reason := why_sensitive_to_write(path, rules.private):
         return Decision("ask", reason)
     if not _inside(path, rules.roots):

@@ -38,7 +38,8 @@ class Observation:
         roots: the directories that are searched for changes. Files that the command names are seen everywhere.
         limits: the bounds.
         cache: contents from earlier observations of the same session; makes the next look cheap.
-        skipped: directories that are never looked into (the program's own home: its database is no file to undo).
+        skipped: directories that are never looked into (the program's own home: its database is no file to undo), and
+            files that are never opened.
 
     Attributes:
         is_read_only: the command is known to change nothing: nothing is looked at.

@@ -52,7 +52,7 @@ def scan(roots: Sequence[Path], *, max_files: int, max_seconds: float, skipped: 
 
     Args:
         max_files: after so many it stops; `max_seconds` likewise.
-        skipped: real paths of directories that are not looked into.
+        skipped: real paths of directories that are not looked into, and of files that are not looked at.
     """
     return _Scanner(max_files, time.monotonic() + max_seconds, max_seconds, frozenset(skipped)).run(roots)
 
@@ -112,7 +112,9 @@ class _Scanner:
                 facts = facts_of(entry.stat(follow_symlinks=False))
             except OSError:
                 continue
-            if stat.S_IFMT(facts.st_mode) in _FILE_TYPES:
+            if entry.path in self._skipped:
+                self._seen.folders.add(entry.path)  # it is there, and nobody may tell more
+            elif stat.S_IFMT(facts.st_mode) in _FILE_TYPES:
                 files[entry.path] = facts
         if len(entries) <= self._max_files:
             self._seen.listed.add(folder)

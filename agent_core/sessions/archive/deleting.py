@@ -19,6 +19,7 @@ from agent_core.sessions.archive.session_rows import DELETING, IN_USE
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive
 from agent_core.sessions.records import Holder
+from agent_core.sessions.search.index import forget_deleted
 
 Pause = Callable[[float], None]
 """Waits for so many seconds."""
@@ -104,6 +105,7 @@ def finish_deletes(database: Database, pause: Pause = time.sleep) -> None:
     if marked:
         with database.write() as connection:
             connection.execute(_UNUSED_TEXTS)
+        forget_deleted(database, pause)
 
 
 def _delete_rows(database: Database, session_id: str, pause: Pause) -> None:

@@ -20,6 +20,7 @@ from agent_core.sessions.archive.session_records import read_record
 from agent_core.sessions.archive.session_rows import options_text, path_text, roots_text
 from agent_core.sessions.archive.titles import clean_title
 from agent_core.sessions.archive.transcripts import decoded
+from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.records import NewSession, SessionRecord
 
 _FORK_MARK = re.compile(r" \(fork(?: \d+)?\)$")
@@ -118,7 +119,7 @@ def _values(
         "id": new.id,
         "cwd": path_text(new.cwd),
         "roots": roots_text(new.roots),
-        "source": new.source,
+        "source": plain_text(new.source),
         "mode": new.mode,
         "model": new.model,
         "options": options_text(new.options),

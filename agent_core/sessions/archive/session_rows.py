@@ -26,7 +26,7 @@ def insert_new(connection: sqlite3.Connection, new: NewSession, now: float) -> b
             new.id,
             path_text(new.cwd),
             roots_text(new.roots),
-            new.source,
+            plain_text(new.source),
             new.mode,
             new.model,
             options_text(new.options),

@@ -47,6 +47,7 @@ class Database:
         self._file: OpenFile | None = None
         self._write_lock = FairLock()
         self._writer: tuple[OpenFile, sqlite3.Connection] | None = None  # the write lock's holder's
+        self._log: tuple[Path, tuple[int, int] | None] | None = None  # of the writer, which one it is
         self._write_thread: int | None = None
         self._pool_lock = threading.Lock()
         self._pool: list[tuple[OpenFile, sqlite3.Connection]] = []
@@ -56,6 +57,11 @@ class Database:
     def journal_mode(self) -> str:
         """«wal», or what is used instead where that is not possible; '' before the first use."""
         return self._file.journal_mode if self._file else ""
+
+    @property
+    def opened(self) -> OpenFile | None:
+        """The file as it was found; another object once it had to be looked at anew."""
+        return self._file
 
     @contextlib.contextmanager
     def write(self, patience: float | None = None) -> Iterator[sqlite3.Connection]:
@@ -157,11 +163,16 @@ class Database:
             raise RuntimeError("write() within read(): without a write-ahead log the snapshot would block the commit")
 
     def _begin(self, deadline: float) -> sqlite3.Connection:
+        if self._writer is not None and (self._writer[0] is not self._file or self._lost_log()):
+            # Before anything is looked at: its own lock would keep a file that was replaced from being made anew.
+            self._drop_writer()
         file = self._ready(deadline)
         if self._writer is not None and self._writer[0] is not file:
             self._drop_writer()
         if self._writer is None:
             self._writer = (file, open_writer(self.path, file, self._options, deadline))
+            log = wal_of(self.path)
+            self._log = (log, identity_of(log)) if file.journal_mode == "wal" else None
         connection = self._writer[1]
         retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
         try:
@@ -170,6 +181,13 @@ class Database:
             self._roll_back(connection)
             raise
         return connection
+
+    def _lost_log(self) -> bool:
+        """Whether somebody has removed the log that the writer writes to: nobody would ever read it again."""
+        if self._log is None or identity_of(self._log[0]) == self._log[1]:
+            return False
+        self._empty_pool()
+        return True
 
     def _begin_reading(self, connection: sqlite3.Connection) -> None:
         if not connection.in_transaction:

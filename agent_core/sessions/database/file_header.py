@@ -99,6 +99,15 @@ def journal_of(path: Path) -> Path:
     return Path(f"{os.path.realpath(path)}-journal")
 
 
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The database and everything that SQLite keeps beside it, resolved.
+
+    No process that has the database open may open one of them in another way: closing that drops, as POSIX has it,
+    the locks that SQLite holds on the file. Others then take the database for unused and remove its log.
+    """
+    return Path(os.path.realpath(path)), wal_of(path), shm_of(path), journal_of(path)
+
+
 def _page_size(start: bytes) -> int:
     size: int = struct.unpack_from(">H", start, 16)[0]
     return _BIGGEST_PAGE if size == 1 else size

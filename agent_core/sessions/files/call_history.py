@@ -38,7 +38,7 @@ class CallHistory:
     """Implements `tools.file_history.FileHistory` for one tool call.
 
     Attributes:
-        skipped: directories that are not looked into for what a command has changed.
+        skipped: directories and files that are not looked into for what a command has changed.
     """
 
     keeper: Keeper

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_core.sessions.database.database import Database
+from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.keeping import Keeper, VersionLimits
@@ -93,9 +94,10 @@ class FileVersions:
 
     def _skipped(self, roots: tuple[Path, ...]) -> tuple[Path, ...]:
         home = self._keeper.database.path.parent
-        # A session may work on the home's own files (settings, skills): then only the kept contents are left out.
+        # A session may work on the home's own files (settings, skills): then only what is the store's is left out.
         inside = any(root == home or home in root.parents for root in roots)
-        return (self._keeper.blobs.root,) if inside else (home, self._keeper.blobs.root)
+        blobs = self._keeper.blobs.root
+        return (blobs, *files_of(self._keeper.database.path)) if inside else (home, blobs)
 
 
 def _sound(text: str) -> str:

@@ -13,6 +13,7 @@ from agent_core.providers.base import Usage
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.archive.session_rows import DELETING, Row
 from agent_core.sessions.database.bodies import pack, unpack
+from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.kept_state import KeptState
 from tools.context import TodoItem
 
@@ -71,7 +72,7 @@ def write_state(connection: sqlite3.Connection, session_id: str, packed: PackedS
             packed.kept,
             packed.system[0] if packed.system else None,
             packed.tools[0] if packed.tools else None,
-            state.model or None,
+            plain_text(state.model) or None,
             state.spent.requests,
             packed.usage,
             state.spent.cost,

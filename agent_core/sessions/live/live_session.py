@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 from agent_core.messages import Message
+from agent_core.sessions.database.opening import OpenFile
 from agent_core.sessions.live.backlog import AddMessage, CloseTurn, Operation
 from agent_core.sessions.live.live_turn import LiveTurn
 
@@ -19,6 +20,7 @@ class LiveSession:
         turn: the running turn.
         backlog: what is not stored yet, in order.
         holds: the lease was ours when we last looked.
+        file: what the database had opened when the lease was last seen to be ours.
         unsure: giving it up failed, and may have happened all the same.
         lost: another process took the lease; only a new turn may take it back.
         leaving: it was released, and goes as soon as the backlog is stored.
@@ -34,6 +36,7 @@ class LiveSession:
     turn: LiveTurn | None = None
     backlog: list[Operation] = field(default_factory=list)
     holds: bool = False
+    file: OpenFile | None = None
     unsure: bool = False
     lost: bool = False
     leaving: bool = False

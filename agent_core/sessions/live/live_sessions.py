@@ -15,7 +15,7 @@ from agent_core.sessions.live.housekeeping import Rhythm
 from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import read_messages
-from agent_core.sessions.live.saving import LeaseLost, Saver
+from agent_core.sessions.live.saving import LeaseLost, Saver, SessionVanished
 
 log = logging.getLogger(__name__)
 
@@ -190,6 +190,8 @@ class LiveSessions:
         try:
             if not live.is_idle and not (live.lost and not live.unsaved):
                 self._saver.save(live, patience=patience)
+        except SessionVanished as problem:
+            log.error("%d messages of session %s could not be stored: %s", live.unsaved, live.id, problem)  # noqa: TRY400 - the text says it all
         except StoreError as problem:
             self.note(live, problem)
             return

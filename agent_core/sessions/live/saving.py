@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
 
-from agent_core.errors import SessionInUse
+from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.live import leases
@@ -27,6 +28,16 @@ _BATCH = 200  # operations: after long trouble other processes want to write as 
 
 class LeaseLost(SessionInUse):
     """The lease was ours, and another process has taken it: it thought that this one was dead."""
+
+
+class SessionVanished(StoreError):
+    """The session was ours, and is not in the file that is there now."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} does not have this conversation any more: the file was deleted or replaced. Put it back, or "
+            "copy what you still need from here."
+        )
 
 
 class Saver:
@@ -55,7 +66,7 @@ class Saver:
         Raises:
             StoreError: it, or a part of it, could not be stored; the rest waits in the backlog.
             LeaseLost: another process has the session now. SessionInUse: it has had it all along.
-            UnknownSession: the session was deleted.
+            SessionVanished: it is another file now, without the session. UnknownSession: the session was deleted.
         """
         allowed = self.patience if patience is None else patience
         self._save_some(live, claim=claim, patience=allowed)
@@ -87,6 +98,7 @@ class Saver:
             live.unsure |= leaves
             raise
         self._settle(live, batch, turns)
+        live.file = self.database.opened
         if claimed:
             live.messages = None
         if leaves:
@@ -135,7 +147,12 @@ class Saver:
         token = self.identity.token
         if moves and _touch(connection, live.id, token, now):
             return True
-        holder = leases.read_holder(connection, live.id)
+        try:
+            holder = leases.read_holder(connection, live.id)
+        except UnknownSession as problem:
+            if self.database.opened is live.file:
+                raise
+            raise SessionVanished(self.database.path) from problem
         return holder is not None and holder.token == token
 
 

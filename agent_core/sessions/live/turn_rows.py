@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from agent_core.sessions.database.bodies import pack
 from agent_core.sessions.events.journal import JournalRow
+from agent_core.sessions.events.stored_values import plain_text
 
 _OF_NO_MESSAGE = (
     " AND NOT EXISTS (SELECT 1 FROM events AS e WHERE e.session_id = turns.session_id AND e.turn = turns.number)"
@@ -44,7 +45,7 @@ def close_turn(
     """Write down how a turn ended."""
     connection.execute(
         "UPDATE turns SET ended_at = ?, outcome = ?, note = ? WHERE session_id = ? AND number = ?",
-        (ended_at, outcome, note, session_id, number),
+        (ended_at, outcome, plain_text(note), session_id, number),
     )
 
 

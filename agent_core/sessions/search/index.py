@@ -8,6 +8,7 @@ its last one. So the highest id in the index tells how far it reaches, and it ha
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from agent_core.errors import StoreError
@@ -30,6 +31,12 @@ _ADD = (
     " ON CONFLICT (message_id) DO NOTHING"
 )
 _ADD_TEXT = {role: _ADD.format(column=role) for role in ("user", "assistant", "tool")}
+
+# The index keeps the words of what was deleted, marked, until its parts are merged. A step takes some milliseconds.
+_MERGE = "INSERT INTO messages_fts (messages_fts, rank) VALUES ('merge', ?)"
+_MERGED_PAGES = 64
+_PAUSE = 0.001, 0.01
+_NOTHING_MERGED = 2  # changes: the statement itself counts
 
 Entry = tuple[str, str, int]  # role, text, message id
 
@@ -61,6 +68,24 @@ def index_pending(
                 connection.execute(_ADD_TEXT.get(role, _ADD_TEXT["user"]), (text, message_id))
         done += len(entries)
     return done
+
+
+def forget_deleted(database: Database, pause: Callable[[float], None] = time.sleep) -> None:
+    """Remove the words of deleted messages from the index's own file pages, in short transactions.
+
+    Raises:
+        StoreError: the database cannot be written; what was done until then stays.
+    """
+    pages = -_MERGED_PAGES  # negative: all parts of the index become one
+    while True:
+        began = time.monotonic()
+        with database.write() as connection:
+            before = connection.total_changes
+            connection.execute(_MERGE, (pages,))
+            if connection.total_changes - before < _NOTHING_MERGED:
+                return
+        pages = _MERGED_PAGES
+        pause(min(max(time.monotonic() - began, _PAUSE[0]), _PAUSE[1]))
 
 
 def unsearched(database: Database) -> int:

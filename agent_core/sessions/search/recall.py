@@ -124,9 +124,9 @@ class SqliteRecall:
     def _index(self) -> None:
         try:
             index_pending(self._database, limit=_MOST_INDEXED, within=self._indexing, patience=self._indexing)
-        except StoreError:
+        except StoreError as problem:
             # What is indexed can be searched all the same; `unsearched` tells of the rest.
-            log.warning("the search index could not be brought up to date", exc_info=True)
+            log.warning("the search index could not be brought up to date: %s", problem)
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

@@ -17,6 +17,7 @@ from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.kept_rows import packed_state, write_state
 from agent_core.sessions.live.leases import ProcessIdentity, claim
 from agent_core.sessions.records import NewSession
+from agent_core.sessions.search.index import index_pending
 from tests.support.stored_sessions import add_talk, add_turn, database_at, held_elsewhere, working_turn
 
 SECRET = "correct horse battery staple"
@@ -127,6 +128,22 @@ def test_the_words_are_gone_from_the_file(database):
     assert texts_left(database) == 0
     database.close()
     assert SECRET.encode() not in database.path.read_bytes()
+
+
+def test_the_search_index_forgets_its_words_too(database):
+    archive = full_session(database, "kept")
+    for number in range(3):  # each time the index gets a part of its own
+        add_turn(database, "kept", f"more-{number}", *working_turn(f"xylophone {number}", 1))
+        index_pending(database)
+    archive = full_session(database, "gone")
+    add_turn(database, "gone", "last", *working_turn("zebraword", 1))
+    index_pending(database)
+    database.checkpoint()
+    assert b"zebraword" in database.path.read_bytes()
+    archive.delete("gone")
+    assert found_by_words(database, "kept") > 0
+    database.close()
+    assert b"zebraword" not in database.path.read_bytes()
 
 
 def test_deleting_again_and_deleting_nothing_do_nothing(database):

@@ -1,11 +1,13 @@
 """Transactions on the one database: threads, processes, failures."""
 
+import os
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 
 import pytest
 
@@ -268,6 +270,31 @@ def test_a_checkpoint_moves_the_log_into_the_file_and_a_huge_log_is_emptied(data
     assert wal.stat().st_size == 0
     put(database, "b")
     assert stored(database) == {"a", "b"}
+
+
+def test_a_log_that_somebody_removed_takes_nothing_that_is_written_afterwards(database):
+    put(database, "a")
+    stored(database)
+    for name in ("sessions.db-wal", "sessions.db-shm"):
+        database.path.with_name(name).unlink()
+    put(database, "b")
+    with closing(sqlite3.connect(database.path)) as other:
+        assert ("b",) in other.execute("SELECT hash FROM texts").fetchall()
+    assert "b" in stored(database)
+
+
+def test_a_file_that_was_emptied_is_made_anew_by_the_process_that_has_it_open(tmp_path):
+    database = Database(tmp_path / "home" / "sessions.db", patience=0.2)
+    put(database, "a")
+    os.truncate(database.path, 0)
+    for _ in range(2):  # what was open is found out to be of no use, and given up
+        with suppress(StoreError):
+            put(database, "b")
+    with suppress(StoreError):
+        stored(database)
+    put(database, "c")
+    assert "c" in stored(database)
+    database.close()
 
 
 def test_closing_leaves_one_file_and_a_later_use_opens_it_again(database):

@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.files.keeping import Keeper
 from agent_core.sessions.files.looking import sha256
 from agent_core.sessions.files.versions import VersionLimits
@@ -133,7 +134,8 @@ def test_the_programs_own_home_is_not_searched_for_changes(tmp_path):
     bench.begin()
     history = bench.versions.for_call(SESSION, "t1", "c", (tmp_path / "work",))
     assert history.skipped == (bench.home, bench.blobs.root)
-    assert bench.versions.for_call(SESSION, "t1", "c", (bench.home / "skills",)).skipped == (bench.blobs.root,)
+    within = bench.versions.for_call(SESSION, "t1", "c", (bench.home / "skills",))
+    assert within.skipped == (bench.blobs.root, *files_of(bench.database.path))
     bench.database.close()
 
 

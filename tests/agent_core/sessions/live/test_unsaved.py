@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from itertools import count
 
 import pytest
@@ -259,6 +260,38 @@ def test_a_released_session_that_waits_can_be_gone_on_with(desk):
     desk.store.tick()
     assert stored(desk) == ["one", "two"] == said(desk)
     assert desk.store.append("s", "t2", assistant_message("three"))
+
+
+@pytest.mark.parametrize("what", ["file", "home"])
+def test_a_database_that_is_deleted_does_not_stop_a_turn_and_the_person_is_told(desk, what):
+    desk.store.begin_turn("s", "t1")
+    say(desk, "one")
+    if what == "home":
+        shutil.rmtree(desk.path.parent)
+    else:
+        desk.path.unlink()
+    say(desk, "two")
+    assert "deleted or replaced" in desk.store.trouble("s")
+    desk.store.end_turn("s", "t1", "end_turn")
+    desk.store.begin_turn("s", "t2")
+    assert said(desk) == ["one", "two"]
+    assert desk.store.append("s", "t2", user_message("three"))
+    desk.store.release("s")
+    with pytest.raises(UnknownSession):
+        desk.store.begin_turn("s", "t3")
+
+
+def test_what_a_turn_failed_of_may_be_no_text_and_stops_no_later_turn(desk):
+    desk.store.begin_turn("s", "t1")
+    say(desk, "one")
+    desk.store.end_turn("s", "t1", "error", "the server said \ud800")
+    desk.store.begin_turn("s", "t2")
+    assert desk.rows("SELECT outcome, note FROM turns WHERE number = 1") == [("error", "the server said \ufffd")]
+
+
+def test_a_client_may_have_a_name_that_is_no_text(desk):
+    desk.store.create_new(NewSession("new", "/srv/project", source="ed\ud800"))
+    assert desk.rows("SELECT source FROM sessions WHERE id = 'new'") == [("ed\ufffd",)]
 
 
 def test_what_is_lost_at_the_end_is_logged(desk, caplog):
