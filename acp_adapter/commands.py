@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ UNDO = Command("undo", "Take the last turn back: the conversation, and the files
 REWIND = Command("rewind", "Take several turns back, with the files they changed", "how many turns")
 REDO = Command("redo", "Bring back what the last undo or rewind took away")
 
+_NUMBER = re.compile(r"0{0,9}[1-9][0-9]{0,8}")
 _COMMANDS = {command.name: command for command in (UNDO, REWIND, REDO)}
 
 
@@ -46,7 +48,7 @@ def turns_to_rewind(typed: Typed) -> int:
     """
     if typed.command is UNDO and not typed.rest:
         return 1
-    if typed.command is REWIND and typed.rest.isascii() and typed.rest.isdigit() and int(typed.rest) > 0:
+    if typed.command is REWIND and _NUMBER.fullmatch(typed.rest):
         return int(typed.rest)
     how = "/undo takes nothing after it" if typed.command is UNDO else "Write how many turns, as in /rewind 2"
     raise RequestError(f"/{typed.command.name} {typed.rest[:40]!r} cannot be done: {how}. Nothing was changed.")

@@ -132,6 +132,18 @@ def session_choices(mode: Mode) -> dict[str, Any]:
     return {"modes": mode_state(mode), "configOptions": config_options(mode)}
 
 
+def directory_name(name: str, value: object) -> str:
+    """A directory as sessions have it, whether or not it is still there.
+
+    Raises:
+        RequestError: it is not absolute.
+    """
+    if not isinstance(value, str) or not os.path.isabs(value):  # noqa: PTH117
+        raise RequestError(f"{name} must be an absolute path to a directory; it is {value!r}.")
+    # Dots are resolved as the system does: across a symbolic link, cutting them out names another directory.
+    return os.path.realpath(value) if ".." in Path(value).parts else str(Path(value))
+
+
 def _directory(name: str, value: object) -> Path:
     if not isinstance(value, str) or not os.path.isabs(value):  # noqa: PTH117
         raise RequestError(f"{name} must be an absolute path to a directory; it is {value!r}.")
@@ -142,5 +154,4 @@ def _directory(name: str, value: object) -> Path:
         raise RequestError(f"{name} {value!r} cannot be used: {reason}. Open an existing directory.") from problem
     if not stat.S_ISDIR(found.st_mode):
         raise RequestError(f"{name} {value!r} is not a directory.")
-    # Dots are resolved as the system does: across a symbolic link, cutting them out names another directory.
-    return Path(os.path.realpath(value)) if ".." in Path(value).parts else Path(value)
+    return Path(directory_name(name, value))

@@ -9,7 +9,7 @@ from typing import Literal
 
 from acp_adapter.session import SessionState
 from agent_core.auxiliary.question import settings_of
-from agent_core.errors import HermesError
+from agent_core.errors import HermesError, UnknownSession
 from agent_core.events import SessionNamed
 from agent_core.factory import AgentFactory
 from agent_core.prompt_parts import SaidPart
@@ -50,6 +50,8 @@ def _name(archive: SessionArchive, session: SessionState, title: str, source: Li
     try:
         if not archive.name(session.id, title, source):
             return
+    except UnknownSession:
+        return  # deleted meanwhile
     except HermesError:
         log.warning("the title of session %s could not be stored", session.id, exc_info=True)
     session.title = title

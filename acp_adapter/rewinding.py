@@ -10,7 +10,7 @@ from typing import Any
 from acp_adapter.commands import REDO, Typed, turns_to_rewind
 from acp_adapter.rewind_words import plan_result, report_result, told_of
 from acp_adapter.session import SessionState
-from agent_core.errors import HermesError, RequestError
+from agent_core.errors import HermesError, RequestError, TurnInterrupted
 from agent_core.events import AgentText, PlanChanged, ToolFinished, ToolRequested
 from agent_core.interrupt import CancelToken
 from agent_core.sessions.events.replay import replayed
@@ -26,6 +26,10 @@ RunBlocking = Callable[[Callable[[], dict[str, Any]]], Awaitable[dict[str, Any]]
 
 _CARD = "rewind"
 _ASKED = "is not as the session left it ({}); your yes replaces what is there now"
+_BROKEN_OFF = (
+    "Broken off: the conversation is as it was. Files that were changed back before the question stay so; "
+    "the same command again finishes it."
+)
 _MOST_TURNS = 1_000_000
 
 
@@ -45,6 +49,8 @@ class Rewinding:
             told = told_of(self.apply(plan, lambda step: self._ask(step, token)), plan, session.seed.cwd)
             if (now := self._shown_plan()) != shown:
                 session.outbox.put(PlanChanged(now))
+        except TurnInterrupted:
+            told = _BROKEN_OFF
         except HermesError as problem:
             told = problem.public
         session.outbox.put(AgentText(f"{secrets.token_hex(8)}-message-1", told))
@@ -72,7 +78,11 @@ class Rewinding:
             self._go_on_from_here()
 
     def _ask(self, step: FileStep, token: CancelToken) -> bool:
-        """Put the conflict to the person, on a card of its own; anything but a clear yes leaves the file as it is."""
+        """Put the conflict to the person, on a card of its own; anything but a clear yes leaves the file as it is.
+
+        Raises:
+            TurnInterrupted: the person cancelled; no other file is touched, and the conversation stays.
+        """
         session, call_id = self._session, f"rewind-{secrets.token_hex(6)}"
         cwd, arguments = str(session.seed.cwd), {"path": str(step.path)}
         session.outbox.put(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
@@ -83,6 +93,8 @@ class Rewinding:
         text = "Replaced, as you said." if agreed else f"Left as it is: {answer.note or 'you said no'}."
         result = ToolResult(text, (ShownText(text),), failed=not agreed)
         session.outbox.put(ToolFinished(call_id, _CARD, arguments, cwd, result, ran=agreed))
+        if token.is_set():
+            raise TurnInterrupted
         return agreed
 
     def _go_on_from_here(self) -> None:

@@ -24,6 +24,7 @@ from acp_adapter.handshake import (
     Greeting,
     SessionSeed,
     check_place,
+    directory_name,
     initialize_result,
     open_session,
     session_choices,
@@ -41,6 +42,7 @@ from agent_core.errors import HermesError, RequestError, UnknownSession
 from agent_core.events import ModeChanged, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
+from agent_core.sessions.records import SessionPage
 from tools.approval.policy import Mode
 
 log = logging.getLogger(__name__)
@@ -151,9 +153,10 @@ class HermesACPAgent:
         try:
             await self._blocking(lambda: self._replay(session))
         except BaseException:
+            self._sessions.begin(session)
             await self._sessions.close(session)
             raise
-        self._start(session, hermes_meta)
+        self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(session.mode)
 
     @_method
@@ -164,7 +167,7 @@ class HermesACPAgent:
         place = await self._place(cwd, **more)
         session = await self._sessions.restore(session_id, place)
         session.outbox.put(offered())
-        self._start(session, hermes_meta)
+        self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(session.mode)
 
     @_method
@@ -175,14 +178,19 @@ class HermesACPAgent:
         place = await self._place(cwd, **more)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
         session.outbox.put(offered())
-        self._start(session, hermes_meta)
+        self._start(session, hermes_meta, session.outbox.release)
         return session_result(session.seed)
 
     @_method
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: object) -> dict[str, Any]:
         """ACP `session/list`."""
         archive, mine = self._factory.sessions.archive, [session.id for session in self._sessions.all()]
-        return list_result(await self._blocking(lambda: archive.page(cwd=cwd, cursor=cursor, with_empty=mine)))
+
+        def page() -> SessionPage:
+            place = None if cwd is None else directory_name("cwd", cwd)
+            return archive.page(cwd=place, cursor=cursor, with_empty=mine)
+
+        return list_result(await self._blocking(page))
 
     @_method
     async def prompt(
@@ -243,7 +251,10 @@ class HermesACPAgent:
         from acp_adapter.rewinding import rewind_session  # noqa: PLC0415 - most people never undo
 
         session = self._sessions.get(_session_id(params))
-        return await rewind_session(self._factory.sessions, session, params, self._blocking)
+        try:
+            return await rewind_session(self._factory.sessions, session, params, self._blocking)
+        finally:
+            self._sessions.rest(session)
 
     def shut_down(self) -> None:
         """Cancel every turn and end every process; blocks, for the end of the process."""
@@ -280,11 +291,11 @@ class HermesACPAgent:
         directory, roots = await self._blocking(lambda: check_place(cwd, additional_directories or ()))
         return Place(directory, roots, names)
 
-    def _start(self, session: SessionState, meta: RequestMeta) -> None:
+    def _start(self, session: SessionState, meta: RequestMeta, begin: Callable[[], None]) -> None:
         """A session that was made live for a request begins to tell, once the request is answered."""
         self._warm_once()
         self._sessions.rest(session)
-        self._transport.after_answer(meta.request_id, session.outbox.release)
+        self._transport.after_answer(meta.request_id, begin)
 
     def _replay(self, session: SessionState) -> None:
         library = self._factory.sessions

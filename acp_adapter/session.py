@@ -33,6 +33,7 @@ class SessionState:
             the store.
         title: as it is stored; None while there is none.
         idle: when the session will be unloaded.
+        is_new: it was opened here and has not come to a first turn; nobody else can have deleted what is not stored.
     """
 
     seed: SessionSeed
@@ -46,6 +47,7 @@ class SessionState:
     tickets: list[Ticket] = field(default_factory=list)
     turns_begun: int = 0
     idle: asyncio.TimerHandle | None = None
+    is_new: bool = False
 
     @property
     def id(self) -> str:

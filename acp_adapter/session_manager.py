@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from acp_adapter.handshake import SessionSeed, new_session_id
 from acp_adapter.options import parse_mode
@@ -63,6 +64,7 @@ class SessionManager:
         self._ask = ask
         self._sessions: dict[str, SessionState] = {}
         self._unloading: set[asyncio.Task[None]] = set()
+        self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.source = ""
 
     async def open(self, seed: SessionSeed, *, held: bool) -> SessionState:
@@ -77,29 +79,44 @@ class SessionManager:
             self._factory.sessions.store.create_new(self._new(seed))
             return prepared
 
-        return self._enter(seed, await self._run_blocking(prepare), held=held)
+        session = self._enter(seed, await self._run_blocking(prepare), held=held)
+        session.is_new = True
+        return session
 
     async def restore(self, session_id: str, place: Place) -> SessionState:
         """Make a stored session live, in the directories that the client names; its updates wait.
+
+        Its turn is held, so that no prompt begins before the client has been told of the session: `begin` lets go.
 
         Raises:
             UnknownSession: there is none of that id.
             RequestError: a prompt is running in it.
             StoreError: it cannot be read. SettingsError: the settings cannot be read.
         """
-        await self._leave(session_id)
+        library = self._factory.sessions
 
         def prepare() -> tuple[SessionRecord, SessionSeed, _Prepared]:
-            record = self._factory.sessions.archive.get(session_id)
+            record = library.archive.get(session_id)
             seed = SessionSeed(session_id, place.cwd, place.roots, place.servers, _mode(record))
             prepared = self._prepare(seed)
-            self._move(record, place)
+            library.move(session_id, *_places(place))
             return record, seed, prepared
 
-        record, seed, prepared = await self._run_blocking(prepare)
-        session = self._enter(seed, prepared, held=True)
-        session.title = record.title
+        async with self._change(session_id):
+            # What cannot be brought back is not given up either.
+            await self._run_blocking(lambda: library.archive.get(session_id))
+            await self._leave(session_id)
+            record, seed, prepared = await self._run_blocking(prepare)
+            session = self._enter(seed, prepared, held=True)
+            session.title = record.title
+            await session.turn.acquire()
         return session
+
+    @staticmethod
+    def begin(session: SessionState) -> None:
+        """The client has been told of a restored session: its updates and prompts may go."""
+        session.outbox.release()
+        session.turn.release()
 
     async def fork(self, session_id: str, place: Place, until: str | None) -> SessionState:
         """A new session that begins with another's history, up to the message `until` where one is named.
@@ -147,7 +164,8 @@ class SessionManager:
 
     async def close(self, session: SessionState) -> None:
         """Cancel a session's work, wait for its turn to end, and free everything it holds; it stays stored."""
-        self._sessions.pop(session.id, None)
+        if self._sessions.get(session.id) is session:
+            del self._sessions[session.id]
         if session.idle is not None:
             session.idle.cancel()
         session.cancel()
@@ -161,14 +179,22 @@ class SessionManager:
         Raises:
             SessionInUse: another process prompts it. StoreError: it could not be removed.
         """
-        live = self._sessions.get(session_id)
-        if live is None:
-            await self._run_blocking(lambda: self._factory.sessions.delete(session_id))
-            return
-        live.cancel()
-        async with live.turn:  # closed only afterwards: what cannot be removed stays open
-            await self._run_blocking(lambda: self._factory.sessions.delete(session_id))
-        await self.close(live)
+        library = self._factory.sessions
+        async with self._change(session_id):
+            live = self._sessions.get(session_id)
+            if live is None:
+                await self._run_blocking(lambda: library.delete(session_id))
+                return
+            # What will not be deleted is not cancelled, and what cannot be is not closed.
+            await self._run_blocking(lambda: library.refuse_held(session_id))
+            live.cancel()
+            async with live.turn:
+                await self._run_blocking(lambda: library.delete(session_id))
+            await self.close(live)
+
+    def _change(self, session_id: str) -> asyncio.Lock:
+        """Held while a session of that id comes to be live or is deleted."""
+        return self._changing.setdefault(session_id, asyncio.Lock())
 
     async def _leave(self, session_id: str) -> None:
         """A client that loads a live session again gets it anew."""
@@ -223,11 +249,6 @@ class SessionManager:
     def _free(self, session: SessionState) -> None:
         session.workspace.close()
         self._factory.sessions.unload(session.id)
-
-    def _move(self, record: SessionRecord, place: Place) -> None:
-        cwd, roots = _places(place)
-        if (record.cwd, record.roots) != (cwd, roots):
-            self._factory.sessions.archive.move(record.id, cwd, roots)
 
 
 @dataclass(frozen=True, slots=True)

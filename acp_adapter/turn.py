@@ -13,7 +13,8 @@ from acp_adapter.commands import Typed
 from acp_adapter.events import EventBridge
 from acp_adapter.naming import name_after_answer, name_after_prompt, wants_better
 from acp_adapter.session import SessionState, Ticket
-from agent_core.errors import TurnInterrupted
+from agent_core.agent import AIAgent
+from agent_core.errors import TurnInterrupted, UnknownSession
 from agent_core.events import UserSaid
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
@@ -92,15 +93,12 @@ class TurnRunner:
     def _work(
         self, session: SessionState, prompt: Prompt, token: CancelToken, bridge: EventBridge
     ) -> ConversationResult:
-        agent = session.agent
-        if agent is None:
-            _note_unused_servers(session, bridge)
-            services = session.services or self.factory.services(session.id)
-            agent = self.factory.agent(session.id, session.workspace, services, on_note=bridge.on_note)
-            if token.is_set():
-                # The turn may have been given up meanwhile; it must not take the next one's place.
-                raise TurnInterrupted
-            session.agent, session.services = agent, services
+        try:
+            agent = session.agent or self._make_agent(session, token, bridge)
+        except BaseException:
+            # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
+            self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
+            raise
         name_after_prompt(self.factory.sessions.archive, session, prompt.said)
         result = agent.run_conversation(
             prompt.content, turn_id=bridge.turn_id, token=token, callbacks=bridge.callbacks()
@@ -108,6 +106,23 @@ class TurnRunner:
         if wants_better(self.factory, session):
             self.executor.submit(name_after_answer, self.factory, session, prompt.said, result["final_response"])
         return result
+
+    def _make_agent(self, session: SessionState, token: CancelToken, bridge: EventBridge) -> AIAgent:
+        _note_unused_servers(session, bridge)
+        roots = tuple(str(root) for root in session.seed.extra_roots)
+        try:
+            self.factory.sessions.take(session.id, str(session.seed.cwd), roots)
+        except UnknownSession:
+            # One that was open for long without a prompt may have been tidied away; it begins anew.
+            if not session.is_new:
+                raise
+        services = session.services or self.factory.services(session.id)
+        agent = self.factory.agent(session.id, session.workspace, services, on_note=bridge.on_note)
+        if token.is_set():
+            # The turn may have been given up meanwhile; it must not take the next one's place.
+            raise TurnInterrupted
+        session.agent, session.services, session.is_new = agent, services, False
+        return agent
 
 
 def _note_unused_servers(session: SessionState, bridge: EventBridge) -> None:

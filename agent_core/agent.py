@@ -215,7 +215,8 @@ class AIAgent:
         given: Sequence[Message] | None,
         callbacks: AgentCallbacks,
     ) -> Turn:
-        self._services.model = self._route.members[0].choice.name
+        # What the command line asks for, or what stands in for it today, is not the session's own choice.
+        self._services.model = self._services.model or self._route.members[0].choice.name
         messages = repaired(self._store.messages(self.session_id) if given is None else given)
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(

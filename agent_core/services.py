@@ -28,7 +28,7 @@ class SessionServices:
         self.omissions = Omissions()
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.
         self.call_ids: set[str] = set()
-        # provider:model that answered last.
+        # provider:model that the session uses; '' before the first turn.
         self.model = ""
 
     def kept(self) -> KeptState:

@@ -86,7 +86,11 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument(
         "--continue", dest="resumes", action="store_true", help="go on with the last session of the directory"
     )
-    which.add_argument("--session", metavar="ID", help="go on with this session (see hermes-acp sessions list)")
+    which.add_argument(
+        "--session",
+        metavar="ID",
+        help="go on with this session: its id, or the beginning (see hermes-acp sessions list)",
+    )
     parser.add_argument(
         "--approve", choices=POLICIES, default="ask", help="how questions are answered (default: ask)"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from acp_adapter.cli.client_errors import AgentUnsupported
 
 PROTOCOL_VERSION = 1
 _SECONDS_TO_ANSWER = 60.0
+_MOST_TOLD = 5
 _CAPABILITIES = {
     "fs": {"readTextFile": False, "writeTextFile": False},
     "terminal": False,
@@ -38,7 +40,9 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An earlier session to go on with: of that id, or without one the last of the directory."""
+    """An earlier session to go on with: of that id, or the only one whose id begins so; without one the last of the
+    directory.
+    """
 
     session_id: str | None = None
 
@@ -63,7 +67,8 @@ def open_session(client: AcpClient, cwd: Path, client_name: str, earlier: Earlie
             f"The agent answered initialize with protocol version {version!r}; this client speaks only "
             f"{PROTOCOL_VERSION}. Use an agent that does."
         )
-    session_id, answer = _new(client, cwd) if earlier is None else _resumed(client, cwd, earlier)
+    lists = _lists_sessions(agent)
+    session_id, answer = _new(client, cwd) if earlier is None else _resumed(client, cwd, earlier, lists=lists)
     return Opened(session_id, _mode_ids(answer.get("modes")), initialized_at, client.now())
 
 
@@ -94,18 +99,62 @@ def _new(client: AcpClient, cwd: Path) -> tuple[str, dict[str, Any]]:
     return session_id, answer
 
 
-def _resumed(client: AcpClient, cwd: Path, earlier: Earlier) -> tuple[str, dict[str, Any]]:
-    session_id = earlier.session_id or _latest(client, cwd)
-    place = {"sessionId": session_id, "cwd": str(cwd), "mcpServers": []}
-    return session_id, client.request("session/resume", place, _SECONDS_TO_ANSWER)
+def _resumed(client: AcpClient, cwd: Path, earlier: Earlier, *, lists: bool) -> tuple[str, dict[str, Any]]:
+    if earlier.session_id is None:
+        session = _latest(client, cwd)
+    else:
+        session = _named(client, earlier.session_id) if lists else {"sessionId": earlier.session_id}
+    place = {"sessionId": session["sessionId"], "cwd": str(cwd), "mcpServers": []}
+    # Directories that are not named are none: going on here must not take them from the session.
+    if roots := _roots_that_are_there(session):
+        place["additionalDirectories"] = roots
+    return session["sessionId"], client.request("session/resume", place, _SECONDS_TO_ANSWER)
 
 
-def _latest(client: AcpClient, cwd: Path) -> str:
-    sessions = client.request("session/list", {"cwd": str(cwd)}, _SECONDS_TO_ANSWER).get("sessions")
-    for session in sessions if isinstance(sessions, list) else ():
-        if isinstance(session, dict) and isinstance(found := session.get("sessionId"), str):
-            return found
-    raise AgentUnsupported(f"There is no earlier session in {cwd} to go on with. Leave --continue out to begin one.")
+def _latest(client: AcpClient, cwd: Path) -> dict[str, Any]:
+    found = next(_listed(client, {"cwd": str(cwd)}), None)
+    if found is None:
+        raise AgentUnsupported(
+            f"There is no earlier session in {cwd} to go on with. Leave --continue out to begin one."
+        )
+    return found
+
+
+def _named(client: AcpClient, beginning: str) -> dict[str, Any]:
+    """The session of that id, or the only one whose id begins so; one that is not listed is left to the agent."""
+    found = [session for session in _listed(client, {}) if session["sessionId"].startswith(beginning)]
+    exact = [session for session in found if session["sessionId"] == beginning]
+    if len(found) > 1 and not exact:
+        ids = ", ".join(session["sessionId"] for session in found[:_MOST_TOLD])
+        raise AgentUnsupported(f"Several sessions begin with {beginning!r}: {ids}. Give more of the id.")
+    return next(iter(exact or found), {"sessionId": beginning})
+
+
+def _listed(client: AcpClient, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All sessions that the agent lists, in its order."""
+    cursor: object = None
+    while True:
+        place = {} if cursor is None else {"cursor": cursor}
+        page = client.request("session/list", {**params, **place}, _SECONDS_TO_ANSWER)
+        sessions = page.get("sessions")
+        for session in sessions if isinstance(sessions, list) else ():
+            if isinstance(session, dict) and isinstance(session.get("sessionId"), str):
+                yield session
+        last, cursor = cursor, page.get("nextCursor")
+        if not isinstance(cursor, str) or cursor == last:
+            return
+
+
+def _roots_that_are_there(session: dict[str, Any]) -> list[str]:
+    roots = session.get("additionalDirectories")
+    named = roots if isinstance(roots, list) else []
+    return [root for root in named if isinstance(root, str) and Path(root).is_dir()]
+
+
+def _lists_sessions(agent: dict[str, Any]) -> bool:
+    capabilities = agent.get("agentCapabilities")
+    sessions = capabilities.get("sessionCapabilities") if isinstance(capabilities, dict) else None
+    return isinstance(sessions, dict) and sessions.get("list") is not None
 
 
 def _mode_ids(modes: Any) -> frozenset[str]:

@@ -14,7 +14,7 @@ from agent_core.home import Home
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.live.leases import is_alive
+from agent_core.sessions.live.leases import is_alive, refuse_living
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.records import SessionRecord
 from tools.recall import SessionRecall
@@ -78,6 +78,43 @@ class SessionLibrary:
     def warm(self) -> None:
         """Load what the first tool call needs."""
         _ = self.files
+
+    def take(self, session_id: str, cwd: str, roots: tuple[str, ...]) -> None:
+        """Have a session that this process is about to prompt, working where it was loaded.
+
+        What it keeps may be read from now on: no other process changes it. Where that cannot be stored, nothing
+        happens, and the turn goes on in memory.
+
+        Raises:
+            UnknownSession: there is no such session (any more).
+            SessionInUse: another living process prompts it; nothing was changed.
+        """
+        try:
+            self.store.take_lease(session_id)
+            self.move(session_id, cwd, roots)
+        except StoreError:
+            log.warning("session %s could not be taken", session_id, exc_info=True)
+
+    def move(self, session_id: str, cwd: str, roots: tuple[str, ...]) -> None:
+        """Let a session work elsewhere, unless another living process works with it.
+
+        Raises:
+            UnknownSession: there is no such session. StoreError: it cannot be read or written.
+        """
+        record = self.archive.get(session_id)
+        if (record.cwd, record.roots) != (cwd, roots) and not self.runs_elsewhere(record):
+            self.archive.move(session_id, cwd, roots)
+
+    def refuse_held(self, session_id: str) -> None:
+        """Do nothing where no other living process prompts the session, or there is none of that id.
+
+        Raises:
+            SessionInUse: one does. StoreError: that cannot be seen.
+        """
+        with contextlib.suppress(UnknownSession):
+            holder = self.archive.get(session_id).holder
+            if holder is not None and holder.token != self.store.identity.token:
+                refuse_living(holder, session_id, self.database.clock())
 
     def unload(self, session_id: str) -> None:
         """Free what is kept of a session in memory, and let other processes prompt it."""

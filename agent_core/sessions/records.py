@@ -59,7 +59,7 @@ class SessionRecord:
     Attributes:
         parent_id: the session it was forked from; None if it was not. The parent may be gone.
         root_id: the first session of that line; its own id if it was not forked.
-        model: provider:model that answered last, or that the person chose.
+        model: provider:model that it uses; None before the first turn.
         turns: how many turns are in view: neither undone nor empty.
     """
 

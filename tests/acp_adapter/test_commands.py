@@ -38,7 +38,8 @@ def test_undo_is_one_turn_and_rewind_as_many_as_are_written():
 
 
 @pytest.mark.parametrize(
-    "typed", [Typed(UNDO, "2"), *(Typed(REWIND, rest) for rest in ("", "0", "-1", "two", "1 2", "²"))]
+    "typed",
+    [Typed(UNDO, "2"), *(Typed(REWIND, rest) for rest in ("", "0", "-1", "two", "1 2", "²", "9" * 23, "9" * 5_000))],
 )
 def test_a_number_that_is_none_is_refused_in_words(typed):
     with pytest.raises(RequestError, match="Nothing was changed"):

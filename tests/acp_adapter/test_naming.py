@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.support.editor import Editor
 from tests.support.in_memory import serving
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import use_model
+from tests.support.waiting import wait_until
 
 _TITLE_TASK = {"auxiliary": {"title": {"provider": "auto"}}}
 
@@ -69,5 +71,6 @@ async def test_a_model_for_titles_that_does_not_answer_leaves_the_title(
         await editor.initialize()
         session = await editor.new_session(workspace)
         await editor.prompt(session, "Mend the sums.")
+        await asyncio.to_thread(wait_until, lambda: len(model_server.requests) == 2)
         await editor.prompt(session, "Are you there?")
         assert await _title(editor) == "Mend the sums."

@@ -116,6 +116,23 @@ async def test_without_an_answer_a_changed_file_stays(home: Path, workspace: Pat
         assert (workspace / "data.txt").read_text() == "mine"
 
 
+async def test_a_cancel_at_the_question_breaks_the_undo_off(editor: Editor, session: str, workspace: Path) -> None:
+    await editor.prompt(session, "write data.txt agent\nwrite other.txt agent")
+    for name in ("data.txt", "other.txt"):
+        (workspace / name).write_text("mine")
+    editor.on_permission = never
+    undo = editor.begin_prompt(session, "/undo")
+    await editor.wait_for_call("session/request_permission")
+    editor.cancel(session)
+    assert (await editor.answer(undo))["stopReason"] == "cancelled"
+    assert "Broken off" in editor.text(session)
+    assert len([frame for frame in editor.frames if frame.method == "session/request_permission"]) == 1
+    assert len(await _prompts(editor, session, workspace)) == 1
+    editor.on_permission = allow
+    assert "taken back" in await _said(editor, session, "/undo")
+    assert not (workspace / "data.txt").exists()
+
+
 @pytest.mark.parametrize("command", ["/undo", "/redo", "/rewind 3"])
 async def test_without_anything_to_take_back_it_says_so(command: str, editor: Editor, session: str) -> None:
     assert "nothing to" in (await _said(editor, session, command)).lower()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acp_adapter.replay import replay_params
 from agent_core.sessions.database.database import Database
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
@@ -66,6 +70,12 @@ async def _listed(editor: Editor, **params: Any) -> list[str]:
 async def _error(editor: Editor, method: str, params: dict[str, Any]) -> RpcError:
     with pytest.raises(RpcError) as failed:
         await editor.request(method, params)
+    return failed.value
+
+
+async def _refused(editor: Editor, session: str, text: str) -> RpcError:
+    with pytest.raises(RpcError) as failed:
+        await editor.prompt(session, text)
     return failed.value
 
 
@@ -172,6 +182,30 @@ class TestLoad:
         editor.cancel(session)
         assert (await editor.answer(turn))["stopReason"] == "cancelled"
 
+    async def test_a_prompt_that_comes_while_a_session_is_shown_again_waits_for_it(
+        self, home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        goes_on = threading.Event()
+
+        def slowly(*args: Any, **options: Any) -> Iterator[dict[str, Any]]:
+            yield from replay_params(*args, **options)
+            assert goes_on.wait(10)
+
+        monkeypatch.setattr("acp_adapter.server.replay_params", slowly)
+        async with serving(home) as editor:
+            await editor.initialize()
+            another = await editor.new_session(workspace)
+            loading = editor.begin("session/load", _place(session, workspace))
+            await editor.wait_for_update(session, "user_message_chunk")
+            turn = editor.begin_prompt(session, "say In between.")
+            await editor.prompt(another, "say Meanwhile.")  # long enough for the other to be over, if it ran
+            assert not turn.done()
+            goes_on.set()
+            await editor.answer(loading)
+            assert (await editor.answer(turn))["stopReason"] == "end_turn"
+            assert _answers(editor, session) == ["One.", "In between."]
+
     async def test_a_failed_turn_says_so_when_it_is_shown_again(self, home: Path, workspace: Path) -> None:
         async with serving(home) as editor:
             await editor.initialize()
@@ -259,6 +293,12 @@ class TestList:
         assert await _listed(editor, cwd=str(tmp_path)) == [there]
         assert await _listed(editor, cwd="/srv/none") == []
 
+    async def test_a_directory_is_the_same_however_it_is_written(self, editor: Editor, workspace: Path) -> None:
+        session = await editor.new_session(f"{workspace}/")
+        for way in (f"{workspace}/", f"{workspace}/.", f"{workspace}/../{workspace.name}"):
+            assert await _listed(editor, cwd=way) == [session]
+        assert (await _error(editor, "session/list", {"cwd": "somewhere"})).code == -32602
+
     async def test_a_session_that_was_never_prompted_is_told_while_it_is_open(
         self, home: Path, workspace: Path
     ) -> None:
@@ -331,6 +371,85 @@ class TestCloseAndDelete:
 
     async def test_a_delete_without_a_session_id_is_refused(self, editor: Editor) -> None:
         assert (await _error(editor, "session/delete", {})).code == -32602
+
+
+class TestHeldByAnotherProcess:
+    @pytest.fixture
+    async def other(self, home: Path) -> AsyncIterator[Editor]:
+        async with serving(home) as made:
+            await made.initialize()
+            yield made
+
+    async def test_what_its_holder_did_is_kept_by_a_later_prompt_elsewhere(
+        self, editor: Editor, other: Editor, home: Path, workspace: Path
+    ) -> None:
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say One.")
+        await other.load_session(session, workspace)
+        assert "open in another program" in (await _refused(other, session, "say Two.")).message
+        await editor.prompt(session, "todo read; edit")
+        await editor.request("session/close", {"sessionId": session})
+        await other.prompt(session, "say Two.")
+        await other.request("session/close", {"sessionId": session})
+        with contextlib.closing(sqlite3.connect(home / "hermes-acp.db")) as connection:
+            kept, requests = connection.execute("SELECT kept, requests FROM sessions").fetchone()
+        assert "edit" in kept
+        assert requests == 4
+
+    async def test_loading_it_elsewhere_moves_it_only_when_it_is_prompted_there(
+        self, editor: Editor, other: Editor, workspace: Path, tmp_path: Path
+    ) -> None:
+        session = await editor.new_session(workspace, additionalDirectories=[str(tmp_path)])
+        await editor.prompt(session, "say One.")
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        await other.load_session(session, elsewhere)
+        await _refused(other, session, "say Two.")
+        (entry,) = (await editor.request("session/list", {}))["sessions"]
+        assert (entry["cwd"], entry["additionalDirectories"]) == (str(workspace), [str(tmp_path)])
+        await editor.request("session/close", {"sessionId": session})
+        await other.prompt(session, "run pwd")
+        (entry,) = (await editor.request("session/list", {}))["sessions"]
+        assert (entry["cwd"], "additionalDirectories" in entry) == (str(elsewhere), False)
+
+    async def test_a_delete_that_is_refused_closes_nothing(
+        self, editor: Editor, other: Editor, workspace: Path
+    ) -> None:
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "say One.")
+        await other.load_session(session, workspace)
+        assert "another program" in (await _error(other, "session/delete", {"sessionId": session})).message
+        await editor.request("session/close", {"sessionId": session})
+        assert (await other.prompt(session, "say Two."))["stopReason"] == "end_turn"
+
+    async def test_a_session_that_was_deleted_elsewhere_does_not_begin_anew(
+        self, editor: Editor, other: Editor, workspace: Path
+    ) -> None:
+        session, opened = await editor.new_session(workspace), await editor.new_session(workspace)
+        await editor.prompt(session, "say One.")
+        await editor.load_session(session, workspace)
+        for stored in (session, opened):
+            await other.request("session/delete", {"sessionId": stored})
+        assert (await _refused(editor, session, "say Two.")).code == -32002
+        assert await _listed(other) == []
+        # One that was never used may have been tidied away; it has nothing to lose.
+        assert (await editor.prompt(opened, "say One."))["stopReason"] == "end_turn"
+
+
+async def test_a_session_that_cannot_be_read_now_is_not_given_up_by_a_load(
+    editor: Editor, home: Path, workspace: Path
+) -> None:
+    session = await editor.new_session(workspace)
+    await editor.prompt(session, "say One.")
+    database = home / "hermes-acp.db"
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE sessions SET archived = 2")  # as if it were being deleted
+        connection.commit()
+    assert (await _error(editor, "session/load", _place(session, workspace))).code == -32002
+    with contextlib.closing(sqlite3.connect(database)) as connection:
+        connection.execute("UPDATE sessions SET archived = 0")
+        connection.commit()
+    assert (await editor.prompt(session, "say Two."))["stopReason"] == "end_turn"
 
 
 async def test_an_idle_session_is_unloaded_and_comes_back_untouched(home: Path, workspace: Path) -> None:

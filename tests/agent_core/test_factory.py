@@ -257,14 +257,16 @@ def test_a_session_goes_on_with_its_own_model_when_the_settings_name_another(hom
     assert told[1:] == ["hi", "one", "and now?"]
 
 
-def test_the_command_line_wins_over_a_sessions_model(home, tmp_path, model_server):
+def test_the_command_line_wins_over_a_sessions_model_in_its_own_process(home, tmp_path, model_server):
     use_model(home, model_server)
-    model_server.add(Reply("one"), Reply("two"))
+    model_server.add(Reply("one"), Reply("two"), Reply("three"))
     with opened(home) as factory:
         make(factory, tmp_path).chat("hi")
     with opened(home, Overrides(model="third-model")) as factory:
         restored(factory, tmp_path).chat("and now?")
-    assert model_server.requests[1].body["model"] == "third-model"
+    with opened(home) as factory:
+        restored(factory, tmp_path).chat("and then?")
+    assert [request.body["model"] for request in model_server.requests] == ["test-model", "third-model", "test-model"]
 
 
 def test_a_sessions_model_that_cannot_be_used_any_more_is_replaced_with_a_note(home, tmp_path, model_server):

@@ -192,7 +192,9 @@ class WireInvariants:
             if before is not None:
                 self.sessions[session_id] = before
             return
-        session = self.sessions[session_id]
+        session = self.sessions.get(session_id)
+        if session is None:
+            return  # closed meanwhile
         session.replaying = False
         if not session.prompts and session.unfinished():
             raise WireViolation(f"the session shows running tool calls, but no turn runs: {session.unfinished()}")

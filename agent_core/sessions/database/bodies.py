@@ -9,13 +9,15 @@ from typing import Any
 from agent_core.errors import StoreError
 
 _LONG = 1024
+# Only images are that long, and to compress their base64 takes seconds and gains little.
+_HUGE = 1024 * 1024
 _LEVEL = 1  # a message is packed while its turn waits
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _ASCII_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 def pack(value: object) -> str | bytes:
-    """What to store for a JSON value: its text, or the text's zlib-compressed UTF-8 where it is long.
+    """What to store for a JSON value: its text, or the text's zlib-compressed UTF-8 where it is long but not huge.
 
     NaN, infinities and lone surrogates, as models send them, come back as they were.
 
@@ -28,7 +30,7 @@ def pack(value: object) -> str | bytes:
     except UnicodeEncodeError:  # lone surrogates: SQLite takes UTF-8 only
         text = _ASCII_ENCODER.encode(value)
         encoded = text.encode()
-    return text if len(encoded) < _LONG else zlib.compress(encoded, _LEVEL)
+    return zlib.compress(encoded, _LEVEL) if _LONG <= len(encoded) < _HUGE else text
 
 
 def unpack(stored: str | bytes) -> Any:

@@ -1,9 +1,11 @@
 """`hermes-acp prompt` as a real process, against scripted agents and our own server."""
 
+import contextlib
 import json
 import os
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -380,3 +382,68 @@ def test_what_an_earlier_prompt_was_allowed_is_not_allowed_to_the_next(tmp_path,
     ours("--offline", "--continue", "write two.txt x", home=home, cwd=tmp_path)
     assert (tmp_path / "one.txt").exists()
     assert not (tmp_path / "two.txt").exists()
+
+
+class TestGoingOn:
+    """With our own server, in one home."""
+
+    @pytest.fixture
+    def go(self, tmp_path):
+        work, extra = tmp_path / "work", tmp_path / "extra"
+        work.mkdir()
+        extra.mkdir()
+
+        def go(*flags, cwd=work):
+            environment = {**os.environ, "HERMES_HOME": str(tmp_path / "home")}
+            done = subprocess.run(
+                [*MAIN, "--offline", *flags],
+                capture_output=True,
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                check=False,
+                timeout=50,
+            )
+            return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+        return go
+
+    @pytest.fixture
+    def sessions(self, tmp_path):
+        def sessions():
+            with contextlib.closing(sqlite3.connect(tmp_path / "home" / "hermes-acp.db")) as connection:
+                return connection.execute("SELECT id, cwd, roots FROM sessions ORDER BY created_at").fetchall()
+
+        return sessions
+
+    def test_the_beginning_of_an_id_is_enough(self, go, sessions):
+        assert go("say One.")[0] == 0
+        ((session, *_),) = sessions()
+        code, out, err = go("--session", session[:9], "say Two.")
+        assert (code, err) == (0, "")
+        assert "Two." in out
+        assert len(sessions()) == 1
+
+    def test_a_beginning_that_several_have_names_them(self, go, sessions):
+        go("say One.")
+        go("say Two.")
+        code, _, err = go("--session", "ses_", "say Three.")
+        assert code == 1
+        for session, *_ in sessions():
+            assert session in err
+
+    def test_a_directory_is_the_same_however_it_is_written(self, go, sessions):
+        go("say One.")
+        assert go("--continue", "--cwd", "../work", "say Two.")[0] == 0
+        assert len(sessions()) == 1
+
+    @pytest.mark.parametrize("by_id", [True, False])
+    def test_the_sessions_other_directories_stay_with_it(self, by_id, go, sessions, tmp_path):
+        go("say One.")
+        ((session, cwd, _),) = sessions()
+        roots = json.dumps([str(tmp_path / "extra"), str(tmp_path / "gone")])
+        with contextlib.closing(sqlite3.connect(tmp_path / "home" / "hermes-acp.db")) as connection:
+            connection.execute("UPDATE sessions SET roots = ?", (roots,))
+            connection.commit()
+        assert go(*(("--session", session) if by_id else ("--continue",)), "say Two.")[0] == 0
+        assert sessions() == [(session, cwd, json.dumps([str(tmp_path / "extra")]))]
