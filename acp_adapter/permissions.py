@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, Literal
 
 from acp_adapter.outbox import Outbox
@@ -19,6 +20,8 @@ log = logging.getLogger(__name__)
 
 Ask = Callable[[dict[str, Any]], Awaitable[str | None]]
 """Sends the parameters of `session/request_permission`; returns the chosen option's id, None for no choice."""
+
+_MOST_OTHERS = 100
 
 _OPTION_KINDS: dict[Choice, Literal["allow_once", "allow_always", "reject_once"]] = {
     "allow_once": "allow_once",
@@ -107,8 +110,13 @@ def _tool_call(question: Question) -> dict[str, Any]:
             call["title"] = f"{question.action.verb.capitalize()} {name}{why}"
             if led_away:
                 call["locations"].append({"path": str(real)})
+            if question.others:
+                call["title"] = f"{question.action.verb.capitalize()} {name} and {len(question.others)} more{why}"
+                call["locations"] += [{"path": str(other)} for other in question.others[:_MOST_OTHERS]]
             is_text = not any(b"\0" in part for part in (before, after) if part is not None)
             call["content"] = [diff_block(diff) if is_text else text_block(f"{path} is not a text file.")]
+            if question.others:
+                call["content"].append(text_block("\n".join(["The same for:", *_listed(question.others)])))
         case ReadPath(path=path):
             call["title"] = f"Read {path}: it {question.reason}"
             call["locations"] = [{"path": str(path)}]
@@ -116,6 +124,11 @@ def _tool_call(question: Question) -> dict[str, Any]:
             call["title"] = f"{command} (it {question.reason})"
             call["rawInput"] = {"command": command, "cwd": str(cwd), "reason": question.reason}
     return call
+
+
+def _listed(paths: Sequence[Path]) -> list[str]:
+    names = [str(path) for path in paths[:_MOST_OTHERS]]
+    return [*names, f"… and {len(paths) - _MOST_OTHERS} more"] if len(paths) > _MOST_OTHERS else names
 
 
 def _text(data: bytes | None) -> str | None:

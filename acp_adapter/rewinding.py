@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from acp_adapter.commands import REDO, Typed, turns_to_rewind
@@ -26,6 +27,7 @@ RunBlocking = Callable[[Callable[[], dict[str, Any]]], Awaitable[dict[str, Any]]
 
 _CARD = "rewind"
 _ASKED = "is not as the session left it ({}); your yes replaces what is there now"
+_FOUND = "changed while a command ran that does not name it: it may be someone else's work"
 _BROKEN_OFF = (
     "Broken off: the conversation is as it was. Files that were changed back before the question stay so; "
     "the same command again finishes it."
@@ -46,7 +48,9 @@ class Rewinding:
         try:
             plan = self.plan(0 if typed.command is REDO else turns_to_rewind(typed))
             shown = self._shown_plan()
-            told = told_of(self.apply(plan, lambda step: self._ask(step, token)), plan, session.seed.cwd)
+            found = tuple(step.path for step in plan.steps if step.state == "found")
+            asked = _Asked(found, lambda step, others: self._ask(step, others, token))
+            told = told_of(self.apply(plan, asked.agreed), plan, session.seed.cwd)
             if (now := self._shown_plan()) != shown:
                 session.outbox.put(PlanChanged(now))
         except TurnInterrupted:
@@ -77,8 +81,11 @@ class Rewinding:
         finally:
             self._go_on_from_here()
 
-    def _ask(self, step: FileStep, token: CancelToken) -> bool:
-        """Put the conflict to the person, on a card of its own; anything but a clear yes leaves the file as it is.
+    def _ask(self, step: FileStep, others: tuple[Path, ...], token: CancelToken) -> bool:
+        """Put it to the person, on a card of its own; anything but a clear yes leaves the file as it is.
+
+        Args:
+            others: files that the same answer is for.
 
         Raises:
             TurnInterrupted: the person cancelled; no other file is touched, and the conversation stays.
@@ -87,7 +94,9 @@ class Rewinding:
         cwd, arguments = str(session.seed.cwd), {"path": str(step.path)}
         session.outbox.put(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
         before, after = self._library.rewinder.contents(step)
-        question = Question(call_id, WritePath(step.path, before, after, shown=step.path), _ASKED.format(step.reason))
+        action = WritePath(step.path, before, after, shown=step.path)
+        reason = _FOUND if step.state == "found" else _ASKED.format(step.reason)
+        question = Question(call_id, action, reason, others)
         answer = session.workspace.approvals.approver.ask(question, token)
         agreed = answer.choice != "reject_once"
         text = "Replaced, as you said." if agreed else f"Left as it is: {answer.note or 'you said no'}."
@@ -127,6 +136,23 @@ class Rewinding:
         return plans[-1] if plans else ()
 
 
+@dataclass(slots=True)
+class _Asked:
+    """What the person has agreed to: file by file, but once for all that were only found changed after commands."""
+
+    found: tuple[Path, ...]
+    ask: Callable[[FileStep, tuple[Path, ...]], bool]
+    for_found: bool | None = None
+
+    def agreed(self, step: FileStep) -> bool:
+        """Whether a file may be changed; asks where that is not known."""
+        if step.state != "found":
+            return self.ask(step, ())
+        if self.for_found is None:
+            self.for_found = self.ask(step, tuple(path for path in self.found if path != step.path))
+        return self.for_found
+
+
 async def rewind_session(
     library: SessionLibrary, session: SessionState, params: Mapping[str, Any], run_blocking: RunBlocking
 ) -> dict[str, Any]:
@@ -134,7 +160,8 @@ async def rewind_session(
 
     Args:
         params: `turns` (1 if left out) or `redo`; `preview`; `overwrite`, the paths of files that may be replaced
-            though someone else has changed them since.
+            though someone else has changed them since; `found`, to take back as well what was only found changed
+            after a command.
 
     Raises:
         RequestError: a parameter is not valid, a prompt is running, or there is nothing to take back.
@@ -143,12 +170,16 @@ async def rewind_session(
     if session.tickets:
         raise RequestError("A prompt is running in this session. Cancel it or wait for its end, then try again.")
     rewinding = Rewinding(library, session)
+    found_as_well = params.get("found") is True
+
+    def agrees(step: FileStep) -> bool:
+        return found_as_well and step.state == "found"
 
     def work() -> dict[str, Any]:
         plan = rewinding.plan(turns)
         if params.get("preview") is True:
             return plan_result(plan)
-        report = rewinding.apply(plan, lambda step: str(step.path) in overwrite)
+        report = rewinding.apply(plan, lambda step: agrees(step) or str(step.path) in overwrite)
         return {**plan_result(plan), **report_result(report)}
 
     async with session.turn:

@@ -101,6 +101,21 @@ async def test_a_file_that_someone_else_has_changed_is_asked_about_in_any_mode(
     assert card["status"] == ("failed" if kept else "completed")
 
 
+_SCRIPT = "run python3 -c \"import pathlib; [pathlib.Path(n).write_text('made') for n in ('one.txt', 'two.txt')]\""
+
+
+@pytest.mark.parametrize(("policy", "left"), [(allow, []), (reject, ["one.txt", "two.txt"])], ids=["yes", "no"])
+async def test_files_that_a_command_does_not_name_are_asked_about_once(
+    policy: Any, left: list[str], editor: Editor, session: str, workspace: Path
+) -> None:
+    await editor.prompt(session, f"{_SCRIPT}\nwrite three.txt mine")
+    editor.on_permission = policy
+    await editor.prompt(session, "/undo")
+    (asked,) = [frame for frame in editor.frames if frame.method == "session/request_permission"]
+    assert "1 more" in asked.params["toolCall"]["title"]
+    assert sorted(path.name for path in workspace.glob("*.txt")) == left
+
+
 async def test_without_an_answer_a_changed_file_stays(home: Path, workspace: Path) -> None:
     (home / "config.yaml").write_text("approvals: {timeout: 0.05}\n", encoding="utf-8")
     async with serving(home) as editor:
@@ -197,6 +212,15 @@ class TestForPrograms:
         assert [entry["path"] for entry in told["kept"]] == [str(workspace / "two.txt")]
         assert not (workspace / "one.txt").exists()
         assert (workspace / "two.txt").read_text() == "mine"
+
+    async def test_what_a_command_does_not_name_is_taken_back_only_if_that_is_said(
+        self, editor: Editor, session: str, workspace: Path
+    ) -> None:
+        await editor.prompt(session, _SCRIPT)
+        told = await _rewind(editor, session, preview=True)
+        assert {file["state"] for file in told["files"]} == {"found"}
+        assert len((await _rewind(editor, session, found=True))["done"]) == 2
+        assert not (workspace / "one.txt").exists()
 
     @pytest.mark.parametrize(
         "params", [{"turns": 0}, {"turns": "1"}, {"turns": True}, {"overwrite": "x"}, {"overwrite": [1]}]

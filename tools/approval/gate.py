@@ -19,11 +19,16 @@ Choice = Literal["allow_once", "allow_session", "reject_once"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the person is asked: may this action of this tool call happen?"""
+    """What the person is asked: may this action of this tool call happen?
+
+    Attributes:
+        others: files to which the same is to happen; one answer is for all.
+    """
 
     tool_call_id: str
     action: Action
     reason: str
+    others: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -150,7 +150,9 @@ class CallHistory:
                 void = [row for path, row in watched.rows.items() if path not in after or path in again]
                 remove_changes(connection, void)
                 foreign = told_elsewhere(connection, self.session_id, changes, watched.began)
-                self._add(connection, "command", [change for change in changes if change.path not in foreign])
+                own = [change for change in changes if change.path not in foreign]
+                self._add(connection, "command", [change for change in own if self._is_named(change, foreseen)])
+                self._add(connection, "found", [change for change in own if not self._is_named(change, foreseen)])
 
             if watched.rows or watched.seen.foreseen or changes:
                 self.keeper.write(end)
@@ -158,6 +160,10 @@ class CallHistory:
                 self._make_sure(change, one.before.content)
         except Exception:  # the command's result counts
             log.exception("What a command has changed is not kept")
+
+    @staticmethod
+    def _is_named(change: Change, foreseen: Mapping[Path, FileBefore]) -> bool:
+        return change.is_folder or any(path in foreseen for path in (change.path, *change.path.parents))
 
     def _foreseen(self, file: FileBefore) -> Change:
         return self._change(file, _AFTERWARDS_UNKNOWN)

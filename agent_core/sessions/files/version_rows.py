@@ -15,8 +15,9 @@ from typing import Literal
 from agent_core.sessions.files.looking import NOTHING, UNKNOWN, FileState
 from agent_core.sessions.files.paths import path_from, stored_path
 
-Origin = Literal["tool", "command", "rewind", "redo"]
-"""Who changed a file: an editing tool, a command, the person's undo, or their redo."""
+Origin = Literal["tool", "command", "found", "rewind", "redo"]
+"""Who changed a file: an editing tool; a command that names it; whoever did while a command ran that does not; the
+person's undo; their redo."""
 
 PRUNED = "pruned"
 """The `lost` of rows whose content was dropped to save space."""
@@ -26,13 +27,19 @@ FOLDER = "/"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of one file. `by_command`: found around a command, as read back from a row."""
+    """One change of one file.
+
+    Attributes:
+        by_command: it happened around a command, as read back from a row.
+        is_found: the command does not name the file: someone else may have changed it.
+    """
 
     path: Path
     before: FileState
     after: FileState
     lost: str = ""
     by_command: bool = False
+    is_found: bool = False
 
     @property
     def is_folder(self) -> bool:
@@ -108,8 +115,8 @@ def told_elsewhere(
 ) -> set[Path]:
     """The paths of `changes` that another session's tool, undo or redo has left as they are, since that time."""
     rows = connection.execute(
-        "SELECT path, after_hash FROM file_versions WHERE session_id != ? AND origin != 'command' AND id >"
-        " coalesce((SELECT id FROM file_versions WHERE created_at < ? ORDER BY id DESC LIMIT 1), 0)",
+        "SELECT path, after_hash FROM file_versions WHERE session_id != ? AND origin NOT IN ('command', 'found')"
+        " AND id > coalesce((SELECT id FROM file_versions WHERE created_at < ? ORDER BY id DESC LIMIT 1), 0)",
         (session_id, since),
     )
     told = {(path_from(path), after) for path, after in rows}
@@ -122,7 +129,7 @@ def changes_of_turns(connection: sqlite3.Connection, session_id: str, turns: Seq
     for turn in sorted(turns):
         rows = connection.execute(
             f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND turn = ?"  # noqa: S608 - constant
-            " AND origin IN ('tool', 'command') ORDER BY id",
+            " AND origin IN ('tool', 'command', 'found') ORDER BY id",
             (session_id, turn),
         )
         found += map(_change, rows)
@@ -149,7 +156,8 @@ def _change(row: Sequence[object]) -> Change:
         FileState(_text(before_hash), _number(before_mode)),
         FileState(_text(after_hash), _number(after_mode)),
         str(lost),
-        origin == "command",
+        origin in {"command", "found"},
+        origin == "found",
     )
 
 

@@ -122,7 +122,7 @@ class RewindRun:
             if verdict.state == "lost":
                 self._failed.append(FileOutcome(step.path, "nothing", verdict.reason))
                 return
-            if verdict.state == "conflict" and found.state != approved:
+            if verdict.state in {"conflict", "found"} and found.state != approved:
                 if not self.overwrite(_as_found(step, found, verdict)):
                     self._kept.append(FileOutcome(step.path, verdict.action, verdict.reason))
                     return

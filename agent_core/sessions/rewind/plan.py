@@ -23,6 +23,7 @@ from agent_core.sessions.rewind.preview import Previews
 from agent_core.sessions.rewind.records import Action, FileStep, StepState, Trail
 
 _MOST_BELOW = 10_000
+_BY_CHANCE = "it changed while a command ran that does not name it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ def trails_of(changes: Iterable[Change]) -> list[Trail]:
             _why_lost(found[0].lost),
             _why_broken(found),
             any(change.by_command for change in found),
+            any(change.is_found for change in found),
         )
         for path, found in by_path.items()
     )
@@ -74,7 +76,7 @@ def steps_of(trails: Sequence[Trail], blobs: BlobStore, max_bytes: int) -> tuple
     for trail in (*going, *coming):
         found = look(trail.path, max_bytes)
         verdict = judge(trail, found, cleared)
-        if verdict.action == "delete" and verdict.state == "clean":
+        if verdict.action == "delete" and verdict.state in {"clean", "found"}:
             cleared.add(trail.path)
         steps.append(_step(trail, found, verdict, previews))
     return tuple(steps)
@@ -99,7 +101,7 @@ def judge(trail: Trail, found: Found, cleared: AbstractSet[Path] = frozenset()) 
     action = _action(trail.wanted, found.state)
     if problem := _conflict(trail, found, action):
         return Verdict(action, "conflict", problem)
-    return Verdict(action, "clean")
+    return Verdict(action, "found", _BY_CHANCE) if trail.by_chance else Verdict(action, "clean")
 
 
 def _action(wanted: FileState, now: FileState) -> Action:

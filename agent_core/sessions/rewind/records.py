@@ -12,8 +12,9 @@ from agent_core.sessions.records import TurnRecord
 RewindKind = Literal["undo", "redo"]
 Action = Literal["restore", "create", "delete", "chmod", "nothing"]
 """Other content; a file that is gone comes back; one that is new goes; other permissions; none."""
-StepState = Literal["clean", "already", "conflict", "lost"]
-"""As the session left it; as it is to be; changed by someone else since; cannot be done."""
+StepState = Literal["clean", "found", "already", "conflict", "lost"]
+"""As the session left it; the same, but only found changed after a command; as it is to be; changed by someone else
+since; cannot be done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Trail:
         lost: why `wanted` is not kept; '' if it is.
         broken: why someone else's change may lie between theirs; '' if none can.
         by_command: a command had a part in it, so that its changes were found and not told.
+        by_chance: a command that does not name the file ran while it changed.
     """
 
     path: Path
@@ -41,6 +43,7 @@ class Trail:
     lost: str = ""
     broken: str = ""
     by_command: bool = False
+    by_chance: bool = False
 
 
 @dataclass(frozen=True, slots=True)

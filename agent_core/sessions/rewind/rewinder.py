@@ -81,8 +81,9 @@ class Rewinder:
         """Carry a plan out. Each file is looked at again: what counts is what it is now, not what the plan says.
 
         Args:
-            overwrite: asked, in this thread, for each file that someone else has changed since (`step.reason` tells);
-                True to change it all the same. What it raises breaks the rewind off: repeat it to finish it.
+            overwrite: asked, in this thread, for each file that someone else has changed since, or may have changed
+                while a command ran (`step.state` and `step.reason` tell); True to change it all the same. What it
+                raises breaks the rewind off: repeat it to finish it.
 
         Raises:
             RequestError: the session is not what it was when the plan was made; nothing was changed.

@@ -6,7 +6,7 @@ CREATE TABLE file_versions (
     turn INTEGER NOT NULL,
     call_id TEXT NOT NULL,
     path TEXT NOT NULL,
-    origin TEXT NOT NULL,                    -- tool, command, rewind or redo
+    origin TEXT NOT NULL,                    -- tool, command, found, rewind or redo
     before_hash TEXT,                        -- NULL: nothing was there
     before_mode INTEGER,
     after_hash TEXT,                         -- NULL: nothing is there afterwards; '?': not known; '/': a directory

@@ -91,9 +91,9 @@ def test_what_a_command_changes_without_naming_it_is_found(bench):
         bench.path("gone").unlink()
         bench.path("new").write_bytes(b"3")
     assert versions(bench) == [
-        ("changed", "command", sha256(b"changed"), PLAIN, sha256(b"2"), PLAIN),
-        ("gone", "command", sha256(b"gone"), PLAIN, None, None),
-        ("new", "command", None, None, sha256(b"3"), PLAIN),
+        ("changed", "found", sha256(b"changed"), PLAIN, sha256(b"2"), PLAIN),
+        ("gone", "found", sha256(b"gone"), PLAIN, None, None),
+        ("new", "found", None, None, sha256(b"3"), PLAIN),
     ]
     assert bench.blobs.get(sha256(b"changed")) == b"changed"
 
