@@ -364,6 +364,8 @@ def _fork_point(meta: RequestMeta) -> str | None:
 
 async def serve(transport: Transport, config: ConfigSource, greeting: Greeting) -> None:
     """Run the agent on `transport` until the client is gone."""
+    # What is loaded by now stays: the collector need not look through it when a long session is shown again.
+    gc.freeze()
     transport.attach(asyncio.get_running_loop())
     agent = HermesACPAgent(transport, config, greeting)
     try:
