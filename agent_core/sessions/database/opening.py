@@ -105,8 +105,9 @@ def prepare(path: Path, deadline: float, options: OpenOptions) -> OpenFile:
     with _alone(path.parent, deadline):
         header = look(path, options.newest)  # another process may have done it meanwhile
         if header is None:
-            _make_file(path)
-        journal_mode = _bring_forward(path, header, deadline, options, wants_wal=wants_wal)
+            journal_mode = _make(path, deadline, options, wants_wal=wants_wal)
+        else:
+            journal_mode = _bring_forward(path, header, deadline, options, wants_wal=wants_wal)
     identity = identity_of(path)
     if identity is None:
         raise FileNotFoundError(errno.ENOENT, "it was removed while it was being opened", str(path))
@@ -179,23 +180,51 @@ def _set_up(path: Path, mode: str, vfs: str, pragmas: tuple[str, ...], deadline:
     return connection
 
 
-def _make_file(path: Path) -> None:
-    """Create the file for the user alone; what a deleted database left beside it must not be taken for its log."""
-    for leftover in (wal_of(path), shm_of(path), journal_of(path)):
+def _make(path: Path, deadline: float, options: OpenOptions, *, wants_wal: bool) -> str:
+    """Make a new database beside its place and put it there when it is whole; the result is how its journal is kept.
+
+    So it is written to the disk once, not with each step, and a kill leaves no half of it.
+    """
+    # A deleted database's log must not be taken for the new one's; others were killed while they made one.
+    for leftover in (wal_of(path), shm_of(path), journal_of(path), *path.parent.glob(f"{path.name}.*.new*")):
         leftover.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        os.fchmod(descriptor, 0o600)  # the umask may have taken from it, or an empty file was there
+        _make_file(new)
+        with contextlib.closing(connect(new, "rw", options.vfs)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")
+            migrate(connection, options.steps, deadline)
+            journal_mode = _settle_journal(connection, new, deadline, wants_wal=wants_wal)
+        _sync(new)
+        new.replace(path)
+    finally:
+        for made in (new, wal_of(new), shm_of(new), journal_of(new)):
+            made.unlink(missing_ok=True)
+    return journal_mode
+
+
+def _make_file(path: Path) -> None:
+    """Create a file for the user alone."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)  # the umask may have taken from it
     finally:
         os.close(descriptor)
 
 
-def _bring_forward(
-    path: Path, header: FileHeader | None, deadline: float, options: OpenOptions, *, wants_wal: bool
-) -> str:
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _bring_forward(path: Path, header: FileHeader, deadline: float, options: OpenOptions, *, wants_wal: bool) -> str:
     """Bring the schema forward and set how the journal is kept; the result is how."""
     with contextlib.closing(connect(path, "rw", options.vfs)) as connection:
-        version = header.version if header else 0
+        version = header.version
         if version < options.newest:
             # Steps are written through the rollback journal where it is still in use, so that a new file's header,
             # which others look at, is in the file and not in its log.
@@ -203,7 +232,7 @@ def _bring_forward(
                 log.info("%s is brought from format %d to %d", path, version, options.newest)
                 back_up(connection, path, version)
             migrate(connection, options.steps, deadline)
-            if header and header.is_wal:
+            if header.is_wal:
                 with contextlib.suppress(sqlite3.OperationalError):  # someone reads: a later checkpoint does it
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return _settle_journal(connection, path, deadline, wants_wal=wants_wal)

@@ -143,10 +143,23 @@ def test_a_step_that_fails_leaves_the_file_as_the_old_program_can_use_it(tmp_pat
 
 
 def test_the_steps_before_one_that_fails_stay_done(tmp_path):
-    path = tmp_path / "hermes-acp.db"
+    path = made(tmp_path / "hermes-acp.db", 1)
     with pytest.raises(StoreError):
-        open_and_close(path, migrations=(*STEPS[:1], Migration(2, "NONSENSE;")))
-    assert schema(path) == schema(made(tmp_path / "like.db", 1))
+        open_and_close(path, migrations=(*STEPS[:2], Migration(3, "NONSENSE;")))
+    assert schema(path) == schema(made(tmp_path / "like.db", 2))
+
+
+def test_of_a_new_file_whose_steps_fail_nothing_is_left(tmp_path):
+    with pytest.raises(StoreError):
+        open_and_close(tmp_path / "hermes-acp.db", migrations=(*STEPS[:1], Migration(2, "NONSENSE;")))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_kill_left_of_a_new_file_is_cleared_away(tmp_path):
+    (tmp_path / "hermes-acp.db.7.new").write_bytes(b"half")
+    (tmp_path / "hermes-acp.db.7.new-journal").write_bytes(b"half")
+    open_and_close(tmp_path / "hermes-acp.db")
+    assert [path.name for path in tmp_path.iterdir()] == ["hermes-acp.db"]
 
 
 def test_a_copy_that_cannot_be_made_keeps_the_file_from_being_changed(tmp_path):
