@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.editor import Editor, RpcError
-from tests.support.in_memory import serving
-
-EditorFactory = Callable[..., Awaitable[Editor]]
-
-
-@pytest.fixture
-async def editor(home: Path) -> AsyncIterator[EditorFactory]:
-    """`await editor()` starts a server in memory, behind its front door as in a process."""
-    async with AsyncExitStack() as stack:
-
-        async def start(*, check: bool = True) -> Editor:
-            return await stack.enter_async_context(serving(home, front_door=True, check=check))
-
-        yield start
+from tests.support.in_memory import EditorFactory
 
 
 async def _error_for(agent: Editor, line: bytes) -> dict[str, Any]:
@@ -55,9 +40,9 @@ async def _error_for(agent: Editor, line: bytes) -> dict[str, Any]:
     ids=lambda value: str(value)[:40],
 )
 async def test_a_line_that_is_no_request_is_answered_and_the_next_one_works(
-    stage: str, line: bytes, code: int, editor: EditorFactory, workspace: Path
+    stage: str, line: bytes, code: int, start: EditorFactory, workspace: Path
 ) -> None:
-    agent = await editor(check=False)
+    agent = await start(check=False)
     if stage == "in a session":
         await agent.initialize()
         await agent.new_session(workspace)
@@ -67,8 +52,8 @@ async def test_a_line_that_is_no_request_is_answered_and_the_next_one_works(
     assert (await agent.initialize())["protocolVersion"] == 1
 
 
-async def test_missing_params_are_filled(editor: EditorFactory) -> None:
-    agent = await editor(check=False)
+async def test_missing_params_are_filled(start: EditorFactory) -> None:
+    agent = await start(check=False)
     await agent.initialize()
     answer = await _error_for(agent, b'{"jsonrpc":"2.0","id":5,"method":"session/new"}')
     assert answer["id"] == 5
@@ -77,8 +62,8 @@ async def test_missing_params_are_filled(editor: EditorFactory) -> None:
 
 
 @pytest.mark.parametrize("cwd", ["relative/path", "", "/no/such/directory", "README.md", 7, None, "/bad\0path"])
-async def test_a_directory_that_cannot_be_used_is_refused(cwd: Any, editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor(check=False)
+async def test_a_directory_that_cannot_be_used_is_refused(cwd: Any, start: EditorFactory, workspace: Path) -> None:
+    agent = await start(check=False)
     await agent.initialize()
     chosen = str(workspace / cwd) if cwd == "README.md" else cwd
     for _ in ("through the front door", "through the server"):
@@ -88,8 +73,8 @@ async def test_a_directory_that_cannot_be_used_is_refused(cwd: Any, editor: Edit
         assert "\n" not in refused.value.message
 
 
-async def test_errors_echo_no_input_and_no_documentation_links(editor: EditorFactory) -> None:
-    agent = await editor(check=False)
+async def test_errors_echo_no_input_and_no_documentation_links(start: EditorFactory) -> None:
+    agent = await start(check=False)
     await agent.initialize()
     with pytest.raises(RpcError) as refused:
         await agent.request("session/prompt", {"sessionId": ["my-secret-value"], "prompt": "another-secret"})
@@ -102,8 +87,8 @@ async def test_errors_echo_no_input_and_no_documentation_links(editor: EditorFac
     "method",
     ["session/prompt", "session/set_mode", "session/close", "session/load", "session/resume", "session/fork"],
 )
-async def test_an_unknown_session_is_not_found(method: str, editor: EditorFactory) -> None:
-    agent = await editor()
+async def test_an_unknown_session_is_not_found(method: str, start: EditorFactory) -> None:
+    agent = await start()
     await agent.initialize()
     params = {
         "sessionId": "no-such",
@@ -117,8 +102,8 @@ async def test_an_unknown_session_is_not_found(method: str, editor: EditorFactor
     assert refused.value.code == -32002
 
 
-async def test_unknown_methods_are_errors_and_unknown_notifications_are_ignored(editor: EditorFactory) -> None:
-    agent = await editor()
+async def test_unknown_methods_are_errors_and_unknown_notifications_are_ignored(start: EditorFactory) -> None:
+    agent = await start()
     await agent.initialize()
     for method in ("session/set_model", "session/nonsense", "_vendor/thing", "logout"):
         with pytest.raises(RpcError) as refused:
@@ -130,8 +115,8 @@ async def test_unknown_methods_are_errors_and_unknown_notifications_are_ignored(
     assert (await agent.initialize())["protocolVersion"] == 1
 
 
-async def test_meta_cannot_override_parameters(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor()
+async def test_meta_cannot_override_parameters(start: EditorFactory, workspace: Path) -> None:
+    agent = await start()
     await agent.initialize()
     mine, other = await agent.new_session(workspace), await agent.new_session(workspace)
     hostile = {"session_id": other, "self": 1, "prompt": [], "hermes_meta": "x", "cwd": "/"}
@@ -141,8 +126,8 @@ async def test_meta_cannot_override_parameters(editor: EditorFactory, workspace:
     assert agent.text(other) == ""
 
 
-async def test_the_id_of_a_running_request_cannot_be_used_again(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor(check=False)
+async def test_the_id_of_a_running_request_cannot_be_used_again(start: EditorFactory, workspace: Path) -> None:
+    agent = await start(check=False)
     await agent.initialize()
     session = await agent.new_session(workspace)
     turn = agent.begin_prompt(session, "say on\nsleep 60")
@@ -154,8 +139,8 @@ async def test_the_id_of_a_running_request_cannot_be_used_again(editor: EditorFa
 
 
 @pytest.mark.parametrize("request_id", ["text", "", 0, -5, 2**53])
-async def test_ids_come_back_as_they_were_sent(request_id: Any, editor: EditorFactory) -> None:
-    agent = await editor(check=False)
+async def test_ids_come_back_as_they_were_sent(request_id: Any, start: EditorFactory) -> None:
+    agent = await start(check=False)
     request = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": {"protocolVersion": 1}}
     agent.send_raw(json.dumps(request).encode() + b"\n")
     frame = await agent.wait_for(lambda frame: not frame.ours and "result" in frame.message)
@@ -163,14 +148,14 @@ async def test_ids_come_back_as_they_were_sent(request_id: Any, editor: EditorFa
 
 
 @pytest.mark.parametrize("version", [0, 2, 65535])
-async def test_an_unknown_protocol_version_is_never_echoed(version: int, editor: EditorFactory) -> None:
-    agent = await editor()
+async def test_an_unknown_protocol_version_is_never_echoed(version: int, start: EditorFactory) -> None:
+    agent = await start()
     assert (await agent.initialize(version=version))["protocolVersion"] == 1
     assert (await agent.initialize(version=version))["protocolVersion"] == 1
 
 
-async def test_answers_of_the_client_that_are_no_answers_are_survived(editor: EditorFactory) -> None:
-    agent = await editor(check=False)
+async def test_answers_of_the_client_that_are_no_answers_are_survived(start: EditorFactory) -> None:
+    agent = await start(check=False)
     await agent.initialize()
     await agent.request("authenticate", {"methodId": "hermes-configured"})  # the server is up
     for line in (
@@ -185,8 +170,8 @@ async def test_answers_of_the_client_that_are_no_answers_are_survived(editor: Ed
     assert (await agent.initialize())["protocolVersion"] == 1
 
 
-async def test_an_empty_prompt_is_refused(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor()
+async def test_an_empty_prompt_is_refused(start: EditorFactory, workspace: Path) -> None:
+    agent = await start()
     await agent.initialize()
     session = await agent.new_session(workspace)
     for blocks in ([], [{"type": "text", "text": "  \n"}]):

@@ -18,6 +18,7 @@ from tests.support.editor import Editor
 
 OFFLINE = Overrides(model="offline", provider="offline")
 
+EditorFactory = Callable[..., Awaitable[Editor]]
 Serve = Callable[[Transport, ConfigSource, Greeting], Awaitable[None]]
 
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import EditorFactory
 from tests.support.editor import Editor
 from tests.support.editor_policies import after, allow, choose, dismiss, never, reject, rubbish
+from tests.support.in_memory import EditorFactory
 from tests.support.settings_files import configure
 
 _WORK = "write inside.txt text\nrun rm -f gone.txt\nsay done"
 
 
-async def _start(editor: EditorFactory, workspace: Path, *args: str) -> tuple[Editor, str]:
-    agent = await editor("--offline", *args)
+async def _start(start: EditorFactory, workspace: Path) -> tuple[Editor, str]:
+    agent = await start()
     await agent.initialize()
     return agent, await agent.new_session(workspace)
 
@@ -31,10 +31,10 @@ def _asked(agent: Editor) -> list[str]:
 
 @pytest.mark.parametrize(("mode", "questions"), [("default", 2), ("accept_edits", 1), ("dont_ask", 0)])
 async def test_each_mode_asks_for_what_it_says(
-    mode: str, questions: int, editor: EditorFactory, workspace: Path
+    mode: str, questions: int, start: EditorFactory, workspace: Path
 ) -> None:
     (workspace / "gone.txt").write_text("x")
-    agent, session = await _start(editor, workspace)
+    agent, session = await _start(start, workspace)
     await agent.request("session/set_mode", {"sessionId": session, "modeId": mode})
     await agent.prompt(session, _WORK)
     assert len(_asked(agent)) == questions
@@ -42,18 +42,18 @@ async def test_each_mode_asks_for_what_it_says(
     assert not (workspace / "gone.txt").exists()
 
 
-async def test_ordinary_commands_and_reading_do_not_ask(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(editor, workspace)
+async def test_ordinary_commands_and_reading_do_not_ask(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await _start(start, workspace)
     await agent.prompt(session, "read sums.py\nsearch add\nrun git status\nrun ls\ntodo A; B")
     assert _asked(agent) == []
 
 
 async def test_files_outside_the_roots_ask_to_be_read_and_written(
-    editor: EditorFactory, workspace: Path, tmp_path: Path
+    start: EditorFactory, workspace: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "secret.txt").write_text("secret")
     (workspace / "link").symlink_to(tmp_path)
-    agent, session = await _start(editor, workspace)
+    agent, session = await _start(start, workspace)
     await agent.request("session/set_mode", {"sessionId": session, "modeId": "accept_edits"})
     agent.on_permission = reject
     await agent.prompt(session, "read ../secret.txt\nread link/secret.txt\nwrite link/new.txt x")
@@ -62,14 +62,14 @@ async def test_files_outside_the_roots_ask_to_be_read_and_written(
     assert not (tmp_path / "new.txt").exists()
 
 
-async def test_a_command_is_asked_for_with_itself_and_the_reason(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(editor, workspace)
+async def test_a_command_is_asked_for_with_itself_and_the_reason(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await _start(start, workspace)
     await agent.prompt(session, "run rm -rf build")
     assert _asked(agent) == ["rm -rf build (it deletes files)"]
 
 
-async def test_the_floor_holds_even_in_dont_ask(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(editor, workspace)
+async def test_the_floor_holds_even_in_dont_ask(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await _start(start, workspace)
     await agent.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
     await agent.prompt(session, "run echo begun && rm -rf / --no-preserve-root")
     card = next(iter(agent.cards(session).values()))
@@ -77,8 +77,8 @@ async def test_the_floor_holds_even_in_dont_ask(editor: EditorFactory, workspace
     assert "deletes the root" in json.dumps(card["content"])
 
 
-async def test_always_covers_the_same_action_and_nothing_wider(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(editor, workspace)
+async def test_always_covers_the_same_action_and_nothing_wider(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await _start(start, workspace)
     agent.on_permission = choose("allow_always")
     await agent.prompt(
         session, "write one.txt a\nwrite one.txt b\nwrite two.txt c\nrun rm -f x\nrun rm -f x\nrun rm -f y"
@@ -95,9 +95,9 @@ async def test_always_covers_the_same_action_and_nothing_wider(editor: EditorFac
 
 @pytest.mark.parametrize("decide", [reject, dismiss, rubbish(), rubbish({}), rubbish({"outcome": "selected"})])
 async def test_anything_but_a_clear_yes_changes_nothing_and_the_model_is_told(
-    decide: Any, editor: EditorFactory, workspace: Path
+    decide: Any, start: EditorFactory, workspace: Path
 ) -> None:
-    agent, session = await _start(editor, workspace)
+    agent, session = await _start(start, workspace)
     agent.on_permission = decide
     answer = await agent.prompt(session, "write new.txt text\nsay went on")
     assert answer["stopReason"] == "end_turn"
@@ -109,11 +109,11 @@ async def test_anything_but_a_clear_yes_changes_nothing_and_the_model_is_told(
 
 
 async def test_no_answer_in_time_means_no_and_a_late_yes_is_ignored(
-    editor: EditorFactory, workspace: Path, home: Path
+    start: EditorFactory, workspace: Path, home: Path
 ) -> None:
     configure(home, {"approvals": {"timeout": 0.2}})
     late = asyncio.Event()
-    agent, session = await _start(editor, workspace)
+    agent, session = await _start(start, workspace)
     agent.on_permission = after(late, allow)
     answer = await agent.prompt(session, "write new.txt text")
     assert answer["stopReason"] == "end_turn"
@@ -123,9 +123,9 @@ async def test_no_answer_in_time_means_no_and_a_late_yes_is_ignored(
     assert "no answer within" in json.dumps(next(iter(agent.cards(session).values()))["content"])
 
 
-async def test_an_editor_that_answers_twice_and_late_gets_one_effect(editor: EditorFactory, workspace: Path) -> None:
+async def test_an_editor_that_answers_twice_and_late_gets_one_effect(start: EditorFactory, workspace: Path) -> None:
     go = asyncio.Event()
-    agent, session = await _start(editor, workspace)
+    agent, session = await _start(start, workspace)
     agent.answer_twice = True
     agent.on_permission = after(go, allow)
     turn = agent.begin_prompt(session, "write new.txt text\nsay done")
@@ -138,13 +138,13 @@ async def test_an_editor_that_answers_twice_and_late_gets_one_effect(editor: Edi
 
 
 async def test_a_file_that_changes_while_the_question_is_open_is_not_overwritten(
-    editor: EditorFactory, workspace: Path
+    start: EditorFactory, workspace: Path
 ) -> None:
     async def meddle(_: dict) -> str:
         (workspace / "sums.py").write_text("changed by someone else\n")
         return "allow_once"
 
-    agent, session = await _start(editor, workspace)
+    agent, session = await _start(start, workspace)
     agent.on_permission = meddle
     await agent.prompt(session, "edit sums.py a - b => a + b")
     assert (workspace / "sums.py").read_text() == "changed by someone else\n"
@@ -152,10 +152,10 @@ async def test_a_file_that_changes_while_the_question_is_open_is_not_overwritten
 
 
 async def test_settings_allow_commands_and_choose_the_first_mode(
-    editor: EditorFactory, workspace: Path, home: Path
+    start: EditorFactory, workspace: Path, home: Path
 ) -> None:
     configure(home, {"command_allowlist": ["rm -f gone.txt"], "approvals": {"mode": "manual"}})
-    agent, session = await _start(editor, workspace)
+    agent, session = await _start(start, workspace)
     await agent.prompt(session, "run rm -f gone.txt")
     assert _asked(agent) == []
     configure(home, {"approvals": {"mode": "off"}})
@@ -164,9 +164,9 @@ async def test_settings_allow_commands_and_choose_the_first_mode(
 
 
 async def test_fifty_sessions_that_wait_for_an_answer_do_not_delay_the_next(
-    editor: EditorFactory, workspace: Path
+    start: EditorFactory, workspace: Path
 ) -> None:
-    agent = await editor("--offline")
+    agent = await start()
     await agent.initialize()
     agent.on_permission = never
     waiting = []
