@@ -147,7 +147,8 @@ def size_text(count: float) -> str:
 
 
 def _database_text(found: Findings) -> str:
-    parts = [f"{found.sessions} sessions, {found.messages} messages, {size_text(found.size + found.wal_size)}"]
+    counts = f"{found.sessions or 0} sessions, {found.messages or 0} messages"
+    parts = [f"{counts}, {size_text(found.size + found.wal_size)}"]
     parts.append(f"format {found.version}, journal {found.journal_mode}")
     if found.holders:
         parts.append(f"in use by {', '.join(f'{holder.program} {holder.pid}' for holder in found.holders)}")
