@@ -148,8 +148,7 @@ class HermesACPAgent:
         self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
     ) -> dict[str, Any]:
         """ACP `session/load`: everything that happened is shown before the answer."""
-        place = await self._place(cwd, **more)
-        session = await self._sessions.restore(session_id, place)
+        session = await self._sessions.restore(session_id, self._place(cwd, **more))
         try:
             await self._blocking(lambda: self._replay(session))
         except BaseException:
@@ -164,8 +163,7 @@ class HermesACPAgent:
         self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
-        place = await self._place(cwd, **more)
-        session = await self._sessions.restore(session_id, place)
+        session = await self._sessions.restore(session_id, self._place(cwd, **more))
         session.outbox.put(offered())
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(session.mode)
@@ -197,7 +195,7 @@ class HermesACPAgent:
         self, session_id: str, prompt: list[Block], hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `session/prompt`: answered when the turn is over and everything it showed is written."""
-        session = self._sessions.get(session_id)
+        session = await self._sessions.reach(session_id)
         ticket = Ticket(hermes_meta.request_id, CancelToken())
         if self._transport.is_cancelled(ticket.request_id):
             ticket.token.cancel()
@@ -221,20 +219,20 @@ class HermesACPAgent:
     @_method
     async def set_session_mode(self, mode_id: str, session_id: str, **_: object) -> dict[str, Any]:
         """ACP `session/set_mode`."""
-        await self._set_mode(self._sessions.get(session_id), parse_mode(mode_id))
+        await self._set_mode(await self._sessions.reach(session_id), parse_mode(mode_id))
         return {}
 
     @_method
     async def set_config_option(self, config_id: str, session_id: str, value: object, **_: object) -> dict[str, Any]:
         """ACP `session/set_config_option`; the answer holds the complete list."""
-        session = self._sessions.get(session_id)
+        session = await self._sessions.reach(session_id)
         await self._set_mode(session, parse_option(config_id, value))
         return {"configOptions": config_options(session.mode)}
 
     @_method
     async def close_session(self, session_id: str, **_: object) -> dict[str, Any]:
         """ACP `session/close`: cancels what runs and frees everything."""
-        await self._sessions.close(self._sessions.get(session_id))
+        await self._sessions.close(await self._sessions.reach(session_id))
         return {}
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -250,7 +248,7 @@ class HermesACPAgent:
             return {}
         from acp_adapter.rewinding import rewind_session  # noqa: PLC0415 - most people never undo
 
-        session = self._sessions.get(_session_id(params))
+        session = await self._sessions.reach(_session_id(params))
         try:
             return await rewind_session(self._factory.sessions, session, params, self._blocking)
         finally:

@@ -83,10 +83,13 @@ class SessionManager:
         session.is_new = True
         return session
 
-    async def restore(self, session_id: str, place: Place) -> SessionState:
+    async def restore(self, session_id: str, finding_place: Awaitable[Place]) -> SessionState:
         """Make a stored session live, in the directories that the client names; its updates wait.
 
         Its turn is held, so that no prompt begins before the client has been told of the session: `begin` lets go.
+
+        Args:
+            finding_place: awaited here, so that whoever asks for the session from now on waits (`reach`).
 
         Raises:
             UnknownSession: there is none of that id.
@@ -95,7 +98,7 @@ class SessionManager:
         """
         library = self._factory.sessions
 
-        def prepare() -> tuple[SessionRecord, SessionSeed, _Prepared]:
+        def prepare(place: Place) -> tuple[SessionRecord, SessionSeed, _Prepared]:
             record = library.archive.get(session_id)
             seed = SessionSeed(session_id, place.cwd, place.roots, place.servers, _mode(record))
             prepared = self._prepare(seed)
@@ -103,10 +106,11 @@ class SessionManager:
             return record, seed, prepared
 
         async with self._change(session_id):
+            place = await finding_place
             # What cannot be brought back is not given up either.
             await self._run_blocking(lambda: library.archive.get(session_id))
             await self._leave(session_id)
-            record, seed, prepared = await self._run_blocking(prepare)
+            record, seed, prepared = await self._run_blocking(lambda: prepare(place))
             session = self._enter(seed, prepared, held=True)
             session.title = record.title
             await session.turn.acquire()
@@ -137,6 +141,18 @@ class SessionManager:
         session = self._enter(seed, prepared, held=True)
         session.title = record.title
         return session
+
+    async def reach(self, session_id: str) -> SessionState:
+        """The live session of that id; one that is being restored or deleted just now is waited for.
+
+        Raises:
+            UnknownSession: there is none.
+        """
+        changing = self._changing.get(session_id)
+        if changing is not None and changing.locked():
+            async with changing:
+                pass
+        return self.get(session_id)
 
     def get(self, session_id: str) -> SessionState:
         """The live session of that id.

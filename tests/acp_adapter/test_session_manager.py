@@ -206,6 +206,21 @@ class TestLoad:
             assert (await editor.answer(turn))["stopReason"] == "end_turn"
             assert _answers(editor, session) == ["One.", "In between."]
 
+    @pytest.mark.parametrize("method", ["session/load", "session/resume"])
+    async def test_what_is_asked_of_a_session_right_behind_its_load_is_done_after_it(
+        self, home: Path, workspace: Path, method: str
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.request("session/list", {})
+            loading = editor.begin(method, _place(session, workspace))
+            mode = editor.begin("session/set_mode", {"sessionId": session, "modeId": "accept_edits"})
+            turn = editor.begin_prompt(session, "say Two.")
+            await editor.answer(loading)
+            await editor.answer(mode)
+            assert (await editor.answer(turn))["stopReason"] == "end_turn"
+
     async def test_a_failed_turn_says_so_when_it_is_shown_again(self, home: Path, workspace: Path) -> None:
         async with serving(home) as editor:
             await editor.initialize()
