@@ -175,6 +175,7 @@ class AIAgent:
             raise RequestError("A turn is already running in this session. Wait for it or cancel it.")
         turn_id = turn_id or uuid.uuid4().hex
         outcome, note = "", ""
+        turn: Turn | None = None
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
             if self._token.is_set():
@@ -190,6 +191,8 @@ class AIAgent:
             return result
         finally:
             self._store.end_turn(self.session_id, turn_id, outcome, note)
+            if turn is not None:
+                turn.history.tell_trouble()
             self._token = self._turn_id = None
             self._running.release()
 

@@ -38,12 +38,13 @@ class TurnHistory:
         """
         if not self.store.append(self.session_id, self.turn_id, message):
             raise TurnInterrupted
-        self._tell_trouble()
+        self.tell_trouble()
         self.messages.append(message)
         if self.listener is not None:
             self.listener(message)
 
-    def _tell_trouble(self) -> None:
+    def tell_trouble(self) -> None:
+        """Tell whether storing has begun to fail, or works again, since this was told last."""
         trouble = self.store.trouble(self.session_id)
         if trouble == self._trouble:
             return

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from agent_core.callbacks import AgentCallbacks
+from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.errors import ModelFailed, ProviderConnectionError, StoreError
 from agent_core.messages import assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
@@ -269,3 +269,33 @@ def test_an_id_that_was_announced_in_an_answer_that_broke_off_is_not_given_again
         agent.run_conversation("go", callbacks=callbacks)
     agent.run_conversation("again", callbacks=callbacks)
     assert len(announced) == len(set(announced)) == 2
+
+
+class TroubleAt(InMemorySessionStore):
+    """Can store nothing any more from one moment on: the end of a turn, or its last message."""
+
+    def __init__(self, moment):
+        super().__init__()
+        self.moment, self.why = moment, ""
+
+    def append(self, session_id, turn_id, message):
+        if self.moment == message["role"]:
+            self.why = "The disk is full."
+        return super().append(session_id, turn_id, message)
+
+    def end_turn(self, session_id, turn_id, outcome="", note=""):
+        if self.moment == "end":
+            self.why = "The disk is full."
+        super().end_turn(session_id, turn_id, outcome, note)
+
+    def trouble(self, session_id):
+        return self.why
+
+
+@pytest.mark.parametrize("moment", ["user", "assistant", "end"])
+def test_that_nothing_can_be_stored_is_told_once_in_the_turn_in_which_it_begins(tmp_path, moment):
+    told = []
+    agent = make_agent(tmp_path, says("Hello."), session_store=TroubleAt(moment))
+    result = agent.run_conversation("hi", callbacks=AgentCallbacks(status_callback=told.append))
+    assert result["final_response"] == "Hello."
+    assert told == [Status("storage", "The disk is full.")]
