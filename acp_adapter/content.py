@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -17,35 +18,48 @@ from acp.schema import (
     TextResourceContents,
 )
 
+from acp_adapter.links.addresses import lines_of
+from acp_adapter.links.draft import Draft, Link
+from acp_adapter.links.limits import MAX_ATTACHMENT, MIB
+from acp_adapter.links.words import attached, one_line
 from agent_core.errors import RequestError
-from agent_core.messages import Content, FilePart, ImagePart, Part, TextPart
-from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.messages import AudioPart, FilePart, ImagePart, Part, TextPart
+from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
+from tools.text.encoding import decode
 
 Block: TypeAlias = (
     TextContentBlock | ImageContentBlock | AudioContentBlock | ResourceContentBlock | EmbeddedResourceContentBlock
 )
 
-MAX_ATTACHMENT = 32 * 1024 * 1024
-"""Bytes of one image or document."""
+__all__ = ["MAX_ATTACHMENT", "Block", "Draft", "Link", "to_draft", "to_said", "with_text"]
 
-_MIB = 1024 * 1024
 _PDF = "application/pdf"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _GROUP = 4
 _LONGEST_NAME = 200
+_MAX_DECODED = MIB
+_TEXT_KINDS = re.compile(
+    r"text/.+|image/svg\+xml|application/(?:.+\+(?:json|xml|yaml)|(?:x-)?(?:json|ndjson|xml|yaml|toml|javascript|"
+    r"ecmascript|typescript|python|perl|ruby|sh|shellscript|sql|graphql|tex|latex))"
+)
 
 
-def to_content(blocks: Sequence[Block]) -> Content:
-    """The user's message: plain text, or parts where there are images or documents.
+def to_draft(blocks: Sequence[Block]) -> Draft:
+    """The user's message, with its links still to be read (`acp_adapter.links.filling`). Nothing here waits.
 
     Raises:
         RequestError: there is nothing in it, or an attachment cannot be read or is too large.
     """
-    parts = [_part(block) for block in blocks]
-    texts = [part["text"] for part in parts if part["type"] == "text"]
-    if not any(text.strip() for text in texts) and len(texts) == len(parts):
+    pieces = tuple(_piece(block) for block in blocks)
+    if not any(isinstance(piece, Link) or piece["type"] != "text" or piece["text"].strip() for piece in pieces):
         raise RequestError("The prompt is empty. Send at least one content block with something in it.")
-    return "\n\n".join(texts) if len(texts) == len(parts) else parts
+    return Draft(pieces)
+
+
+def with_text(blocks: Sequence[Block], text: str) -> list[Block]:
+    """A prompt with `text` in place of all its texts; what else came with it stays."""
+    rest = (block for block in blocks if not isinstance(block, TextContentBlock))
+    return [TextContentBlock(type="text", text=text), *rest]
 
 
 def to_said(blocks: Sequence[Block]) -> tuple[SaidPart, ...]:
@@ -76,39 +90,79 @@ def _said(block: Block) -> SaidPart:
             return SaidDocument(resource.uri, None, resource.blob, resource.mime_type or "")
 
 
-def _part(block: Block) -> Part:
+def _piece(block: Block) -> Part | Link:
     match block:
         case TextContentBlock():
             return _text(block.text)
         case ImageContentBlock():
             return _image(block.mime_type, block.data, block.uri or "")
         case AudioContentBlock():
-            return _text(f"[Audio of type {block.mime_type} was attached; this agent cannot listen to it.]")
+            return _audio(block)
         case ResourceContentBlock():
-            return _text(f"[Linked: {block.name}, {block.uri}]")
+            return _link(block)
         case EmbeddedResourceContentBlock():
             return _embedded(block.resource)
 
 
 def _embedded(resource: TextResourceContents | BlobResourceContents) -> Part:
     if isinstance(resource, TextResourceContents):
-        return _text(f'<attached uri="{resource.uri}">\n{resource.text}\n</attached>')
+        return _text(attached(resource.uri, resource.text))
     return _file(resource)
+
+
+def _link(block: ResourceContentBlock) -> Link:
+    return Link(
+        uri=block.uri,
+        name=block.name,
+        title=block.title or "",
+        mime=block.mime_type or "",
+        size=block.size,
+        lines=lines_of(block.uri),
+    )
 
 
 def _file(resource: BlobResourceContents) -> Part:
     kind = (resource.mime_type or "").partition(";")[0].strip().lower()
+    if _TEXT_KINDS.fullmatch(kind):
+        return _text(_decoded(resource, kind))
     if kind.startswith("image/"):
         return _image(kind, resource.blob, resource.uri)
     if kind == _PDF or _name(resource.uri).lower().endswith(".pdf"):
         return _document(resource)
-    shown = resource.mime_type or "unknown type"
-    return _text(f"[A binary file was attached, {resource.uri} ({shown}); its content is not shown to the model.]")
+    shown = kind or "unknown type"
+    return _text(
+        f"[A binary file was attached, {one_line(resource.uri)} ({shown}); its content is not shown to the model.]"
+    )
+
+
+def _decoded(resource: BlobResourceContents, kind: str) -> str:
+    """A text that came as bytes, in tags; a note where it is too large to be decoded here or is no text."""
+    if len(resource.blob) > _MAX_DECODED // 3 * 4:
+        size = len(resource.blob) * 3 // 4 / MIB
+        return (
+            f"[A text file was attached, {one_line(resource.uri)}, of {size:.1f} MiB: too large to be shown. "
+            "Read it where it is, or ask the user for the part that matters.]"
+        )
+    try:
+        text = decode(base64.b64decode("".join(resource.blob.split()), validate=True))
+    except ValueError as problem:
+        raise RequestError(
+            f"The attached text {_name(resource.uri)} cannot be read: its data is not valid base64. "
+            "Attach the file again."
+        ) from problem
+    if text is None:
+        return f"[A file was attached, {one_line(resource.uri)} ({kind}), but its content is no text.]"
+    return attached(resource.uri, text.text)
 
 
 def _image(kind: str, data: str, uri: str) -> ImagePart:
     data = _checked(data, f"The attached image {_name(uri)}".rstrip())
     return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+
+
+def _audio(block: AudioContentBlock) -> AudioPart:
+    data = _checked(block.data, "The attached recording")
+    return {"type": "input_audio", "input_audio": {"data": data, "format": audio_format(block.mime_type)}}
 
 
 def _document(resource: BlobResourceContents) -> FilePart:
@@ -138,7 +192,7 @@ def _checked(data: str, what: str) -> str:
     size = len(data) // _GROUP * 3 - data[-2:].count("=")
     if size > MAX_ATTACHMENT:
         raise RequestError(
-            f"{what} is too large: it has {size / _MIB:.1f} MiB, and an attachment may have {MAX_ATTACHMENT // _MIB} "
+            f"{what} is too large: it has {size / MIB:.1f} MiB, and an attachment may have {MAX_ATTACHMENT // MIB} "
             "MiB at most. Attach a smaller file, or only the pages that matter."
         )
     return data

@@ -20,6 +20,10 @@ def main(argv: list[str] | None = None) -> int:
     """
     _leave_working_directory()
     arguments = sys.argv[1:] if argv is None else argv
+    if "setup" in arguments[1:]:
+        from acp_adapter.launch import without_repeated_launch  # noqa: PLC0415 - clients append it to sign in
+
+        arguments = without_repeated_launch(arguments)
     if arguments and arguments[0] in SUBCOMMANDS:
         return _subcommand(arguments[0], arguments[1:])
     return _serve(arguments)
@@ -45,6 +49,8 @@ def _subcommand(name: str, arguments: list[str]) -> int:
         from acp_adapter.cli.sessions import main as run  # noqa: PLC0415
     elif name == "models":
         from acp_adapter.cli.models import main as run  # noqa: PLC0415
+    elif name == "setup":
+        from acp_adapter.cli.setup import main as run  # noqa: PLC0415
     else:
         from acp_adapter.cli.prompt import main as run  # noqa: PLC0415
     return run(arguments)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from acp_adapter.outbox import Outbox
 from agent_core.callbacks import (
@@ -16,6 +17,7 @@ from agent_core.callbacks import (
     CallRequested,
     CallRunning,
     Status,
+    StatusKind,
     Step,
     ToolProgress,
 )
@@ -23,20 +25,30 @@ from agent_core.events import (
     AgentText,
     AgentThought,
     ContextUsed,
+    Noticed,
     PlanChanged,
     SessionEvent,
+    TerminalShown,
     ToolAnnounced,
     ToolFinished,
     ToolOutput,
     ToolRequested,
     ToolRunning,
+    UserSaid,
 )
 from agent_core.interrupt import CancelToken
 from agent_core.live_output import tail_of, with_tail
 from agent_core.messages import INTERRUPTED_RESULT, Message
+from agent_core.prompt_parts import SaidText
 from agent_core.sessions.store import Journal
-from tools.context import TodoItem
+from tools.asking import PersonAnswer, PersonQuestion
+from tools.context import Interrupt, TodoItem
 from tools.result import ToolResult
+
+Severity = Literal["info", "warning", "error"]
+Ask = Callable[[PersonQuestion, Interrupt], PersonAnswer]
+
+_NOTICES: Mapping[StatusKind, Severity] = {"fallback": "warning", "storage": "warning", "undelivered": "warning"}
 
 
 @dataclass(slots=True)
@@ -46,6 +58,7 @@ class _Card:
     name: str
     arguments: dict[str, object] = field(default_factory=dict)
     runs: bool = False
+    in_terminal: bool = False
     tail: str = ""
     shown_at: float = -math.inf
 
@@ -57,13 +70,22 @@ class EventBridge:
     """
 
     def __init__(
-        self, outbox: Outbox, journal: Journal, token: CancelToken, *, cwd: str, turn_id: str, output_pause: float
+        self,
+        outbox: Outbox,
+        journal: Journal,
+        token: CancelToken,
+        *,
+        cwd: str,
+        turn_id: str,
+        output_pause: float,
+        shows_thoughts: Callable[[], bool] = lambda: True,
     ) -> None:
         """Make it.
 
         Args:
             journal: takes down what is shown, so that it can be shown again.
             output_pause: seconds between two pictures of a tool's output; 0 sends all of it as it comes.
+            shows_thoughts: whether the person wants to see the model's reasoning now.
         """
         self._outbox = outbox
         self._journal = journal
@@ -71,13 +93,20 @@ class EventBridge:
         self._cwd = cwd
         self.turn_id = turn_id
         self._output_pause = output_pause
+        self._shows_thoughts = shows_thoughts
         self._lock = threading.Lock()
         self._cards: dict[str, _Card] = {}
         self._message = 1
+        self._steered = self._notices = 0
         self._closed = False
 
-    def callbacks(self) -> AgentCallbacks:
-        """The listeners to give to the agent for this turn."""
+    def callbacks(self, ask: Ask | None = None, on_mode: Callable[[str], None] | None = None) -> AgentCallbacks:
+        """The listeners to give to the agent for this turn.
+
+        Args:
+            ask: puts a question to the person.
+            on_mode: is told of a mode that the agent changed.
+        """
         return AgentCallbacks(
             stream_delta_callback=self.on_text,
             reasoning_callback=self.on_thought,
@@ -87,17 +116,29 @@ class EventBridge:
             step_callback=self.on_step,
             message_callback=self.on_message,
             status_callback=self.on_status,
-            clarify_callback=self.on_clarify,
+            ask_callback=ask,
             plan_callback=self.on_plan,
+            mode_callback=on_mode,
         )
+
+    def record(self, event: SessionEvent) -> None:
+        """Take an event down that the editor shows by itself."""
+        self._journal.record(event)
+
+    def note_steering(self, text: str) -> None:
+        """The person has said something to the running turn; the editor shows it by itself."""
+        with self._lock:
+            self._steered += 1
+            self._journal.record(UserSaid(f"{self.turn_id}-steering-{self._steered}", (SaidText(text),)))
 
     def on_text(self, text: str) -> None:
         """More of the answer."""
         self._put(AgentText(self._message_id(), text))
 
     def on_thought(self, text: str) -> None:
-        """More of the model's reasoning."""
-        self._put(AgentThought(self._message_id("thought"), text))
+        """More of the model's reasoning, unless the person does not want to see it."""
+        if self._shows_thoughts():
+            self._put(AgentThought(self._message_id("thought"), text))
 
     def on_note(self, text: str) -> None:
         """A note of the agent's own."""
@@ -107,8 +148,10 @@ class EventBridge:
         """A notice about the turn."""
         if status.kind == "retry":
             self.on_note(status.text)
-            return
-        self._put(AgentText(self._message_id("status"), status.text))
+        elif status.kind in _NOTICES:
+            self.on_notice(status.text, _NOTICES[status.kind])
+        else:  # it says why the turn has no other answer
+            self._put(AgentText(self._message_id("status"), status.text))
 
     def on_step(self, step: Step) -> None:
         """A model request is over: show how full its window is, where both numbers are known."""
@@ -116,11 +159,14 @@ class EventBridge:
             used = step.usage.input_tokens + (step.usage.output_tokens or 0)
             self._put(ContextUsed(used, step.context_length, step.session_cost))
 
-    def on_clarify(self, question: str, choices: Sequence[str]) -> str | None:
-        """Show a question to the person. The answer is their next prompt, so there is none to return."""
-        lines = [question, *(f"- {choice}" for choice in choices)]
-        self._put(AgentText(self._message_id("question"), "\n".join(lines)))
-        return None
+    def on_question(self, text: str) -> None:
+        """Show a question to the person, whose next prompt is the answer."""
+        self._put(AgentText(self._message_id("question"), text))
+
+    def on_notice(self, text: str, severity: Severity = "info") -> None:
+        """Tell the person something beside the answer."""
+        self._notices += 1
+        self._put(Noticed(f"{self.turn_id}-notice-{self._notices}", text, severity))
 
     def on_message(self, message: Message) -> None:
         """A message is complete: the next text belongs to another."""
@@ -144,6 +190,18 @@ class EventBridge:
         """A tool call goes on."""
         self._tell(lambda: self._progress(progress))
 
+    def on_terminal(self, call_id: str, terminal_id: str) -> None:
+        """A tool call's command runs in a terminal of the editor's."""
+
+        def show() -> SessionEvent | None:
+            card = self._cards.get(call_id)
+            if card is None:
+                return None
+            card.in_terminal = True
+            return TerminalShown(call_id, terminal_id)
+
+        self._tell(show)
+
     def close(self) -> None:
         """The turn is over for the editor: make its cards final and drop what comes later."""
         with self._lock:
@@ -151,7 +209,7 @@ class EventBridge:
             cards, self._cards = self._cards, {}
             for call_id, card in cards.items():
                 result = with_tail(ToolResult(INTERRUPTED_RESULT, failed=True), card.tail)
-                self._show(ToolFinished(call_id, card.name, card.arguments, self._cwd, result, card.runs))
+                self._show(self._finished(call_id, card, result))
 
     def _progress(self, progress: ToolProgress) -> SessionEvent | None:
         call_id = progress.call_id
@@ -169,13 +227,17 @@ class EventBridge:
                 return self._output(call_id, card, text)
             case CallFinished(name=name, arguments=arguments, result=result, ran=ran):
                 del self._cards[call_id]
-                return ToolFinished(call_id, name, arguments, self._cwd, with_tail(result, card.tail), ran)
+                result = with_tail(result, card.tail)
+                return ToolFinished(call_id, name, arguments, self._cwd, result, ran, card.in_terminal)
+
+    def _finished(self, call_id: str, card: _Card, result: ToolResult) -> ToolFinished:
+        return ToolFinished(call_id, card.name, card.arguments, self._cwd, result, card.runs, card.in_terminal)
 
     def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
         card.tail = tail_of(card.tail + text)
-        event = ToolOutput(call_id, text, card.tail)
+        event = ToolOutput(call_id, text, card.tail, card.name)
         now = time.monotonic()
-        if now - card.shown_at < self._output_pause:
+        if card.in_terminal or now - card.shown_at < self._output_pause:
             # Another client, or this one's terminal the next time, may be shown all of it.
             self._journal.record(event)
             return None

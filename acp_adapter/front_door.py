@@ -6,8 +6,16 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from acp_adapter.capabilities import ClientCapabilities, read_capabilities
 from acp_adapter.errors import wire_error
-from acp_adapter.handshake import Greeting, SessionSeed, initialize_result, open_session, session_result
+from acp_adapter.handshake import (
+    Greeting,
+    SessionSeed,
+    first_options,
+    initialize_result,
+    open_session,
+    session_result,
+)
 from acp_adapter.transport import Transport
 from agent_core.errors import HermesError
 
@@ -33,8 +41,9 @@ class Warmup:
         self._answered.set()
 
     def _run(self) -> None:
+        import acp_adapter.options.offering  # noqa: PLC0415
         import agent_core.config  # noqa: PLC0415
-        import agent_core.providers.resolution.resolve  # noqa: F401, PLC0415
+        import agent_core.providers.knowledge.model_lists  # noqa: F401, PLC0415
 
         self._answered.wait(_PATIENCE)
         import acp_adapter.server  # noqa: F401, PLC0415
@@ -51,12 +60,12 @@ def greet(transport: Transport, configure: Callable[[], Configuration]) -> Greet
     while message := transport.take():
         method, params = message.get("method"), message.get("params", {})
         if method == "initialize" and isinstance(params.get("protocolVersion"), int) and "id" in message:
-            transport.answer(message["id"], result=initialize_result())
-            greeting.initialized, greeting.client_capabilities = True, params.get("clientCapabilities")
+            greeting.initialized, greeting.client = True, read_capabilities(params.get("clientCapabilities"))
+            transport.answer(message["id"], result=initialize_result(greeting.client))
             greeting.client_name = _client_name(params.get("clientInfo"))
             warmup.start()
         elif method == "session/new" and greeting.initialized and _well_formed(params):
-            greeting.seed = _answer_session(transport, message, configure)
+            greeting.seed = _answer_session(transport, message, greeting.client, configure)
             break
         else:
             transport.put_back(message)
@@ -78,24 +87,25 @@ def _well_formed(params: dict[str, Any]) -> bool:
     return (
         isinstance(params.get("cwd"), str)
         and isinstance(servers, list)
-        and all(isinstance(server, dict) and isinstance(server.get("name"), str) for server in servers)
         and isinstance(directories, list)
         and all(isinstance(path, str) for path in directories)
     )
 
 
 def _answer_session(
-    transport: Transport, message: dict[str, Any], configure: Callable[[], Configuration]
+    transport: Transport, message: dict[str, Any], client: ClientCapabilities, configure: Callable[[], Configuration]
 ) -> SessionSeed | None:
     params = message["params"]
     try:
-        names = [server["name"] for server in params["mcpServers"]]
-        seed = open_session(params["cwd"], params.get("additionalDirectories", []), names, configure())
+        directories, servers = params.get("additionalDirectories", []), params["mcpServers"]
+        config = configure()
+        seed = open_session(params["cwd"], directories, servers, config)
+        options = first_options(seed, config, client)
     except HermesError as problem:
         transport.answer(message["id"], error=wire_error(problem))
         return None
     except Exception:  # noqa: BLE001 - the server meets it again, and has a log to tell it to
         transport.put_back(message)
         return None
-    transport.answer(message["id"], result=session_result(seed))
+    transport.answer(message["id"], result=session_result(seed.session_id, options, client))
     return seed

@@ -8,20 +8,24 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acp_adapter.auth import auth_methods
+from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.version import __version__
 from agent_core.errors import RequestError
 
 if TYPE_CHECKING:
+    from agent_core.choices import SessionChoices
     from agent_core.config import Configuration
-    from tools.approval.policy import Mode
+    from agent_core.mcp.specs import ServerSpec
+    from agent_core.options import Option
 
 PROTOCOL_VERSION = 1
-AUTH_METHOD = "hermes-configured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +33,14 @@ class SessionSeed:
     """A new session as far as the handshake makes it; `SessionManager` grows the rest when the server is up.
 
     Attributes:
-        unused_servers: names of MCP servers that the client offered and that are not connected.
+        servers: the MCP servers that the client wants in it.
     """
 
     session_id: str
     cwd: Path
     extra_roots: tuple[Path, ...]
-    unused_servers: tuple[str, ...]
-    mode: Mode
+    servers: tuple[ServerSpec, ...]
+    choices: SessionChoices
 
 
 @dataclass(slots=True)
@@ -45,29 +49,34 @@ class Greeting:
 
     Attributes:
         initialized: `initialize` was answered.
+        client: what the client can do, read once.
         client_name: as the client calls itself.
         ended: the client is gone already.
     """
 
     initialized: bool = False
-    client_capabilities: Any = None
+    client: ClientCapabilities = field(default_factory=ClientCapabilities)
     client_name: str = ""
     seed: SessionSeed | None = None
     ended: bool = False
 
 
-def initialize_result() -> dict[str, Any]:
+def initialize_result(client: ClientCapabilities) -> dict[str, Any]:
     """The answer to `initialize`: always our own protocol version, whatever number the client sent.
 
     It needs no settings and no credentials.
+
+    Args:
+        client: what the client can do.
     """
     return {
         "protocolVersion": PROTOCOL_VERSION,
         "agentInfo": {"name": "hermes-acp", "title": "Hermes", "version": __version__},
         "agentCapabilities": {
             "loadSession": True,
-            "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": False, "sse": False},
+            "auth": {"logout": {}},
+            "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
+            "mcpCapabilities": {"http": True, "sse": True},
             "sessionCapabilities": {
                 "additionalDirectories": {},
                 "close": {},
@@ -78,13 +87,9 @@ def initialize_result() -> dict[str, Any]:
             },
             "_meta": {"hermes": {"fork": {"messageId": True}, "rewind": {"method": "_hermes/session/rewind"}}},
         },
-        "authMethods": [
-            {
-                "id": AUTH_METHOD,
-                "name": "Use the configured model",
-                "description": "Uses the model and key from Hermes' own settings (config.yaml, .env or environment).",
-            }
-        ],
+        "authMethods": auth_methods(client, sys.orig_argv),
+        # Where clients of other agents look for `_session/steering`.
+        "_meta": {"steering": {"supported": True}},
     }
 
 
@@ -98,21 +103,37 @@ def check_place(cwd: object, additional_directories: Sequence[object]) -> tuple[
 
 
 def open_session(
-    cwd: object, additional_directories: Sequence[object], mcp_servers: Sequence[str], config: Configuration
+    cwd: object, additional_directories: Sequence[object], mcp_servers: Sequence[object], config: Configuration
 ) -> SessionSeed:
     """Check what `session/new` asks for and make a session of it.
 
     Raises:
-        RequestError: a directory is not absolute or not there.
-        AuthRequired: no usable model is configured.
+        RequestError: a directory is not absolute or not there, or an MCP server is not described as it must be.
+        AuthRequired: no usable model is configured, or the person has signed out.
         SettingsError: the settings contradict themselves.
     """
+    from agent_core.choices import SessionChoices  # noqa: PLC0415 - not needed for initialize
     from agent_core.providers.resolution.resolve import resolve_model  # noqa: PLC0415 - not needed for initialize
+    from agent_core.signed_out import SignedOut  # noqa: PLC0415 - not needed for initialize
 
     directory, extra = check_place(cwd, additional_directories)
+    SignedOut(config.home).check()
     resolve_model(config)
-    mode: Mode = "dont_ask" if config.settings.approvals.mode == "off" else "default"
-    return SessionSeed(new_session_id(), directory, extra, tuple(mcp_servers), mode)
+    choices = SessionChoices(mode="dont_ask" if config.settings.approvals.mode == "off" else "default")
+    return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices)
+
+
+def servers_of(mcp_servers: Sequence[object]) -> tuple[ServerSpec, ...]:
+    """The MCP servers that a client names, as plain data or as the SDK has them.
+
+    Raises:
+        RequestError: one is not described as it must be.
+    """
+    if not mcp_servers:
+        return ()
+    from acp_adapter.mcp_specs import read_servers  # noqa: PLC0415 - most sessions have none
+
+    return read_servers(mcp_servers)
 
 
 def new_session_id() -> str:
@@ -120,16 +141,26 @@ def new_session_id() -> str:
     return f"ses_{os.urandom(12).hex()}"
 
 
-def session_result(seed: SessionSeed) -> dict[str, Any]:
+def first_options(seed: SessionSeed, config: Configuration, client: ClientCapabilities) -> tuple[Option, ...]:
+    """Everything that can be chosen for a session that was not used yet; no server is asked."""
+    from acp_adapter.options.offering import offered_options  # noqa: PLC0415 - not needed for initialize
+    from agent_core.providers.knowledge.model_lists import ModelLists  # noqa: PLC0415
+
+    return offered_options(seed.choices, config, ModelLists(config.home).offered(config), client)
+
+
+def session_result(session_id: str, options: Sequence[Option], client: ClientCapabilities) -> dict[str, Any]:
     """The answer to `session/new` and `session/fork`."""
-    return {"sessionId": seed.session_id, **session_choices(seed.mode)}
+    return {"sessionId": session_id, **session_choices(options, client)}
 
 
-def session_choices(mode: Mode) -> dict[str, Any]:
+def session_choices(options: Sequence[Option], client: ClientCapabilities) -> dict[str, Any]:
     """What can be chosen in a session: the answer to `session/load` and `session/resume`."""
-    from acp_adapter.options import config_options, mode_state  # noqa: PLC0415 - not needed for initialize
+    from acp_adapter.option_list import option_list  # noqa: PLC0415 - not needed for initialize
+    from acp_adapter.options.modes import mode_state, parse_mode  # noqa: PLC0415
 
-    return {"modes": mode_state(mode), "configOptions": config_options(mode)}
+    mode = next(option.value for option in options if option.id == "mode")
+    return {"modes": mode_state(parse_mode(mode)), "configOptions": option_list(options, client)}
 
 
 def directory_name(name: str, value: object) -> str:

@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.options import config_options, parse_mode
+from acp_adapter.cards.updates import finished_call, in_terminal, live_output, requested_call, running_call
+from acp_adapter.option_list import option_list
 from acp_adapter.said import said_block
-from acp_adapter.tools import finished_call, live_output, requested_call, running_call
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -20,9 +20,12 @@ from agent_core.events import (
     CommandsOffered,
     ContextUsed,
     ModeChanged,
+    Noticed,
+    OptionsOffered,
     PlanChanged,
     SessionEvent,
     SessionNamed,
+    TerminalShown,
     ToolAnnounced,
     ToolFinished,
     ToolOutput,
@@ -33,6 +36,7 @@ from agent_core.events import (
 from tools.context import TodoItem
 
 Update = dict[str, Any]
+Standing = ModeChanged | OptionsOffered | SessionNamed | CommandsOffered
 
 _PLAN_STATUS = {"cancelled": "completed"}
 
@@ -48,10 +52,14 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
         case AgentText(message_id=message_id, text=text) | AgentThought(message_id=message_id, text=text):
             kind = "agent_message_chunk" if isinstance(event, AgentText) else "agent_thought_chunk"
             return [{"sessionUpdate": kind, "messageId": message_id, "content": {"type": "text", "text": text}}]
+        case Noticed(message_id=message_id, text=text, severity=severity):
+            return [_notice(text, severity) if client.notices else _message(message_id, f"{text.rstrip()}\n\n")]
         case ToolAnnounced() | ToolRequested():
             return [requested_call(event, client)]
         case ToolRunning() | ToolOutput():
             return [running_call(event) if isinstance(event, ToolRunning) else live_output(event, client)]
+        case TerminalShown():
+            return [in_terminal(event, client)]
         case ToolFinished():
             return finished_call(event, client)
         case PlanChanged(items=items):
@@ -59,16 +67,22 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
         case ContextUsed(used=used, size=size, cost=cost):
             spent = {} if cost is None else {"cost": {"amount": round(cost, 6), "currency": "USD"}}
             return [{"sessionUpdate": "usage_update", "used": used, "size": size, **spent}]
+        case _:
+            return [_standing(event, client)]
+
+
+def _standing(event: Standing, client: ClientCapabilities) -> Update:
+    """How the session stands, whatever turn runs."""
+    match event:
         case ModeChanged(mode=mode):
-            return [
-                {"sessionUpdate": "current_mode_update", "currentModeId": mode},
-                {"sessionUpdate": "config_option_update", "configOptions": config_options(parse_mode(mode))},
-            ]
+            return {"sessionUpdate": "current_mode_update", "currentModeId": mode}
+        case OptionsOffered(options=options):
+            return {"sessionUpdate": "config_option_update", "configOptions": option_list(options, client)}
         case SessionNamed(title=title, updated_at=updated_at):
             named = {} if title is None else {"title": title}
-            return [{"sessionUpdate": "session_info_update", **named, "updatedAt": iso_time(updated_at)}]
+            return {"sessionUpdate": "session_info_update", **named, "updatedAt": iso_time(updated_at)}
         case CommandsOffered(commands=commands):
-            return [{"sessionUpdate": "available_commands_update", "availableCommands": [*map(_command, commands)]}]
+            return {"sessionUpdate": "available_commands_update", "availableCommands": [*map(_command, commands)]}
         case _:
             assert_never(event)
 
@@ -76,6 +90,18 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
 def iso_time(seconds: float) -> str:
     """A time in seconds since the epoch, as ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def _message(message_id: str, text: str) -> Update:
+    content = {"type": "text", "text": text}
+    return {"sessionUpdate": "agent_message_chunk", "messageId": message_id, "content": content}
+
+
+def _notice(text: str, severity: str) -> Update:
+    """(ACP, session notices.) The first sentence can stand alone."""
+    title, _, rest = text.strip().partition(". ")
+    more = {"description": rest} if rest else {}
+    return {"sessionUpdate": "notice", "severity": severity, "title": title, **more}
 
 
 def _entry(item: TodoItem) -> dict[str, Any]:

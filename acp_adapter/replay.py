@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.commands import offered
+from acp_adapter.card_fields import CardFields
 from acp_adapter.projection import bare, iso_time, project
-from agent_core.events import ModeChanged, SessionEvent, SessionNamed
+from agent_core.events import CommandsOffered, ModeChanged, SessionEvent, SessionNamed
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.records import SessionPage, SessionRecord, Transcript
 
@@ -17,21 +17,28 @@ log = logging.getLogger(__name__)
 
 
 def replay_params(
-    transcript: Transcript, mode: str, client: ClientCapabilities, *, runs_elsewhere: bool
+    transcript: Transcript,
+    mode: str,
+    client: ClientCapabilities,
+    commands: CommandsOffered,
+    *,
+    runs_elsewhere: bool,
 ) -> Iterator[dict[str, Any]]:
     """The parameters of each `session/update` that shows a stored session: what happened, then how it stands.
 
     (ACP v1, session setup: all of them are sent before `session/load` is answered.)
     """
-    session = transcript.session
-    for event in (*replayed(transcript, is_running=runs_elsewhere), *standing(session, mode)):
+    session, cards = transcript.session, CardFields()
+    for event in (*replayed(transcript, is_running=runs_elsewhere), *standing(session, mode, commands)):
         for update in updates_of(event, client):
-            yield {"sessionId": session.id, "update": update}
+            new = cards.trim(update)
+            if new is not None:
+                yield {"sessionId": session.id, "update": new}
 
 
-def standing(session: SessionRecord, mode: str) -> tuple[SessionEvent, ...]:
+def standing(session: SessionRecord, mode: str, commands: CommandsOffered) -> tuple[SessionEvent, ...]:
     """How a session stands: commands, mode with options, title."""
-    return offered(), ModeChanged(mode), SessionNamed(session.title, session.updated_at)
+    return commands, ModeChanged(mode), SessionNamed(session.title, session.updated_at)
 
 
 def updates_of(event: SessionEvent, client: ClientCapabilities) -> list[dict[str, Any]]:

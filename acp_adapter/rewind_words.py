@@ -34,7 +34,8 @@ def told_of(report: RewindReport, plan: RewindPlan, cwd: Path) -> str:
     ):
         lines += _listed(title, outcomes, cwd)
     if plan.kind == "undo" and not report.trouble:
-        lines += ["", "The editor still shows the turn; the model does not see it any more. `/redo` brings it back."]
+        gone = "The model does not see it any more, and the editor only until it loads the session again."
+        lines += ["", f"{gone} `/redo` brings it back."]
     return "\n".join(lines)
 
 

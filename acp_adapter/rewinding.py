@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.commands import REDO, Typed, turns_to_rewind
 from acp_adapter.rewind_words import plan_result, report_result, told_of
 from acp_adapter.session import SessionState
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
-from agent_core.events import AgentText, PlanChanged, ToolFinished, ToolRequested
+from agent_core.events import PlanChanged, SessionEvent, ToolFinished, ToolRequested
 from agent_core.interrupt import CancelToken
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.rewind.rewinder import FileStep, RewindPlan, RewindReport
 from tools.approval.actions import WritePath
-from tools.approval.gate import Question
+from tools.approval.questions import Answer, Question
 from tools.context import TodoItem
+from tools.errors import ToolInterrupted
 from tools.result import ShownText, ToolResult
 
 RunBlocking = Callable[[Callable[[], dict[str, Any]]], Awaitable[dict[str, Any]]]
@@ -36,28 +36,34 @@ _MOST_TURNS = 1_000_000
 
 
 class Rewinding:
-    """Takes turns of one session back. Blocks; the session's turn is held meanwhile."""
+    """Takes turns of one session back. Blocks; the session's turn is held meanwhile.
+
+    Attributes:
+        shown: the cards that were shown, in order.
+    """
 
     def __init__(self, library: SessionLibrary, session: SessionState) -> None:
         self._library = library
         self._session = session
+        self.shown: list[SessionEvent] = []
 
-    def run_command(self, typed: Typed, token: CancelToken) -> None:
-        """Do what was typed, and tell the person how it went."""
+    def take_back(self, turns: int, token: CancelToken) -> str:
+        """Take back the last `turns` turns; 0 brings back what was taken back last. How it went, as Markdown."""
         session = self._session
         try:
-            plan = self.plan(0 if typed.command is REDO else turns_to_rewind(typed))
+            plan = self.plan(turns)
             shown = self._shown_plan()
             found = tuple(step.path for step in plan.steps if step.state == "found")
             asked = _Asked(found, lambda step, others: self._ask(step, others, token))
             told = told_of(self.apply(plan, asked.agreed), plan, session.seed.cwd)
             if (now := self._shown_plan()) != shown:
+                # Not among `shown`: which plan is the last one follows from the turns that are in view.
                 session.outbox.put(PlanChanged(now))
         except TurnInterrupted:
-            told = _BROKEN_OFF
+            return _BROKEN_OFF
         except HermesError as problem:
-            told = problem.public
-        session.outbox.put(AgentText(f"{secrets.token_hex(8)}-message-1", told))
+            return problem.public
+        return told
 
     def plan(self, turns: int) -> RewindPlan:
         """What taking back the last `turns` turns would change; 0 brings back what was taken back last.
@@ -92,19 +98,29 @@ class Rewinding:
         """
         session, call_id = self._session, f"rewind-{secrets.token_hex(6)}"
         cwd, arguments = str(session.seed.cwd), {"path": str(step.path)}
-        session.outbox.put(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
+        self._show(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
         before, after = self._library.rewinder.contents(step)
         action = WritePath(step.path, before, after, shown=step.path)
         reason = _FOUND if step.state == "found" else _ASKED.format(step.reason)
         question = Question(call_id, action, reason, others)
-        answer = session.workspace.approvals.approver.ask(question, token)
-        agreed = answer.choice != "reject_once"
+        answer = self._answer(question, token)
+        agreed = answer.allowed and not token.is_set()
         text = "Replaced, as you said." if agreed else f"Left as it is: {answer.note or 'you said no'}."
         result = ToolResult(text, (ShownText(text),), failed=not agreed)
-        session.outbox.put(ToolFinished(call_id, _CARD, arguments, cwd, result, ran=agreed))
+        self._show(ToolFinished(call_id, _CARD, arguments, cwd, result, ran=agreed))
         if token.is_set():
             raise TurnInterrupted
         return agreed
+
+    def _answer(self, question: Question, token: CancelToken) -> Answer:
+        try:
+            return self._session.workspace.approvals.approver.ask(question, token)
+        except ToolInterrupted:
+            return Answer(allowed=False, note="you cancelled")
+
+    def _show(self, event: SessionEvent) -> None:
+        self.shown.append(event)
+        self._session.outbox.put(event)
 
     def _go_on_from_here(self) -> None:
         """Bring what the session keeps in memory, and what the editor shows, in line with what is stored now."""

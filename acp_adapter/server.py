@@ -6,6 +6,7 @@ import asyncio
 import functools
 import gc
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -13,45 +14,45 @@ from typing import Any, TypeVar
 from acp import RequestError as AcpError
 from acp import run_agent
 from acp.interfaces import Client
-from acp.schema import AllowedOutcome, PermissionOption, RequestPermissionResponse, ToolCallUpdate
 
+from acp_adapter.auth import check_method
 from acp_adapter.capabilities import read_capabilities
-from acp_adapter.commands import offered, typed_command
-from acp_adapter.content import Block, to_content, to_said
+from acp_adapter.choosing import Chooser
+from acp_adapter.commands import offered
+from acp_adapter.content import Block, to_draft, to_said, with_text
 from acp_adapter.errors import wire_error
+from acp_adapter.extensions import Extensions
 from acp_adapter.handshake import (
-    AUTH_METHOD,
     Greeting,
     SessionSeed,
     check_place,
     directory_name,
     initialize_result,
     open_session,
+    servers_of,
     session_choices,
     session_result,
 )
 from acp_adapter.jsonrpc import RequestId, RequestMeta
-from acp_adapter.options import config_options, parse_mode, parse_option
+from acp_adapter.option_list import option_list
 from acp_adapter.replay import list_result, replay_params, updates_of
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
-from acp_adapter.turn import Prompt, TurnRunner
+from acp_adapter.turn import Answered, Prompt, TurnRunner
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError, UnknownSession
-from agent_core.events import ModeChanged, SessionEvent
+from agent_core.events import Noticed, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
+from agent_core.prompt_parts import SaidText
 from agent_core.sessions.records import SessionPage
-from tools.approval.policy import Mode
 
 log = logging.getLogger(__name__)
 
 MAX_TURNS_AT_ONCE = 1024
 """Worker threads, made on demand: far more than sessions, so that turns waiting for an answer never delay others."""
 
-_DELETE, _REWIND = "session/delete", "hermes/session/rewind"
-_EXTENSIONS = frozenset({_DELETE, _REWIND})
 _NO_META = RequestMeta()
 
 _T = TypeVar("_T")
@@ -81,21 +82,18 @@ class HermesACPAgent:
         self._transport = transport
         self._config = config
         self._greeting = greeting
-        self._client: Client | None = None
         self._executor = ThreadPoolExecutor(MAX_TURNS_AT_ONCE, thread_name_prefix="turn")
         self._factory = AgentFactory(config)
-        self._sessions = SessionManager(self._factory, self._deliver, self._ask, self._blocking)
-        self._sessions.source = greeting.client_name
-        self._capabilities = read_capabilities(greeting.client_capabilities)
-        self._input_ended = False
+        self._sessions = SessionManager(self._factory, transport, self._deliver, self._blocking)
+        self._sessions.source, self._sessions.client = greeting.client_name, greeting.client
+        self._chooser = Chooser(self._factory, config, self._sessions, self._blocking)
+        self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._submit)
         self._warm = False
-        self._questions: set[asyncio.Future[RequestPermissionResponse]] = set()
+        self._unasked: set[asyncio.Task[None]] = set()
         transport.on_cancel_request = self._cancel_request
-        transport.on_end = self._on_end
 
     def on_connect(self, conn: Client) -> None:
-        """The SDK's connection is there."""
-        self._client = conn
+        """The SDK's connection is there. Requests of ours go by the transport itself."""
 
     async def adopt(self) -> None:
         """Make a real session of the one that the front door opened, before anything else is received."""
@@ -114,15 +112,14 @@ class HermesACPAgent:
         """ACP `initialize`."""
         self._sessions.source = str(getattr(client_info, "name", ""))
         dump = getattr(client_capabilities, "model_dump", None)
-        self._capabilities = read_capabilities(dump(by_alias=True) if dump else client_capabilities)
-        return initialize_result()
+        self._sessions.client = read_capabilities(dump(by_alias=True) if dump else client_capabilities)
+        return initialize_result(self._sessions.client)
 
     @_method
     async def authenticate(self, method_id: str, **_: object) -> dict[str, Any]:
-        """ACP `authenticate`: succeeds when a usable model is configured."""
-        if method_id != AUTH_METHOD:
-            raise RequestError(f"There is no authentication method {method_id!r}. The only one is {AUTH_METHOD!r}.")
-        await self._blocking(self._factory.check_model)
+        """ACP `authenticate`: succeeds when a usable model is configured; takes back a `logout`."""
+        check_method(method_id, self._sessions.client)
+        await self._blocking(self._factory.sign_in)
         return {}
 
     @_method
@@ -135,13 +132,12 @@ class HermesACPAgent:
         **_: object,
     ) -> dict[str, Any]:
         """ACP `session/new`."""
-        names = [str(server.name) for server in mcp_servers or ()]
         seed = await self._blocking(
-            lambda: open_session(cwd, additional_directories or (), names, self._config.load())
+            lambda: open_session(cwd, additional_directories or (), mcp_servers or (), self._config.load())
         )
         session = await self._open(seed, held=True)
-        self._transport.after_answer(hermes_meta.request_id, session.outbox.release)
-        return session_result(seed)
+        self._start(session, hermes_meta, session.outbox.release)
+        return await self._result(session)
 
     @_method
     async def load_session(
@@ -156,7 +152,7 @@ class HermesACPAgent:
             await self._sessions.close(session)
             raise
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
-        return session_choices(session.mode)
+        return session_choices(await self._chooser.options(session), self._sessions.client)
 
     @_method
     async def resume_session(
@@ -164,9 +160,9 @@ class HermesACPAgent:
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
         session = await self._sessions.restore(session_id, self._place(cwd, **more))
-        session.outbox.put(offered())
+        session.outbox.put(offered(session.shelf.commands))
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
-        return session_choices(session.mode)
+        return session_choices(await self._chooser.options(session), self._sessions.client)
 
     @_method
     async def fork_session(
@@ -175,9 +171,9 @@ class HermesACPAgent:
         """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
         place = await self._place(cwd, **more)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
-        session.outbox.put(offered())
+        session.outbox.put(offered(session.shelf.commands))
         self._start(session, hermes_meta, session.outbox.release)
-        return session_result(session.seed)
+        return await self._result(session)
 
     @_method
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: object) -> dict[str, Any]:
@@ -199,14 +195,11 @@ class HermesACPAgent:
         ticket = Ticket(hermes_meta.request_id, CancelToken())
         if self._transport.is_cancelled(ticket.request_id):
             ticket.token.cancel()
-        runner = TurnRunner(self._factory, self._executor, self._capabilities)
         said = to_said(prompt)
-        try:
-            return {
-                "stopReason": await runner.run(session, Prompt(to_content(prompt), said, typed_command(said)), ticket)
-            }
-        finally:
-            self._sessions.rest(session)
+        draft = to_draft(prompt)
+        prompted = Prompt(draft.named(), said, draft, lambda text: to_draft(with_text(prompt, text)))
+        answered = await self._run(session, prompted, ticket)
+        return answered.result()
 
     @_method
     async def cancel(self, session_id: str, **_: object) -> None:
@@ -219,15 +212,15 @@ class HermesACPAgent:
     @_method
     async def set_session_mode(self, mode_id: str, session_id: str, **_: object) -> dict[str, Any]:
         """ACP `session/set_mode`."""
-        await self._set_mode(await self._sessions.reach(session_id), parse_mode(mode_id))
+        await self._chooser.set_mode(await self._sessions.reach(session_id), mode_id)
         return {}
 
     @_method
     async def set_config_option(self, config_id: str, session_id: str, value: object, **_: object) -> dict[str, Any]:
         """ACP `session/set_config_option`; the answer holds the complete list."""
         session = await self._sessions.reach(session_id)
-        await self._set_mode(session, parse_option(config_id, value))
-        return {"configOptions": config_options(session.mode)}
+        options = await self._chooser.choose(session, config_id, value, announced=False)
+        return {"configOptions": option_list(options, self._sessions.client)}
 
     @_method
     async def close_session(self, session_id: str, **_: object) -> dict[str, Any]:
@@ -237,46 +230,66 @@ class HermesACPAgent:
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Methods that the SDK does not route, and our own: their names come without the underscore."""
-        if method not in _EXTENSIONS:
+        if method not in self._extensions.methods:
             raise AcpError.method_not_found(f"_{method}")
         return await self._extension(method=method, params=params)
 
     @_method
     async def _extension(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        if method == _DELETE:
-            await self._sessions.delete(_session_id(params))
-            return {}
-        from acp_adapter.rewinding import rewind_session  # noqa: PLC0415 - most people never undo
-
-        session = await self._sessions.reach(_session_id(params))
-        try:
-            return await rewind_session(self._factory.sessions, session, params, self._blocking)
-        finally:
-            self._sessions.rest(session)
+        return await self._extensions.methods[method](params)
 
     def shut_down(self) -> None:
         """Cancel every turn and end every process; blocks, for the end of the process."""
         for session in self._sessions.all():
             session.cancel()
+        self._chooser.close()
         self._factory.close()
+
+    async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
+        runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
+        try:
+            return await runner.run(session, prompt, ticket)
+        finally:
+            self._sessions.rest(session)
+
+    async def _submit(self, session_id: str, text: str) -> None:
+        """Begin a turn that no request waits for."""
+        session = await self._sessions.reach(session_id)
+        prompt = Prompt(text, (SaidText(text),))
+
+        async def run() -> None:
+            try:
+                await self._run(session, prompt, Ticket(None, CancelToken()))
+            except HermesError as problem:
+                session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", problem.public, "error"))
+
+        task = asyncio.ensure_future(run())
+        self._unasked.add(task)
+        task.add_done_callback(self._unasked.discard)
 
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
-        session.outbox.put(offered())
+        session.outbox.put(offered(session.shelf.commands))
         self._warm_once()
         self._sessions.rest(session)
+        if session.servers is not None and not held:
+            session.servers.start()
         return session
 
     def _warm_once(self) -> None:
-        if not self._warm:
-            self._warm = True
-            self._executor.submit(self._warm_up)
+        loop, first, self._warm = asyncio.get_running_loop(), not self._warm, True
+        self._executor.submit(self._warm_up, loop, first=first)
 
-    def _warm_up(self) -> None:
-        """Load on a worker thread, while the user types, what the first prompt needs."""
-        self._factory.warm()
-        # What is loaded now stays: the collector need not look through the libraries' objects again and again.
-        gc.freeze()
+    def _warm_up(self, loop: asyncio.AbstractEventLoop, *, first: bool) -> None:
+        """Load on a worker thread, while the user types, what the first prompt needs; then look for new models."""
+        if first:
+            self._factory.warm()
+            # What is loaded now stays: the collector need not look through the libraries' objects again and again.
+            gc.freeze()
+        self._chooser.renew(loop)
+
+    async def _result(self, session: SessionState) -> dict[str, Any]:
+        return session_result(session.id, await self._chooser.options(session), self._sessions.client)
 
     async def _place(
         self,
@@ -285,49 +298,33 @@ class HermesACPAgent:
         mcp_servers: list[Any] | None = None,
         **_: object,
     ) -> Place:
-        names = tuple(str(server.name) for server in mcp_servers or ())
+        servers = servers_of(mcp_servers or ())
+        await self._blocking(self._factory.signed_out.check)
         directory, roots = await self._blocking(lambda: check_place(cwd, additional_directories or ()))
-        return Place(directory, roots, names)
+        return Place(directory, roots, servers)
 
     def _start(self, session: SessionState, meta: RequestMeta, begin: Callable[[], None]) -> None:
         """A session that was made live for a request begins to tell, once the request is answered."""
         self._warm_once()
         self._sessions.rest(session)
         self._transport.after_answer(meta.request_id, begin)
+        if session.servers is not None:
+            self._transport.after_answer(meta.request_id, session.servers.start)
 
     def _replay(self, session: SessionState) -> None:
         library = self._factory.sessions
         transcript = library.archive.story(session.id)
         elsewhere = library.runs_elsewhere(transcript.session)
-        updates = replay_params(transcript, session.mode, self._capabilities, runs_elsewhere=elsewhere)
+        updates = replay_params(
+            transcript, session.mode, self._sessions.client, offered(session.shelf.commands), runs_elsewhere=elsewhere
+        )
         self._transport.pour("session/update", updates)
 
-    async def _set_mode(self, session: SessionState, mode: Mode) -> None:
-        if session.mode == mode:
-            return
-        session.workspace.approvals.mode = mode
-        session.outbox.put(ModeChanged(mode))
-        await self._blocking(lambda: self._factory.sessions.remember(session.id, mode=mode))
-
-    async def _deliver(self, session_id: str, event: SessionEvent) -> None:
-        for update in updates_of(event, self._capabilities):
-            await self._transport.notify("session/update", {"sessionId": session_id, "update": update})
-
-    async def _ask(self, question: dict[str, Any]) -> str | None:
-        if self._client is None or self._input_ended:
-            return None
-        request = self._client.request_permission(
-            session_id=question["sessionId"],
-            tool_call=ToolCallUpdate.model_validate(question["toolCall"]),
-            options=[PermissionOption.model_validate(option) for option in question["options"]],
-        )
-        asking = asyncio.ensure_future(request)
-        self._questions.add(asking)
-        try:
-            answer = await asking
-        finally:
-            self._questions.discard(asking)
-        return answer.outcome.option_id if isinstance(answer.outcome, AllowedOutcome) else None
+    async def _deliver(self, session: SessionState, event: SessionEvent) -> None:
+        for update in updates_of(event, self._sessions.client):
+            new = session.cards.trim(update)
+            if new is not None:
+                await self._transport.notify("session/update", {"sessionId": session.id, "update": new})
 
     def _cancel_request(self, request_id: RequestId) -> None:
         for session in self._sessions.all():
@@ -335,21 +332,8 @@ class HermesACPAgent:
                 if ticket.request_id == request_id:
                     ticket.token.cancel()
 
-    def _on_end(self) -> None:
-        """Nobody can answer any more: open questions end, which means no."""
-        self._input_ended = True
-        for question in self._questions:
-            question.cancel()
-
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
-
-
-def _session_id(params: dict[str, Any]) -> str:
-    session_id = params.get("sessionId")
-    if not isinstance(session_id, str):
-        raise RequestError("sessionId must be the id of a session.")
-    return session_id
 
 
 def _fork_point(meta: RequestMeta) -> str | None:

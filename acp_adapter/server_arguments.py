@@ -9,8 +9,8 @@ from acp_adapter.version import __version__
 
 _DESCRIPTION = """\
 The ACP coding agent. An editor starts it and speaks the Agent Client Protocol over stdin and stdout.
-For people: `hermes-acp demo` shows it at work, `hermes-acp prompt "…"` runs one prompt,
-`hermes-acp models` lists the models that a provider has."""
+For people: `hermes-acp setup` chooses the model, `hermes-acp demo` shows it at work,
+`hermes-acp prompt "…"` runs one prompt, `hermes-acp models` lists the models that a provider has."""
 
 
 @dataclass(frozen=True, slots=True)

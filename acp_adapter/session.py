@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
+from acp_adapter.card_fields import CardFields
+from acp_adapter.commands.shelf import CommandShelf
+from acp_adapter.editor_calls import EditorCalls
+from acp_adapter.events import EventBridge
 from acp_adapter.handshake import SessionSeed
 from acp_adapter.jsonrpc import RequestId
 from acp_adapter.outbox import Outbox
 from agent_core.agent import AIAgent
+from agent_core.choices import SessionChoices
 from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
 from tools.approval.policy import Mode
+
+if TYPE_CHECKING:
+    from agent_core.mcp.session_servers import SessionServers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,26 +37,45 @@ class SessionState:
     """One live session. `turn` is held by the running prompt; others wait for it in the order they came.
 
     Attributes:
+        calls: what its worker threads ask the editor.
+        cards: what the editor has been sent of its open tool calls.
+        choices: what the person chose for it; changed on the loop, one change after the other (`choosing`).
+        servers: its MCP servers; None where it has none.
+        servers_awaited: the first prompt has given them time to come up.
+        failures_told: names of servers whose failure the person has been told of.
         idle_seconds: after so long without use it is unloaded; 0 is never.
         services, agent: None until the first prompt, and again after the session was unloaded; what they held is in
             the store.
         title: as it is stored; None while there is none.
+        stored_model: provider:model that it used in an earlier process; '' for none.
         idle: when the session will be unloaded.
+        shelf: the commands of the person's own.
+        bridge: of the turn that runs, or ran last.
         is_new: it was opened here and has not come to a first turn; nobody else can have deleted what is not stored.
     """
 
     seed: SessionSeed
     workspace: Workspace
     outbox: Outbox
+    calls: EditorCalls
+    cards: CardFields
+    choices: SessionChoices
+    shelf: CommandShelf
+    servers: SessionServers | None = None
     idle_seconds: float = 0.0
     title: str | None = None
+    stored_model: str = ""
     services: SessionServices | None = None
     agent: AIAgent | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    choosing: asyncio.Lock = field(default_factory=asyncio.Lock)
     tickets: list[Ticket] = field(default_factory=list)
     turns_begun: int = 0
     idle: asyncio.TimerHandle | None = None
     is_new: bool = False
+    bridge: EventBridge | None = None
+    servers_awaited: bool = False
+    failures_told: set[str] = field(default_factory=set)
 
     @property
     def id(self) -> str:
@@ -59,11 +87,22 @@ class SessionState:
         """The permission mode."""
         return self.workspace.approvals.mode
 
+    def show_terminal(self, call_id: str, terminal_id: str) -> None:
+        """A command of the running turn runs in a terminal of the editor's; from a worker thread."""
+        if self.bridge is not None:
+            self.bridge.on_terminal(call_id, terminal_id)
+
     def cancel(self) -> None:
         """Cancel the running prompt and those that wait behind it."""
         for ticket in list(self.tickets):
             ticket.token.cancel()
 
+    @property
+    def model_used(self) -> str:
+        """The provider:model that it used last; '' before its first turn."""
+        return (self.services.model if self.services is not None else "") or self.stored_model
+
     def unload(self) -> None:
         """Let go of what can be made again from the store."""
+        self.stored_model = self.model_used
         self.agent = self.services = None

@@ -7,27 +7,34 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.card_fields import CardFields
+from acp_adapter.commands.shelf import CommandShelf
+from acp_adapter.editor_calls import SessionCalls
 from acp_adapter.handshake import SessionSeed, new_session_id
-from acp_adapter.options import parse_mode
 from acp_adapter.outbox import Outbox
-from acp_adapter.permissions import Ask, EditorApprover
+from acp_adapter.permissions import EditorApprover
 from acp_adapter.session import SessionState
+from acp_adapter.surroundings import with_editor_files, with_editor_terminals, with_servers
+from acp_adapter.transport import Transport
 from agent_core.errors import RequestError, UnknownSession
 from agent_core.events import SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.sessions.records import NewSession, SessionRecord
 from agent_core.workspace import Workspace
-from tools.approval.policy import Mode
+
+if TYPE_CHECKING:
+    from agent_core.mcp.specs import ServerSpec
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _LONGEST_SOURCE = 100
 
-Deliver = Callable[[str, SessionEvent], Awaitable[None]]
+Deliver = Callable[[SessionState, SessionEvent], Awaitable[None]]
 
 
 class RunBlocking(Protocol):
@@ -40,28 +47,34 @@ class RunBlocking(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a session shall work, and the names of MCP servers that the client offers it."""
+    """Where a session shall work, and the MCP servers that the client wants in it."""
 
     cwd: Path
     roots: tuple[Path, ...]
-    servers: tuple[str, ...] = ()
+    servers: tuple[ServerSpec, ...] = ()
 
 
 class SessionManager:
-    """The sessions of one connection. Used on the event loop only. `source` is the client's name for itself."""
+    """The sessions of one connection. Used on the event loop only.
 
-    def __init__(self, factory: AgentFactory, deliver: Deliver, ask: Ask, run_blocking: RunBlocking) -> None:
+    `client` is what the client can do, `source` its name for itself.
+    """
+
+    def __init__(
+        self, factory: AgentFactory, transport: Transport, deliver: Deliver, run_blocking: RunBlocking
+    ) -> None:
         """Make it.
 
         Args:
-            deliver: shows an event of a session (by id) in the editor.
-            ask: puts a permission question.
+            transport: carries the questions of worker threads.
+            deliver: shows an event of a session in the editor.
             run_blocking: runs a function on a worker thread.
         """
         self._run_blocking = run_blocking
         self._factory = factory
+        self._transport = transport
         self._deliver = deliver
-        self._ask = ask
+        self.client = ClientCapabilities()
         self._sessions: dict[str, SessionState] = {}
         self._unloading: set[asyncio.Task[None]] = set()
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -100,7 +113,8 @@ class SessionManager:
 
         def prepare(place: Place) -> tuple[SessionRecord, SessionSeed, _Prepared]:
             record = library.archive.get(session_id)
-            seed = SessionSeed(session_id, place.cwd, place.roots, place.servers, _mode(record))
+            choices = self._factory.choices(record)
+            seed = SessionSeed(session_id, place.cwd, place.roots, place.servers, choices)
             prepared = self._prepare(seed)
             library.move(session_id, *_places(place))
             return record, seed, prepared
@@ -112,7 +126,7 @@ class SessionManager:
             await self._leave(session_id)
             record, seed, prepared = await self._run_blocking(lambda: prepare(place))
             session = self._enter(seed, prepared, held=True)
-            session.title = record.title
+            session.title, session.stored_model = record.title, record.model or ""
             await session.turn.acquire()
         return session
 
@@ -132,14 +146,14 @@ class SessionManager:
 
         def prepare() -> tuple[SessionRecord, SessionSeed, _Prepared]:
             archive = self._factory.sessions.archive
-            mode = _mode(archive.get(session_id))
-            seed = SessionSeed(new_session_id(), place.cwd, place.roots, place.servers, mode)
+            choices = self._factory.choices(archive.get(session_id))
+            seed = SessionSeed(new_session_id(), place.cwd, place.roots, place.servers, choices)
             prepared = self._prepare(seed)
             return archive.fork(session_id, self._new(seed), until), seed, prepared
 
         record, seed, prepared = await self._run_blocking(prepare)
         session = self._enter(seed, prepared, held=True)
-        session.title = record.title
+        session.title, session.stored_model = record.title, record.model or ""
         return session
 
     async def reach(self, session_id: str) -> SessionState:
@@ -242,27 +256,51 @@ class SessionManager:
         log.info("session %s is unloaded; its next prompt brings it back", session.id)
 
     def _enter(self, seed: SessionSeed, prepared: _Prepared, *, held: bool) -> SessionState:
-        loop = asyncio.get_running_loop()
+        loop, client = asyncio.get_running_loop(), self.client
 
         async def deliver(event: SessionEvent) -> None:
-            await self._deliver(seed.session_id, event)
+            await self._deliver(session, event)
 
-        outbox = Outbox(loop, deliver, held=held)
-        approver = EditorApprover(loop, seed.session_id, outbox, self._ask, prepared.timeout)
-        prepared.workspace.approvals.approver = approver
-        session = SessionState(seed, prepared.workspace, outbox, prepared.idle_seconds)
+        def wants_terminals() -> bool:
+            return session.choices.editor_terminals
+
+        def show_terminal(call_id: str, terminal_id: str) -> None:
+            session.show_terminal(call_id, terminal_id)
+
+        outbox, cards = Outbox(loop, deliver, held=held), CardFields()
+        calls = SessionCalls(self._transport, loop, seed.session_id, outbox, cards)
+        servers = self._factory.servers(seed.servers, seed.cwd)
+        workspace = with_editor_files(with_servers(prepared.workspace, servers), calls, client)
+        workspace = with_editor_terminals(workspace, calls, client, wants_terminals, show_terminal)
+        workspace.approvals.approver = EditorApprover(calls, client, prepared.timeout)
+        session = SessionState(
+            seed=seed,
+            workspace=workspace,
+            outbox=outbox,
+            calls=calls,
+            cards=cards,
+            choices=seed.choices,
+            shelf=prepared.shelf,
+            servers=servers,
+            idle_seconds=prepared.idle_seconds,
+        )
         self._sessions[seed.session_id] = session
         return session
 
     def _new(self, seed: SessionSeed) -> NewSession:
         roots = _texts(seed.extra_roots)
-        return NewSession(seed.session_id, str(seed.cwd), roots, self.source[:_LONGEST_SOURCE] or "acp", seed.mode)
+        source, choices = self.source[:_LONGEST_SOURCE] or "acp", seed.choices
+        return NewSession(seed.session_id, str(seed.cwd), roots, source, choices.mode, options=choices.stored())
 
     def _prepare(self, seed: SessionSeed) -> _Prepared:
-        workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.mode)
-        return _Prepared(workspace, self._factory.approval_timeout(), self._factory.idle_seconds())
+        workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.choices)
+        shelf = CommandShelf(seed.cwd, self._factory.home.root)
+        shelf.refresh()
+        return _Prepared(workspace, shelf, self._factory.approval_timeout(), self._factory.idle_seconds())
 
     def _free(self, session: SessionState) -> None:
+        if session.servers is not None:
+            session.servers.close()
         session.workspace.close()
         self._factory.sessions.unload(session.id)
 
@@ -270,6 +308,7 @@ class SessionManager:
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     workspace: Workspace
+    shelf: CommandShelf
     timeout: float
     idle_seconds: float
 
@@ -280,11 +319,3 @@ def _places(place: Place) -> tuple[str, tuple[str, ...]]:
 
 def _texts(paths: Sequence[Path]) -> tuple[str, ...]:
     return tuple(str(path) for path in paths)
-
-
-def _mode(record: SessionRecord) -> Mode:
-    """The mode as it was left; one that this version does not know becomes the careful one."""
-    try:
-        return parse_mode(record.mode)
-    except RequestError:
-        return "default"

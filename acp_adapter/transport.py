@@ -16,6 +16,7 @@ from acp_adapter.errors import INVALID_REQUEST, WireError, make_error, sanitised
 from acp_adapter.framing import LineReader, LineWriter
 from acp_adapter.inbox import Inbox
 from acp_adapter.jsonrpc import Incoming, Rejected, RequestId, encode, is_id, parse_line, wrap_meta
+from acp_adapter.outgoing import ClientGone, OutgoingRequests
 from acp_adapter.stdio import Stdio
 
 if TYPE_CHECKING:
@@ -25,11 +26,7 @@ log = logging.getLogger(__name__)
 
 _POURED_BYTES = 1024 * 1024
 # Methods of the protocol that the SDK does not route come to the agent as methods of our own would.
-_EXTRA_METHODS = frozenset({"session/delete"})
-
-
-class ClientGone(ConnectionError):
-    """The client cannot answer any more."""
+_EXTRA_METHODS = frozenset({"session/delete", "logout"})
 
 
 class Transport:
@@ -54,6 +51,7 @@ class Transport:
         self._lock = threading.Lock()
         self._unanswered: dict[RequestId, str] = {}
         self._cancelled: set[RequestId] = set()
+        self._outgoing = OutgoingRequests()
         self._after_answer: dict[RequestId, list[Callable[[], None]]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
@@ -86,8 +84,13 @@ class Transport:
         self._inbox.attach(loop)
 
     async def receive(self) -> Incoming | None:
-        """The next message for the SDK; None when the connection is over."""
-        return await self._inbox.receive()
+        """The next message for the SDK; None when the connection is over.
+
+        Answers to requests of ours are handed on here: in their order among the client's other messages.
+        """
+        while (message := await self._inbox.receive()) is not None and "method" not in message:
+            self._outgoing.settle(message)
+        return message
 
     async def send(self, message: dict[str, Any]) -> None:
         """Send one message of the SDK and wait until it is written.
@@ -119,6 +122,23 @@ class Transport:
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send one notification of ours and wait until it is written."""
         await self._written(self._writer.put(encode({"jsonrpc": "2.0", "method": method, "params": params})))
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Ask the client something and wait for the result; whoever is cancelled meanwhile withdraws the request.
+
+        Raises:
+            ClientRefused: it answered with an error. ClientGone: it cannot answer any more.
+        """
+        assert self._loop is not None, "attach comes first"  # noqa: S101
+        answer: asyncio.Future[Any] = self._loop.create_future()
+        request_id = self._outgoing.open(answer)
+        try:
+            self._writer.put(encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}))
+            return await answer
+        finally:
+            if self._outgoing.forget(request_id):
+                gone = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": request_id}}
+                self._writer.put(encode(gone))
 
     def after_answer(self, request_id: RequestId, callback: Callable[[], None]) -> None:
         """Run `callback` right after the answer to `request_id` is in the FIFO (at once if it has none pending)."""
@@ -203,6 +223,7 @@ class Transport:
         with self._lock:
             self._ended = True
             waits = self._finish_before_end and bool(self._unanswered)
+        self._outgoing.end(self._on_loop)
         self._on_loop(self.on_end)
         if not waits:
             self._finish()
@@ -210,6 +231,7 @@ class Transport:
     def _on_broken(self) -> None:
         log.info("the client closed its reading end")
         self._ended = True
+        self._outgoing.end(self._on_loop)
         self._on_loop(self.on_end)
         self._on_written()
         self._finish()

@@ -5,22 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+import time
+from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.commands import Typed
+from acp_adapter.choosing import Chooser
+from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform
+from acp_adapter.desk import SessionDesk
 from acp_adapter.events import EventBridge
-from acp_adapter.naming import name_after_answer, name_after_prompt, wants_better
+from acp_adapter.links.draft import Draft
 from acp_adapter.session import SessionState, Ticket
-from agent_core.agent import AIAgent
-from agent_core.errors import TurnInterrupted, UnknownSession
-from agent_core.events import UserSaid
+from acp_adapter.turn_work import TurnWork
+from agent_core.events import SessionNamed, UserSaid
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
 from agent_core.prompt_parts import SaidPart
-from agent_core.turn_result import ConversationResult, StopReason
+from agent_core.turn_result import ConversationResult, StopReason, TurnUsage
 
 log = logging.getLogger(__name__)
 
@@ -33,11 +37,38 @@ _OUTPUT_PAUSE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a person sent: as the model gets it, as it is shown again, and the command that it is, if it is one."""
+    """What a person sent: as the model gets it, and as it is shown again.
+
+    `draft` is the prompt whose links are still to be read; `content` has them named only. `retold` is the prompt with
+    another text; None where it is no command, whatever it says.
+    """
 
     content: Content
     said: tuple[SaidPart, ...]
-    command: Typed | None = None
+    draft: Draft | None = None
+    retold: Callable[[str], Draft] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How a prompt came out, and what it used, where models said so."""
+
+    stop: StopReason
+    usage: TurnUsage | None = None
+
+    def result(self) -> dict[str, Any]:
+        """The answer to `session/prompt` (its `usage` is of the turn: ACP, end-turn token usage)."""
+        if self.usage is None or not self.usage["input_tokens"]:
+            return {"stopReason": self.stop}
+        used = self.usage
+        tokens = {
+            "inputTokens": used["input_tokens"],
+            "outputTokens": used["output_tokens"],
+            "totalTokens": used["input_tokens"] + used["output_tokens"],
+            "cachedReadTokens": used["cached_tokens"],
+            "thoughtTokens": used["reasoning_tokens"],
+        }
+        return {"stopReason": self.stop, "usage": tokens}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +78,9 @@ class TurnRunner:
     factory: AgentFactory
     executor: Executor
     client: ClientCapabilities
+    chooser: Chooser
 
-    async def run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> StopReason:
+    async def run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
         """Run a prompt when those before it are answered; everything it shows is written before this returns.
 
         Raises:
@@ -56,84 +88,79 @@ class TurnRunner:
         """
         session.tickets.append(ticket)
         try:
+            if session.turn.locked() and is_at_once(prompt.said):
+                told, prompt = await self._command(session, prompt, ticket.token)
+                if told:
+                    return Answered("end_turn")
             async with session.turn:
                 if ticket.token.is_set():
-                    return "cancelled"
-                stop = await self._run_now(session, prompt, ticket.token)
+                    return _CANCELLED
+                answered = await self._run_now(session, prompt, ticket.token)
                 # A cancel that came while the last updates went out is answered as one too.
-                return "cancelled" if ticket.token.is_set() else stop
+                return replace(answered, stop="cancelled") if ticket.token.is_set() else answered
         finally:
             session.tickets.remove(ticket)
 
-    async def _run_now(self, session: SessionState, prompt: Prompt, token: CancelToken) -> StopReason:
+    async def _run_now(self, session: SessionState, prompt: Prompt, token: CancelToken) -> Answered:
         loop = asyncio.get_running_loop()
-        if prompt.command is not None:
-            from acp_adapter.rewinding import Rewinding  # noqa: PLC0415 - most people never undo
-
-            rewinding = Rewinding(self.factory.sessions, session)
-            await loop.run_in_executor(self.executor, rewinding.run_command, prompt.command, token)
-            await session.outbox.drain()
-            return "end_turn"
+        told, prompt = await self._command(session, prompt, token)
+        if told:
+            return Answered("end_turn")
         session.turns_begun += 1
-        # Ids of messages are made from it: no other turn, of whichever process, may have the same.
-        turn_id = secrets.token_hex(8)
-        pause = 0.0 if self.client.terminal_output else _OUTPUT_PAUSE
-        journal = self.factory.sessions.store.journal(session.id, turn_id)
-        bridge = EventBridge(
-            session.outbox, journal, token, cwd=str(session.seed.cwd), turn_id=turn_id, output_pause=pause
-        )
-        journal.record(UserSaid(f"{turn_id}-prompt", prompt.said))
-        work = loop.run_in_executor(self.executor, self._work, session, prompt, token, bridge)
+        bridge = self._bridge(session, token)
+        session.bridge = bridge
+        bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
+
+        def follow(mode: str) -> None:
+            following = asyncio.run_coroutine_threadsafe(self.chooser.follow(session, mode), loop)
+            following.add_done_callback(lambda _: token.notify())
+            # The editor learns of the mode before it sees what is done in it.
+            token.wait_for(following.done)
+
+        turn = TurnWork(self.factory, self.executor, session, bridge, token, self.client, follow)
+        work = loop.run_in_executor(self.executor, turn.run, prompt.content, prompt.said, prompt.draft)
         try:
             return await _outcome(session, bridge, work, token)
         finally:
             bridge.close()
+            session.outbox.put(SessionNamed(session.title, time.time()))
             await session.outbox.drain()
 
-    def _work(
-        self, session: SessionState, prompt: Prompt, token: CancelToken, bridge: EventBridge
-    ) -> ConversationResult:
-        try:
-            agent = session.agent or self._make_agent(session, token, bridge)
-        except BaseException:
-            # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
-            self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
-            raise
-        name_after_prompt(self.factory.sessions.archive, session, prompt.said)
-        result = agent.run_conversation(
-            prompt.content, turn_id=bridge.turn_id, token=token, callbacks=bridge.callbacks()
+    async def _command(self, session: SessionState, prompt: Prompt, token: CancelToken) -> tuple[bool, Prompt]:
+        """Run the command that a prompt is: whether that was all, and else the prompt to go on with."""
+        if prompt.retold is None or not is_slashed(prompt.said):
+            return False, prompt
+        loop = asyncio.get_running_loop()
+        desk = SessionDesk(session, self.factory, token, self.chooser, loop)
+        outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk)
+        await session.outbox.drain()
+        if isinstance(outcome, AsPrompt):
+            draft = prompt.retold(outcome.text)
+            return False, Prompt(draft.named(), prompt.said, draft)
+        return outcome is not None, prompt
+
+    def _bridge(self, session: SessionState, token: CancelToken) -> EventBridge:
+        # Ids of messages are made from it: no other turn, of whichever process, may have the same.
+        turn_id = secrets.token_hex(8)
+        pause = 0.0 if self.client.terminal_output else _OUTPUT_PAUSE
+        journal = self.factory.sessions.store.journal(session.id, turn_id)
+        return EventBridge(
+            session.outbox,
+            journal,
+            token,
+            cwd=str(session.seed.cwd),
+            turn_id=turn_id,
+            output_pause=pause,
+            shows_thoughts=lambda: session.choices.thoughts,
         )
-        if wants_better(self.factory, session):
-            self.executor.submit(name_after_answer, self.factory, session, prompt.said, result["final_response"])
-        return result
-
-    def _make_agent(self, session: SessionState, token: CancelToken, bridge: EventBridge) -> AIAgent:
-        _note_unused_servers(session, bridge)
-        roots = tuple(str(root) for root in session.seed.extra_roots)
-        try:
-            self.factory.sessions.take(session.id, str(session.seed.cwd), roots)
-        except UnknownSession:
-            # One that was open for long without a prompt may have been tidied away; it begins anew.
-            if not session.is_new:
-                raise
-        services = session.services or self.factory.services(session.id)
-        agent = self.factory.agent(session.id, session.workspace, services, on_note=bridge.on_note)
-        if token.is_set():
-            # The turn may have been given up meanwhile; it must not take the next one's place.
-            raise TurnInterrupted
-        session.agent, session.services, session.is_new = agent, services, False
-        return agent
 
 
-def _note_unused_servers(session: SessionState, bridge: EventBridge) -> None:
-    if session.turns_begun == 1 and session.seed.unused_servers:
-        names = ", ".join(session.seed.unused_servers)
-        bridge.on_note(f"This version does not connect to MCP servers; not used: {names}.")
+_CANCELLED = Answered("cancelled")
 
 
 async def _outcome(
     session: SessionState, bridge: EventBridge, work: asyncio.Future[ConversationResult], token: CancelToken
-) -> StopReason:
+) -> Answered:
     """The worker's result; after a cancel, at most a short wait for it, then the turn goes on without the worker."""
     loop = asyncio.get_running_loop()
     cancelled: asyncio.Future[None] = loop.create_future()
@@ -153,11 +180,12 @@ async def _outcome(
         # First, so that the end of its cards is still taken down.
         bridge.close()
         _detach(session, work)
-        return "cancelled"
+        return _CANCELLED
     if token.is_set() and work.exception() is not None:
         log.info("a cancelled turn ended with an error", exc_info=work.exception())
-        return "cancelled"
-    return work.result()["stop_reason"]
+        return _CANCELLED
+    result = work.result()
+    return Answered(result["stop_reason"], result["usage"])
 
 
 def _detach(session: SessionState, work: asyncio.Future[ConversationResult]) -> None:

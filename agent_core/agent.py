@@ -1,4 +1,4 @@
-"""The agent: one conversation with a model that can use tools. The loop is `_converse`, a method per verb.
+"""The agent: one conversation with a model that can use tools. The loop of its turns is `turn_loop`.
 
 agent = AIAgent("offline", "offline")
 agent.chat("read README.md")
@@ -8,42 +8,36 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
-from agent_core.asking.survive import Asker, Patience
+from agent_core.asking.survive import Patience
 from agent_core.budget import IterationBudget
-from agent_core.callbacks import AgentCallbacks, Step
+from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.interrupt import CancelToken
-from agent_core.messages import Content, Message, closing, repaired, tool_message, user_message
+from agent_core.messages import Content, Message, closing, repaired, user_message, with_note
 from agent_core.prompt.system import build_system_prompt, gather_facts
-from agent_core.providers.base import CacheTtl, ModelRequest, Provider, ReasoningEffort, Usage
+from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.knowledge.pricing import cost_of
-from agent_core.services import SessionServices, TurnServices
+from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
-from agent_core.tool_runner import ToolRunner
 from agent_core.turn import Turn
 from agent_core.turn_ending import Ending
 from agent_core.turn_history import TurnHistory
-from agent_core.turn_result import ConversationResult, StopReason, no_usage
+from agent_core.turn_loop import Target, TurnLoop
+from agent_core.turn_result import ConversationResult, no_usage
 from agent_core.workspace import Workspace, local_workspace
+from tools.approval.plan import PLAN_NOTE
 from tools.environments.guardian import Guardian
-from tools.toolsets import get_tool_definitions
+from tools.errors import ToolInterrupted
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
-_CONTINUATIONS = 3
-_GO_ON = (
-    "[Your answer reached the output limit here. The person has seen it up to this point. "
-    "Go on exactly where it stops, and repeat nothing.]"
-)
 
 
 class AIAgent:
@@ -100,24 +94,30 @@ class AIAgent:
         self.callbacks = callbacks or AgentCallbacks()
         self.session_id = session_id or uuid.uuid4().hex
         self.workspace = workspace or local_workspace(Path.cwd(), guardian=Guardian())
-        self._toolsets = tuple(enabled_toolsets)
-        self._disabled = tuple(disabled_toolsets)
         self._max_iterations = max_iterations
         choice = replace(
             choice,
             max_tokens=choice.max_tokens if max_tokens is None else max_tokens,
             context_length=choice.context_length if context_length is None else context_length,
         )
-        self._route = route or Route.single(choice, self.provider)
-        self._reasoning: ReasoningEffort | None = reasoning
-        self._cache_ttl: CacheTtl = cache_ttl
-        self._patience = patience or Patience()
+        self._target = Target(route or Route.single(choice, self.provider), reasoning)
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.cwd))
         self._services = services or SessionServices()
+        self._loop = TurnLoop(
+            session_id=self.session_id,
+            workspace=self.workspace,
+            services=self._services,
+            target=lambda: self._target,
+            toolsets=tuple(enabled_toolsets),
+            disabled=tuple(disabled_toolsets),
+            cache_ttl=cache_ttl,
+            patience=patience or Patience(),
+        )
         self._running = threading.Lock()
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
+        self._turn: Turn | None = None
 
     def chat(self, message: str) -> str:
         """Run one turn and return the answer's text."""
@@ -128,6 +128,21 @@ class AIAgent:
         token = self._token
         if token is not None:
             token.cancel()
+
+    def steer(self, text: str) -> bool:
+        """Tell the running turn's model something: with its next tool results, or before the turn would end.
+
+        Returns:
+            False, and nothing happens, if no turn runs that could take it.
+        """
+        turn = self._turn
+        return turn is not None and turn.steering.put(text)
+
+    def switch(self, route: Route, reasoning: ReasoningEffort | None) -> None:
+        """Ask other models, or let them think more or less, from the next request on, in a running turn too."""
+        choice = route.members[0].choice
+        self.model, self._services.model = choice.model, choice.name
+        self._target = Target(route, reasoning)
 
     def abandon(self) -> None:
         """Give the running turn up, for good: it is cancelled, nothing of it reaches the history any more, and this
@@ -155,6 +170,7 @@ class AIAgent:
         turn_id: str | None = None,
         token: CancelToken | None = None,
         callbacks: AgentCallbacks | None = None,
+        complete: Callable[[], Content] | None = None,
     ) -> ConversationResult:
         """Run one turn: from the user's message to the model's last word.
 
@@ -165,6 +181,8 @@ class AIAgent:
             turn_id: names the turn for ever; made here if left out.
             token: cancels the turn; made here if left out.
             callbacks: this turn's listeners, in place of the agent's.
+            complete: makes what the model gets of the user's message, once the turn has begun; it may ask the
+                person. Should it not come to an end, `user_message` is what stays.
 
         Raises:
             ProviderError: the model could not be asked; the history stays valid and the next turn may go on.
@@ -182,7 +200,8 @@ class AIAgent:
                 return self._never_begun(turn_id)
             self._store.begin_turn(self.session_id, turn_id)
             turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks or self.callbacks)
-            result = self._run(turn, user_message)
+            self._turn = turn
+            result = self._run(turn, user_message, complete)
             outcome = result["stop_reason"]
         except Exception as problem:
             outcome, note = "error", problem.public if isinstance(problem, HermesError) else _UNEXPECTED
@@ -193,7 +212,8 @@ class AIAgent:
             self._store.end_turn(self.session_id, turn_id, outcome, note)
             if turn is not None:
                 turn.history.tell_trouble()
-            self._token = self._turn_id = None
+                _tell_undelivered(turn)
+            self._token = self._turn_id = self._turn = None
             self._running.release()
 
     def _never_begun(self, turn_id: str) -> ConversationResult:
@@ -219,7 +239,8 @@ class AIAgent:
         callbacks: AgentCallbacks,
     ) -> Turn:
         # What the command line asks for, or what stands in for it today, is not the session's own choice.
-        self._services.model = self._services.model or self._route.members[0].choice.name
+        route = self._target.route
+        self._services.model = self._services.model or route.members[0].choice.name
         messages = repaired(self._store.messages(self.session_id) if given is None else given)
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(
@@ -242,15 +263,17 @@ class AIAgent:
             token=self._token or CancelToken(),
             budget=IterationBudget(self._max_iterations),
             history=history,
-            route=self._route.begin(self._token or CancelToken()),
+            planned=route,
+            route=route.begin(self._token or CancelToken()),
             callbacks=callbacks,
         )
 
-    def _run(self, turn: Turn, content: Content) -> ConversationResult:
+    def _run(self, turn: Turn, content: Content, complete: Callable[[], Content] | None) -> ConversationResult:
         ending = Ending(turn, self._services)
         try:
-            turn.history.remember(user_message(content))
-            stop, text = self._converse(turn, ending)
+            note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
+            _remember_prompt(turn, content, complete, note)
+            stop, text = self._loop.run(turn, ending)
         except TurnInterrupted:
             turn.history.close_off(_INTERRUPTED)
             stop, text = "cancelled", ""
@@ -273,91 +296,26 @@ class AIAgent:
             turn_id=turn.id,
         )
 
-    def _converse(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
-        asker = self._asker(turn)
-        while turn.budget.spend():
-            reply = self._ask(turn, asker)
-            if reply.finish == "refusal":
-                return ending.refused("".join((*asker.carried, reply.text)))
-            if reply.tool_calls:
-                turn.history.remember(reply.message(turn.route.choice))
-                asker.carried.clear()
-                self._use_tools(turn, reply)
-            elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
-                turn.continuations += 1
-                asker.keep_unfinished(reply.text, _GO_ON)
-            else:
-                return ending.last_word(reply, asker.carried)
-        return ending.out_of_budget(asker.carried)
-
-    def _asker(self, turn: Turn) -> Asker:
-        return Asker(
-            route=turn.route,
-            history=turn.history,
-            build=lambda choice, messages: self._request(turn, choice, messages),
-            token=turn.token,
-            callbacks=turn.callbacks,
-            ids=CallIds(self._services.call_ids),
-            omissions=self._services.omissions,
-            prefix=self._services.prefix,
-            count=lambda usage, choice: self._count(turn, usage, choice),
-            patience=self._patience,
-        )
-
-    def _request(self, turn: Turn, choice: ModelChoice, messages: Sequence[Message]) -> ModelRequest:
-        return ModelRequest(
-            model=choice.model,
-            messages=({"role": "system", "content": turn.system}, *messages),
-            tools=self._tool_definitions(),
-            max_tokens=choice.max_tokens,
-            reasoning=self._reasoning,
-            cache_ttl=self._cache_ttl,
-            session_id=self.session_id,
-        )
-
-    def _ask(self, turn: Turn, asker: Asker) -> Reply:
-        reply = asker.ask()
-        choice = turn.route.choice
-        if turn.callbacks.step_callback is not None:
-            turn.callbacks.step_callback(
-                Step(
-                    iteration=turn.budget.used,
-                    finish=reply.finish,
-                    usage=reply.usage,
-                    context_length=choice.context_length,
-                    model=choice.name,
-                    cost=cost_of(reply.usage, choice.facts, self._cache_ttl),
-                    session_cost=self._services.spent.cost,
-                )
-            )
-        return reply
-
-    def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
-        cost = cost_of(usage, choice.facts, self._cache_ttl)
-        turn.count(usage, cost)
-        self._services.spent = self._services.spent.add(usage, cost)
-
-    def _use_tools(self, turn: Turn, reply: Reply) -> None:
-        runner = ToolRunner(
-            self.workspace,
-            TurnServices(self._services, turn.callbacks.plan_callback),
-            frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions()),  # type: ignore[index]
-            token=turn.token,
-            session_id=self.session_id,
-            turn_id=turn.id,
-            task_id=turn.task_id,
-            listener=turn.callbacks.tool_progress_callback,
-        )
-        for call, result in runner.run(reply.tool_calls, reply.problems):
-            turn.history.remember(tool_message(call, result.text))
-
-    def _tool_definitions(self) -> Sequence[dict[str, object]]:
-        if self._services.tools is None:
-            self._services.tools = get_tool_definitions(self._toolsets, self._disabled)
-        return self._services.tools
-
     def _system_prompt(self) -> str:
         if self._services.system is None:
             facts = gather_facts(self.workspace.cwd, self.workspace.roots)
             self._services.system = build_system_prompt(facts, self.platform)
         return self._services.system
+
+
+def _remember_prompt(turn: Turn, content: Content, complete: Callable[[], Content] | None, note: str) -> None:
+    """Put the message into the history: completed, or as it is where completing it was broken off."""
+    try:
+        content = content if complete is None else complete()
+    except ToolInterrupted as stop:
+        raise TurnInterrupted from stop
+    finally:
+        turn.history.remember(user_message(with_note(content, note)))
+
+
+def _tell_undelivered(turn: Turn) -> None:
+    """Nothing that the person said is lost without a word."""
+    words = turn.steering.close()
+    if words and turn.callbacks.status_callback is not None:
+        text = f"The turn ended before the model was told this; send it again: {words}"
+        turn.callbacks.status_callback(Status("undelivered", text))

@@ -6,14 +6,17 @@ side by side each from its own thread, in order for each call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.messages import Message
 from agent_core.providers.base import FinishReason, Usage
-from tools.context import TodoItem
+from tools.context import Interrupt, TodoItem
 from tools.result import ToolResult
+
+if TYPE_CHECKING:
+    from tools.asking import PersonAnswer, PersonQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Step:
     session_cost: float | None = None
 
 
-StatusKind = Literal["budget", "empty", "fallback", "refusal", "retry", "storage"]
+StatusKind = Literal["budget", "empty", "fallback", "refusal", "retry", "storage", "undelivered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +102,9 @@ class AgentCallbacks:
         step_callback: after each model request.
         message_callback: after each message was stored.
         status_callback: notices about the turn.
-        clarify_callback: put (question, choices) to the person; returns the answer, None for none.
+        ask_callback: put a question to the person and wait for the answer.
         plan_callback: the plan changed.
+        mode_callback: the agent changed the session's permission mode.
     """
 
     stream_delta_callback: Callable[[str], None] | None = None
@@ -111,5 +115,6 @@ class AgentCallbacks:
     step_callback: Callable[[Step], None] | None = None
     message_callback: Callable[[Message], None] | None = None
     status_callback: Callable[[Status], None] | None = None
-    clarify_callback: Callable[[str, Sequence[str]], str | None] | None = None
+    ask_callback: Callable[[PersonQuestion, Interrupt], PersonAnswer] | None = None
     plan_callback: Callable[[tuple[TodoItem, ...]], None] | None = None
+    mode_callback: Callable[[str], None] | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from agent_core.options import Option
 from agent_core.prompt_parts import SaidPart
 from tools.context import TodoItem
 from tools.result import ToolResult
@@ -13,7 +14,7 @@ from tools.result import ToolResult
 
 @dataclass(frozen=True, slots=True)
 class UserSaid:
-    """What the person sent. The live turn does not show it: the editor has it already."""
+    """What the person sent. The live turn does not show it where the editor has it already."""
 
     message_id: str
     parts: tuple[SaidPart, ...]
@@ -33,6 +34,15 @@ class AgentThought:
 
     message_id: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """A notice about the turn, which is no part of the answer."""
+
+    message_id: str
+    text: str
+    severity: Literal["info", "warning", "error"] = "info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +80,28 @@ class ToolRunning:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """More of what a running tool prints. `tail` is the end of everything printed so far, bounded."""
+    """More of what the running tool `name` prints. `tail` is the end of everything printed so far, bounded."""
 
     call_id: str
     text: str
     tail: str
+    name: str = "terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalShown:
+    """A running command's output is in a terminal of the front end's own. It is not there any more later on."""
+
+    call_id: str
+    terminal_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """A tool call is over. `ran` is False when it was refused or came to nothing before it could have an effect."""
+    """A tool call is over. `ran` is False when it was refused or came to nothing before it could have an effect.
+
+    `in_terminal` tells that the front end shows its output already, in a terminal of its own.
+    """
 
     call_id: str
     name: str
@@ -87,6 +109,7 @@ class ToolFinished:
     cwd: str
     result: ToolResult
     ran: bool = True
+    in_terminal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +136,13 @@ class ModeChanged:
     """The session's permission mode is another."""
 
     mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsOffered:
+    """Everything that can be chosen for the session, complete."""
+
+    options: tuple[Option, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +173,17 @@ SessionEvent = (
     UserSaid
     | AgentText
     | AgentThought
+    | Noticed
     | ToolAnnounced
     | ToolRequested
     | ToolRunning
     | ToolOutput
+    | TerminalShown
     | ToolFinished
     | PlanChanged
     | ContextUsed
     | ModeChanged
+    | OptionsOffered
     | SessionNamed
     | CommandsOffered
 )

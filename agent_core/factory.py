@@ -6,14 +6,18 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_core.agent import AIAgent
 from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
 from agent_core.auxiliary.client import AuxiliaryClient
+from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
+from agent_core.home import Home
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.credentials.oauth import OAuthBearer
@@ -21,17 +25,25 @@ from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.credentials.state import pool_state
 from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.credentials.token_store import TokenStore
+from agent_core.providers.knowledge.efforts import effort_in_use
+from agent_core.providers.knowledge.present import command_line_decides, resolve_chosen
 from agent_core.providers.make import make_provider
-from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model, resolve_named
+from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
 from agent_core.services import SessionServices
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
+from agent_core.sessions.records import SessionRecord
 from agent_core.settings import Settings
+from agent_core.signed_out import SignedOut, sign_out
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
-from tools.approval.policy import Mode
 from tools.environments.guardian import Guardian
 from tools.file_history import FileHistory
 from tools.toolsets import load_builtin_tools
+
+if TYPE_CHECKING:
+    from agent_core.mcp.service_loop import ServiceLoop
+    from agent_core.mcp.session_servers import SessionServers
+    from agent_core.mcp.specs import ServerSpec
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +60,13 @@ class AgentFactory:
         self._providers: dict[ModelChoice, Provider] = {}
         self._pool_state = pool_state(config.home.root)
         self._tokens = TokenStore(config.home.root / TOKENS_FILE)
+        self.signed_out = SignedOut(config.home)
         self._lock = threading.Lock()
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
+        self._service_loop: ServiceLoop | None = None
         self.sessions = sessions or SessionLibrary(config.home)
 
-    def workspace(self, cwd: Path, extra_roots: Sequence[Path], mode: Mode) -> Workspace:
+    def workspace(self, cwd: Path, extra_roots: Sequence[Path], choices: SessionChoices) -> Workspace:
         """Where a session works: this machine's disk and shell, behind the user's rules; nobody is asked yet.
 
         Raises:
@@ -68,12 +82,24 @@ class AgentFactory:
             cwd,
             tuple(extra_roots),
             guardian=self._guardian,
-            mode=mode,
+            mode=choices.mode,
+            edits=choices.edits,
             private=(self._config.home.root,),
             closed=files_of(self._config.home.database),
             allowed_commands=frozenset(command.strip() for command in settings.command_allowlist),
             history=history,
         )
+
+    def servers(self, specs: Sequence[ServerSpec], cwd: Path) -> SessionServers | None:
+        """The MCP servers of a session, not started yet; None where it has none."""
+        if not specs:
+            return None
+        from agent_core.mcp.service_loop import ServiceLoop  # noqa: PLC0415 - most sessions have no servers
+        from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415
+
+        with self._lock:
+            self._service_loop = self._service_loop or ServiceLoop()
+        return SessionServers(specs, cwd, loop=self._service_loop, guardian=self._guardian)
 
     def settings(self) -> Settings:
         """The user's settings as they are now.
@@ -116,9 +142,10 @@ class AgentFactory:
         session_id: str,
         workspace: Workspace,
         services: SessionServices,
+        choices: SessionChoices | None = None,
         on_note: Callable[[str], None] = lambda _: None,
     ) -> AIAgent:
-        """The agent of a session, with the model that it used last, or else that the settings choose now.
+        """The agent of a session, with the model that was chosen for it or used last, or that the settings choose.
 
         Args:
             on_note: is told when the session's own model cannot be used any more.
@@ -126,14 +153,14 @@ class AgentFactory:
         Raises:
             AuthRequired, SettingsError: no usable model.
         """
-        config = self._config.load()
-        route = self._route(config, self._choice(config, services.model, on_note))
+        config, choices = self._config.load(), choices or SessionChoices()
+        route = self._route(config, self._choice(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
         return AIAgent(
             choice.model,
             self._provider(choice),
             route=route,
-            reasoning=config.settings.agent.reasoning_effort,
+            reasoning=effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice),
             cache_ttl=config.settings.prompt_caching.cache_ttl,
             patience=Patience(config.settings.agent.api_max_retries),
             max_iterations=config.settings.agent.max_turns,
@@ -143,9 +170,45 @@ class AgentFactory:
             services=services,
         )
 
+    def choices(self, record: SessionRecord) -> SessionChoices:
+        """What was chosen for a stored session. A model that the command line names goes before the one in there.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        choices = SessionChoices.from_record(record)
+        return replace(choices, model="") if command_line_decides(self._config.load()) else choices
+
+    def switch(self, agent: AIAgent, choices: SessionChoices, used: str) -> None:
+        """Let a session's agent ask the model that was chosen, with the effort that was, from its next request on.
+
+        Args:
+            used: the provider:model that it asks now; it stays, where none is chosen.
+
+        Raises:
+            AuthRequired, SettingsError: no usable model; nothing was changed.
+        """
+        config = self._config.load()
+        choice = self._choice(config, choices.model, used, lambda _: None)
+        effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
+        agent.switch(self._route(config, choice), effort)
+
     def auxiliary(self) -> AuxiliaryClient:
         """Who asks models for side tasks: one for all sessions, over the connections of their agents."""
         return self._auxiliary
+
+    @property
+    def home(self) -> Home:
+        """Where settings and sessions are."""
+        return self._config.home
+
+    def model(self, chosen: str, used: str) -> ModelChoice:
+        """The model that a session gets which was chosen for it or used in it (provider:model, '' for none).
+
+        Raises:
+            AuthRequired, SettingsError: no usable model.
+        """
+        return self._choice(self._config.load(), chosen, used, lambda _: None)
 
     def check_model(self) -> ModelChoice:
         """The model that sessions get.
@@ -154,6 +217,23 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model.
         """
         return resolve_model(self._config.load())
+
+    def sign_in(self) -> None:
+        """Take back a sign-out, where there is a model to ask.
+
+        Raises:
+            AuthRequired, SettingsError: no usable model. SignOutFailed: the home cannot be written to.
+        """
+        self.check_model()
+        self.signed_out.clear()
+
+    def sign_out(self) -> None:
+        """Open no more sessions until somebody signs in, and forget the sign-in that is stored for the provider.
+
+        Raises:
+            SettingsError: the settings cannot be read. SignOutFailed, SharedFileError: it could not be stored.
+        """
+        sign_out(self.signed_out, self._config.load(), self._tokens)
 
     def warm(self) -> None:
         """Load what the first prompt needs; a model that cannot be used is no error here."""
@@ -166,6 +246,8 @@ class AgentFactory:
 
     def close(self) -> None:
         """End every process and connection."""
+        if self._service_loop is not None:
+            self._service_loop.stop()
         self._guardian.kill_all()
         with self._lock:
             for provider in self._providers.values():
@@ -173,12 +255,13 @@ class AgentFactory:
             self._providers.clear()
         self.sessions.close()
 
-    def _choice(self, config: Configuration, own: str, on_note: Callable[[str], None]) -> ModelChoice:
-        if not own or config.overrides.model or config.overrides.provider:
+    @staticmethod
+    def _choice(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:
+        own = chosen or ("" if command_line_decides(config) else used)
+        if not own:
             return resolve_model(config)
         try:
-            provider, _, model = own.partition(":")
-            return resolve_named(config, provider, model, source="session")
+            return resolve_chosen(config, own)
         except (AuthRequired, SettingsError) as problem:
             choice = resolve_model(config)
             on_note(f"This session's model, {own}, cannot be used now ({problem.public}) {choice.name} answers.")

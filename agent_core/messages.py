@@ -49,7 +49,21 @@ class FilePart(TypedDict):
     file: FileData
 
 
-Part = TextPart | ImagePart | FilePart
+class AudioData(TypedDict):
+    """A recording: base64 text, and the name of its format (`wav`, `mp3`, …)."""
+
+    data: str
+    format: str
+
+
+class AudioPart(TypedDict):
+    """A recording in a message."""
+
+    type: Literal["input_audio"]
+    input_audio: AudioData
+
+
+Part = TextPart | ImagePart | FilePart | AudioPart
 Content = str | list[Part]
 
 
@@ -94,6 +108,13 @@ class Message(TypedDict):
     sealed: NotRequired[SealedItems]
     injected: NotRequired[bool]
     unfinished: NotRequired[bool]
+
+
+def with_note(content: Content, note: str) -> Content:
+    """A message's content with something that the model is told beside it; as it is where that is ''."""
+    if not note:
+        return content
+    return f"{content}\n\n{note}" if isinstance(content, str) else [*content, {"type": "text", "text": note}]
 
 
 def user_message(content: Content) -> Message:
@@ -192,7 +213,7 @@ def closing(messages: Sequence[Message], note: str) -> list[Message]:
 
 
 def text_of(content: Content | None) -> str:
-    """The text of a message's content, its parts joined by line breaks; images and documents have none."""
+    """The text of a message's content, its parts joined by line breaks; attachments have none."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(_texts(content))

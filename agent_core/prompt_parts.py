@@ -5,7 +5,13 @@ Data is base64 text, as it came.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+_WAV = frozenset({"wav", "wave", "vnd.wave"})
+_MP3 = frozenset({"mp3", "mpeg", "mpeg3"})
+_NOT_IN_FORMATS = re.compile(r"[^a-z0-9.+-]")
+_LONGEST_FORMAT = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +61,16 @@ class SaidDocument:
 
 
 SaidPart = SaidText | SaidImage | SaidAudio | SaidLink | SaidDocument
+
+
+def audio_format(mime_type: str) -> str:
+    """The short name of a recording's format, as model servers know it: `wav`, `mp3`, else what the type says."""
+    kind = mime_type.partition(";")[0].strip().lower().removeprefix("audio/").removeprefix("x-")
+    if kind in _WAV:
+        return "wav"
+    return "mp3" if kind in _MP3 else _NOT_IN_FORMATS.sub("", kind)[:_LONGEST_FORMAT] or "unknown"
+
+
+def audio_mime(name: str) -> str:
+    """The media type of a recording's format."""
+    return "audio/mpeg" if name == "mp3" else f"audio/{name}"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
+from agent_core.callbacks import AgentCallbacks
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
-from tools.context import TodoItem
+from tools.approval.approvals import Approvals
+from tools.context import Interrupt, TodoItem
 from tools.recall import SessionRecall
 
-PlanListener = Callable[[tuple[TodoItem, ...]], None]
+if TYPE_CHECKING:
+    from tools.approval.plan import PlanAnswer
+    from tools.asking import PersonAnswer, PersonQuestion
 
 
 class SessionServices:
@@ -23,6 +28,8 @@ class SessionServices:
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
         self.system: str | None = None
         self.tools: list[dict[str, object]] | None = None
+        # Names of those that come with the session, as the model was told of them.
+        self.extra_tools: tuple[str, ...] = ()
         self.spent = Spent()
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
@@ -57,11 +64,12 @@ class SessionServices:
 
 
 class TurnServices:
-    """A session's services as one turn's tools see them; its own listener is told. Implements `AgentServices`."""
+    """A session's services as one turn's tools see them; its own listeners are told. Implements `AgentServices`."""
 
-    def __init__(self, session: SessionServices, on_plan: PlanListener | None = None) -> None:
+    def __init__(self, session: SessionServices, approvals: Approvals, callbacks: AgentCallbacks) -> None:
         self._session = session
-        self._on_plan = on_plan
+        self._approvals = approvals
+        self._callbacks = callbacks
 
     def todos(self) -> Sequence[TodoItem]:
         """The plan as it stands."""
@@ -74,5 +82,22 @@ class TurnServices:
     def set_todos(self, items: Sequence[TodoItem]) -> None:
         """Replace the plan and show it."""
         self._session.plan = tuple(items)
-        if self._on_plan is not None:
-            self._on_plan(self._session.plan)
+        if self._callbacks.plan_callback is not None:
+            self._callbacks.plan_callback(self._session.plan)
+
+    def ask(self, question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:
+        """Put a question to the person and wait for the answer."""
+        from tools.asking import PersonAnswer  # noqa: PLC0415 - few turns ask
+
+        if self._callbacks.ask_callback is None:
+            return PersonAnswer("unavailable")
+        return self._callbacks.ask_callback(question, interrupt)
+
+    def leave_plan(self, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
+        """Show the plan to the person; on a yes the session goes on in the mode that they chose."""
+        from tools.approval.plan import propose  # noqa: PLC0415 - few turns plan
+
+        answer = propose(self._approvals, plan, tool_call_id, interrupt)
+        if answer.mode is not None and self._callbacks.mode_callback is not None:
+            self._callbacks.mode_callback(answer.mode)
+        return answer

@@ -20,7 +20,6 @@ from tools.approval.actions import Action, ReadPath
 from tools.context import AgentServices
 from tools.dispatch import dispatch, unknown_tool
 from tools.errors import ToolInterrupted
-from tools.registry import registry
 from tools.result import ToolResult, error
 
 Listener = Callable[[ToolProgress], None]
@@ -128,16 +127,16 @@ class ToolRunner:
             on_allowed=lambda action: self._allowed(call, action),
             on_output=lambda text: self._output(call, text),
         )
-        return dispatch(call.name, call.arguments, context)
+        return dispatch(call.name, call.arguments, context, self._workspace.tools)
 
     def _allowed(self, call: _Call, action: Action) -> None:
         # A tool that changes files reads them first: its card runs once the change itself is allowed.
-        entry = registry.get(call.name)
+        entry = self._workspace.tools.get(call.name)
         if not isinstance(action, ReadPath) or (entry is not None and entry.parallel == "safe"):
             self._start(call)
 
     def _plan(self, call: _Call) -> PlannedCall:
-        entry = registry.get(call.name)
+        entry = self._workspace.tools.get(call.name)
         if entry is None or call.name not in self._offered:
             return PlannedCall("safe", None)
         path = call.arguments.get("path")

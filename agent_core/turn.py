@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent_core.asking.route import TurnRoute
+from agent_core.asking.route import Route, TurnRoute
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks
 from agent_core.interrupt import CancelToken
 from agent_core.providers.base import Usage
+from agent_core.steering import Steering
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_result import TurnUsage, add_usage, no_usage
 
@@ -20,6 +21,7 @@ class Turn:
     Attributes:
         task_id: names the turn's work for tools.
         system: the system prompt.
+        planned: the route that `route` was begun on.
         cost: US dollars so far; None once a price or a count was not known.
         continuations: how often the model was asked to go on at the output limit.
     """
@@ -30,11 +32,13 @@ class Turn:
     token: CancelToken
     budget: IterationBudget
     history: TurnHistory
+    planned: Route
     route: TurnRoute
     callbacks: AgentCallbacks
     usage: TurnUsage = field(default_factory=no_usage)
     cost: float | None = 0.0
     continuations: int = 0
+    steering: Steering = field(default_factory=Steering)
 
     def count(self, usage: Usage, cost: float | None) -> None:
         """Add what one request used."""

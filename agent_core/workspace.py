@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_core.interrupt import CancelToken
 from tools.approval.actions import Action
-from tools.approval.gate import Approvals, Approver, Gate, NobodyToAsk
-from tools.approval.policy import Mode, Rules
+from tools.approval.approvals import Approvals
+from tools.approval.gate import Gate
+from tools.approval.policy import EditPolicy, Mode, Rules
+from tools.approval.questions import Approver
 from tools.context import AgentServices, Environment, FileSystem, ToolContext
 from tools.environments.gated import GatedEnvironment, GatedFileSystem
 from tools.environments.guardian import Guardian
@@ -18,6 +21,10 @@ from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
 from tools.file_history import FileHistory, NoHistory
 from tools.settings import ToolSettings
+from tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from tools.mcp_port import McpTools
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Workspace:
     """A session's surroundings. `files` and `terminal` are the bare backends: tools get them behind a gate.
 
     `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
-    files were before.
+    files were before. `mcp` reaches the session's MCP servers, whose tools are among `tools`.
     """
 
     cwd: Path
@@ -45,6 +52,8 @@ class Workspace:
     approvals: Approvals
     settings: ToolSettings
     history: Callable[[CallIdentity], FileHistory]
+    tools: Toolbox = field(default_factory=Toolbox)
+    mcp: McpTools | None = None
 
     def context(
         self,
@@ -70,7 +79,15 @@ class Workspace:
             progress=on_output,
             settings=self.settings,
             agent=services,
+            mcp=self._gated_mcp(gate),
         )
+
+    def _gated_mcp(self, gate: Gate) -> McpTools | None:
+        if self.mcp is None:
+            return None
+        from tools.environments.gated_mcp import GatedMcpTools  # noqa: PLC0415 - most sessions have no servers
+
+        return GatedMcpTools(self.mcp, gate)
 
     def close(self) -> None:
         """End the session's processes."""
@@ -84,6 +101,7 @@ def local_workspace(
     guardian: Guardian,
     approver: Approver | None = None,
     mode: Mode = "default",
+    edits: EditPolicy = "mode",
     private: tuple[Path, ...] = (),
     closed: tuple[Path, ...] = (),
     allowed_commands: frozenset[str] = frozenset(),
@@ -108,7 +126,7 @@ def local_workspace(
         roots=roots,
         files=lambda token: LocalFileSystem(limits.search, token, rules.private),
         terminal=LocalEnvironment(guardian, limits.terminal),
-        approvals=Approvals(rules, mode, approver or NobodyToAsk()),
+        approvals=Approvals(rules, mode, approver, edits=edits),
         settings=limits,
         history=history,
     )

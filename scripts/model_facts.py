@@ -90,7 +90,7 @@ _GENAI_PRICES = {
 }
 _LONG_PROMPT = re.compile(r"(?:in|out)put_cost_per_token_above_(\d+)k_tokens")
 _DATED = re.compile(r"-\d{8}$|-\d{4}-\d\d-\d\d$")
-_ORDER = ("context", "output", "vision", "reasoning", *_PRICES, "upto", "source")
+_ORDER = ("context", "output", "vision", "audio", "reasoning", *_PRICES, "upto", "source")
 
 
 def main() -> int:
@@ -156,10 +156,12 @@ def _model_name(key: str, provider: str) -> str | None:
 def _litellm_facts(entry: Facts) -> Facts:
     modalities = entry.get("supported_modalities")
     vision = entry.get("supports_vision", None if modalities is None else "image" in modalities)
+    audio = entry.get("supports_audio_input", None if modalities is None else "audio" in modalities)
     facts: Facts = {
         "context": entry.get("max_input_tokens"),
         "output": entry.get("max_output_tokens"),
         "vision": vision,
+        "audio": audio,
         "reasoning": entry.get("supports_reasoning"),
     }
     return _known(facts | _litellm_prices(entry))

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.providers.resolution.catalog import SERVICES
 from tests.support.model_server import ModelServer
 
 _VENDOR_KEYS = ("OPENAI_", "ANTHROPIC_", "OPENROUTER_", "HERMES_")
+_KEYS = frozenset(name for service in SERVICES.values() for name in service.keys)
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _homes = count(1)
 
@@ -29,7 +31,7 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     hermes = user / ".hermes"
     hermes.mkdir(parents=True)
     for name in os.environ:
-        if name.startswith(_VENDOR_KEYS) or name.lower() in _PROXIES or name.startswith("XDG_"):
+        if name.startswith(_VENDOR_KEYS) or name in _KEYS or name.lower() in _PROXIES or name.startswith("XDG_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(user))
     monkeypatch.setenv("HERMES_HOME", str(hermes))

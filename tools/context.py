@@ -9,11 +9,17 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
 from tools.errors import ToolError
 from tools.recall import SessionRecall
+from tools.result import SavedOutput
 from tools.settings import ToolSettings
+
+if TYPE_CHECKING:  # these modules need the ports below
+    from tools.approval.plan import PlanAnswer
+    from tools.asking import PersonAnswer, PersonQuestion
+    from tools.mcp_port import McpTools
 
 
 class Interrupt(Protocol):
@@ -110,8 +116,11 @@ class FileSystem(Protocol):
         """
         ...
 
-    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> None:
+    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Put `data` in place of `expected` (None: of nothing), atomically; parents are created.
+
+        Returns:
+            what is in the file now: `data`, unless an editor that writes for us saves it otherwise.
 
         Raises:
             FileChanged: the content now is not `expected`. FileRefused, FileAccessError, Denied.
@@ -137,12 +146,18 @@ class FileSystem(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """A shell command to run. `timeout` in seconds; `env` is added to the environment's own."""
+    """A shell command to run. `timeout` in seconds; `env` is added to the environment's own.
+
+    `call_id` is the tool call that runs it, '' outside one; the gate fills it in. `save_to` is the file for output
+    that is too long to keep or to show, None for none.
+    """
 
     command: str
     cwd: Path
     timeout: float
     env: Mapping[str, str] | None = None
+    call_id: str = ""
+    save_to: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +168,7 @@ class CommandOutcome:
         exit_code: the shell's status, None when a signal ended it.
         signal: the signal's name, as SIGKILL.
         truncated_chars: how many characters of the middle were left out of `output`.
+        saved: the file with all of it, where it was long.
     """
 
     output: str
@@ -162,6 +178,7 @@ class CommandOutcome:
     interrupted: bool = False
     truncated_chars: int = 0
     duration: float = 0.0
+    saved: SavedOutput | None = None
 
 
 class Environment(Protocol):
@@ -209,6 +226,14 @@ class AgentServices(Protocol):
         """Who searches earlier sessions; None where none are stored."""
         ...
 
+    def ask(self, question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:
+        """Put a question to the person and wait for the answer."""
+        ...
+
+    def leave_plan(self, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
+        """Show the plan to the person; on a yes the session goes on in the mode that they chose."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
@@ -218,6 +243,8 @@ class ToolContext:
         roots: the session's directories, `cwd` first.
         progress: shows live text on the call's card.
         agent: None when the tool is used without an agent.
+        mcp: the session's MCP servers; None where there are none.
+        output_file: where the call may save what is too long to show; None where nothing is saved.
     """
 
     task_id: str
@@ -231,6 +258,8 @@ class ToolContext:
     progress: Callable[[str], None]
     settings: ToolSettings
     agent: AgentServices | None = None
+    mcp: McpTools | None = None
+    output_file: Path | None = None
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""

@@ -13,20 +13,24 @@ from dataclasses import replace
 from typing import Any
 
 from tools.context import ToolContext
+from tools.environments.output_file import save_text
 from tools.errors import ToolError, ToolInterrupted
 from tools.registry import ToolEntry, registry
-from tools.result import ToolResult, error, from_text
+from tools.result import MAX_SHOWN_CHARS, ShownText, ToolResult, error, from_text
+from tools.toolbox import Toolbox
 
 log = logging.getLogger(__name__)
 
 
-def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext) -> ToolResult:
-    """Run the tool `name` with `arguments`.
+def dispatch(
+    name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox: Toolbox | None = None
+) -> ToolResult:
+    """Run the tool `name` of `toolbox` (None: of the registry) with `arguments`.
 
     Raises:
         ToolInterrupted: the turn was cancelled; every other failure comes back as a failed result.
     """
-    entry = registry.get(name)
+    entry = (toolbox or Toolbox()).get(name)
     if entry is None:
         return unknown_tool(name, [known.name for known in registry.entries()])
     if missing := _missing(entry, arguments):
@@ -40,7 +44,7 @@ def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext) -> ToolR
     except (Exception, asyncio.CancelledError, SystemExit) as problem:
         log.exception("tool %s failed", name)
         return error(f"{name} failed: {type(problem).__name__}: {problem}")
-    return _capped(result, entry.max_result_size_chars or ctx.settings.max_result_chars)
+    return _capped(_saved(result, ctx), entry.max_result_size_chars or ctx.settings.max_result_chars)
 
 
 def unknown_tool(name: str, known: list[str]) -> ToolResult:
@@ -97,6 +101,19 @@ def _as_result(name: str, outcome: object) -> ToolResult:
         case _:
             log.warning("tool %s returned %s, not a string", name, type(outcome).__name__)
             return from_text(json.dumps(outcome, ensure_ascii=False, default=str))
+
+
+def _saved(result: ToolResult, ctx: ToolContext) -> ToolResult:
+    """The result with a file of all that it has to show, where that is too long for a card."""
+    # What is a file's content needs no copy; a search names the files that it has found.
+    is_in_a_file = "path" in result.facts and "locations" not in result.facts
+    if ctx.output_file is None or is_in_a_file or "saved" in result.facts:
+        return result
+    texts = [shown.text for shown in result.shown if isinstance(shown, ShownText)] if result.shown else [result.text]
+    if all(len(text) <= MAX_SHOWN_CHARS for text in texts):
+        return result
+    saved = save_text("\n\n".join(texts), ctx.output_file)
+    return result if saved is None else replace(result, facts={**result.facts, "saved": saved.facts()})
 
 
 def _capped(result: ToolResult, limit: int) -> ToolResult:

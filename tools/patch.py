@@ -15,7 +15,7 @@ from tools.result import ShownDiff, ToolResult, ok
 from tools.text.diffs import compact_diff
 from tools.text.encoding import TextFile, decode, with_newlines
 from tools.text.matching import Region, closest_regions, line_number, occurrences
-from tools.whole_file import read_whole
+from tools.whole_file import read_whole, saved_text
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -64,16 +64,17 @@ def patch(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     old, new, note = _with_newlines_of(file, old, new)
     positions = _positions(file.text, old, new, path, replace_all=arguments.boolean(args, "replace_all"))
     after = _replaced(file.text, positions, old, new)
-    ctx.fs.write(path, _encoded(file, after, path), expected=before)
+    data = _encoded(file, after, path)
+    saved, otherwise = saved_text(ctx.fs.write(path, data, expected=before), data, after)
     payload = {
         "path": arguments.display(path, ctx),
         "replacements": len(positions),
-        "diff": compact_diff(file.text, after),
+        "diff": compact_diff(file.text, saved),
     }
-    if note:
+    if note := " ".join(filter(None, (note, otherwise))):
         payload["note"] = note
     lines = _changed_lines(file.text, positions[:_MAX_FACTS], old, new)
-    return ok(payload, ShownDiff(path, file.text, after), path=str(path), line=lines[0], lines=lines)
+    return ok(payload, ShownDiff(path, file.text, saved), path=str(path), line=lines[0], lines=lines)
 
 
 def _check(old: str, new: str) -> None:

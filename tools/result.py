@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+MAX_SHOWN_CHARS = 20_000
+"""Characters of one text that a front end shows; of a longer one it shows a part, and leads to a file with all."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShownText:
@@ -36,6 +39,18 @@ class ShownOutput:
 
 
 Shown = ShownText | ShownDiff | ShownOutput
+
+
+@dataclass(frozen=True, slots=True)
+class SavedOutput:
+    """A file of ours with all of an output that is too long to show. `size` is in bytes."""
+
+    path: Path
+    size: int
+
+    def facts(self) -> dict[str, Any]:
+        """The file as a result's fact `saved`, by which front ends find it."""
+        return {"path": str(self.path), "size": self.size}
 
 
 @dataclass(frozen=True, slots=True)

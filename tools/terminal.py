@@ -34,6 +34,7 @@ _NOT_AVAILABLE = ("background", "pty", "notify_on_complete", "watch_patterns")
 _TIMED_OUT = 124
 _SIGNAL_BASE = 128
 _LIVE_CHARS = 1_000_000
+_END_CHARS = 10_000
 
 
 def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
@@ -45,14 +46,17 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
         raise ToolError("terminal: `command` must be a shell command, not empty.")
     cwd = _directory(args.get("workdir"), ctx)
     timeout = _seconds(args.get("timeout"), ctx)
-    outcome = ctx.terminal.run(CommandSpec(command, cwd, timeout), _LiveText(ctx).show, ctx.interrupt)
+    live = _LiveText(ctx)
+    spec = CommandSpec(command, cwd, timeout, save_to=ctx.output_file)
+    outcome = ctx.terminal.run(spec, live.show, ctx.interrupt)
     if outcome.interrupted:
         raise ToolInterrupted
+    live.end(outcome)
     return _result(command, cwd, timeout, outcome)
 
 
 class _LiveText:
-    """The live text on the call's card, up to a size that an editor can bear; the result has the end."""
+    """The live text on the call's card, up to a size that an editor can bear, and then the end."""
 
     def __init__(self, ctx: ToolContext) -> None:
         self._ctx = ctx
@@ -65,6 +69,12 @@ class _LiveText:
         self._room -= len(text)
         if self._room <= 0:
             self._ctx.progress("\n[… too much to show live; the end follows when the command is done …]\n")
+
+    def end(self, outcome: CommandOutcome) -> None:
+        """Show the end of what was too much."""
+        if self._room <= 0:
+            where = f"\n[all of it: {outcome.saved.path}]\n" if outcome.saved else ""
+            self._ctx.progress(f"{outcome.output[-_END_CHARS:]}{where}")
 
 
 def _refuse_unavailable(args: Mapping[str, Any]) -> None:
@@ -119,6 +129,7 @@ def _result(command: str, cwd: Path, timeout: float, outcome: CommandOutcome) ->
             "cwd": str(cwd),
             "exit_code": outcome.exit_code,
             "duration": round(outcome.duration, 3),
+            **({"saved": outcome.saved.facts()} if outcome.saved else {}),
         },
         failed=meaning.failed,
     )

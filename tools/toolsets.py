@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.registry import ToolEntry, discover, registry
+from tools.toolbox import Toolbox
 
 TOOLSETS: dict[str, tuple[str, ...]] = {
     "hermes-acp": ("files", "terminal", "planning", "recall"),
@@ -27,16 +28,26 @@ def load_builtin_tools() -> None:
             _discovered = True
 
 
-def select(enabled: Sequence[str], disabled: Sequence[str] = ()) -> list[ToolEntry]:
-    """The available tools of the `enabled` toolsets without those of the `disabled` ones, by name."""
+def select(
+    enabled: Sequence[str], disabled: Sequence[str] = (), toolbox: Toolbox | None = None
+) -> list[ToolEntry]:
+    """The available tools of the `enabled` toolsets without those of the `disabled` ones, by name.
+
+    The tools that a session's `toolbox` has beside the registry's follow, unless their toolset is disabled.
+    """
     load_builtin_tools()
-    wanted = set(_expand(enabled)) - set(_expand(disabled))
-    return [entry for entry in registry.entries() if entry.toolset in wanted and entry.available()]
+    without = set(_expand(disabled))
+    wanted = set(_expand(enabled)) - without
+    own = [entry for entry in registry.entries() if entry.toolset in wanted and entry.available()]
+    extra = toolbox.extra() if toolbox is not None else ()
+    return [*own, *(entry for entry in extra if entry.toolset not in without and entry.available())]
 
 
-def get_tool_definitions(enabled: Sequence[str], disabled: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """What the model is told of these toolsets, sorted by name so that the request's prefix stays the same."""
-    return [entry.definition() for entry in select(enabled, disabled)]
+def get_tool_definitions(
+    enabled: Sequence[str], disabled: Sequence[str] = (), toolbox: Toolbox | None = None
+) -> list[dict[str, Any]]:
+    """What the model is told of these toolsets, in an order that keeps the request's prefix the same."""
+    return [entry.definition() for entry in select(enabled, disabled, toolbox)]
 
 
 def _expand(names: Sequence[str]) -> list[str]:

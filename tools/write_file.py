@@ -11,7 +11,7 @@ from tools.errors import ToolError
 from tools.registry import registry
 from tools.result import Shown, ShownDiff, ShownText, ToolResult, ok
 from tools.text.encoding import TextFile, count_lines, decode, with_newlines
-from tools.whole_file import read_whole
+from tools.whole_file import read_whole, saved_text
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -45,18 +45,22 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     data = _encoded(text, old)
     facts = {"path": str(path), "line": 1}
     payload: dict[str, Any] = {"path": arguments.display(path, ctx)}
-    sizes = {"bytes": len(data), "lines": count_lines(text)}
     if data == before:
         note = "The file has this content already."
-        return ok({**payload, "status": "unchanged", **sizes, "note": note}, ShownText(note), **facts)
-    ctx.fs.write(path, data, expected=before)
-    payload |= {"status": "created" if before is None else "replaced", **sizes}
-    if note := " ".join(filter(None, (note, _lost(before, old)))):
+        return ok({**payload, "status": "unchanged", **_sizes(data, text), "note": note}, ShownText(note), **facts)
+    written = ctx.fs.write(path, data, expected=before)
+    text, otherwise = saved_text(written, data, text)
+    payload |= {"status": "created" if before is None else "replaced", **_sizes(written, text)}
+    if note := " ".join(filter(None, (note, _lost(before, old), otherwise))):
         payload["note"] = note
     shown: Shown = ShownDiff(path, None if old is None else old.text, text)
     if before is not None and old is None:
-        shown = ShownText(f"Replaced {len(before):,} bytes of binary content by {len(data):,} bytes of text.")
+        shown = ShownText(f"Replaced {len(before):,} bytes of binary content by {len(written):,} bytes of text.")
     return ok(payload, shown, **facts)
+
+
+def _sizes(data: bytes, text: str) -> dict[str, int]:
+    return {"bytes": len(data), "lines": count_lines(text)}
 
 
 def _lost(before: bytes | None, old: TextFile | None) -> str:

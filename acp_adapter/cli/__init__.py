@@ -1,3 +1,3 @@
 """The subcommands that a person types."""
 
-SUBCOMMANDS = ("demo", "doctor", "models", "prompt", "sessions")
+SUBCOMMANDS = ("demo", "doctor", "models", "prompt", "sessions", "setup")

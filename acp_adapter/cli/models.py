@@ -111,7 +111,19 @@ def _listed(provider: str | None, profile: str | None) -> int:
         if not name:
             raise
         return _show(known_listing(name, problem.public), name, name, config)
-    return _show(list_models(choice), choice.provider, str(choice.endpoint), config)
+    listing = list_models(choice)
+    _keep(config, choice, listing)
+    return _show(listing, choice.provider, str(choice.endpoint), config)
+
+
+def _keep(config: Configuration, choice: ModelChoice, listing: ModelListing) -> None:
+    """What the server has said is what editors offer from now on."""
+    from agent_core.providers.knowledge.configured import list_key  # noqa: PLC0415
+    from agent_core.providers.knowledge.model_lists import ModelLists  # noqa: PLC0415
+    from agent_core.providers.knowledge.offered import as_offered  # noqa: PLC0415
+
+    if listing.source == "live":
+        ModelLists(config.home).learned({list_key(choice.provider, choice.base_url): as_offered(listing.models)})
 
 
 def _choice(config: Configuration, provider: str | None) -> ModelChoice:

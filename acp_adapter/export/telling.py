@@ -14,6 +14,7 @@ from agent_core.events import (
     AgentThought,
     ContextUsed,
     ModeChanged,
+    Noticed,
     PlanChanged,
     SessionEvent,
     SessionNamed,
@@ -152,6 +153,8 @@ def _item(stored: StoredEvent, answered_at: Mapping[str, float]) -> tuple[Item |
             return (Answer(text) if text.strip() else None), message_id
         case AgentThought(message_id=message_id, text=text):
             return (Thought(text) if text.strip() else None), message_id
+        case Noticed(message_id=message_id, text=text):
+            return (Answer(text) if text.strip() else None), message_id
         case PlanChanged(items=items):
             return (Plan(items) if items else None), ""
         case ModeChanged(mode=mode):

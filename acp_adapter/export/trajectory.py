@@ -13,7 +13,7 @@ from typing import Any
 
 from acp_adapter.export.markup import whole
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired
-from agent_core.sessions.records import Transcript
+from agent_core.sessions.records import COMMAND, RESET, Transcript
 
 _CALLING = """\
 The functions below can be called. Their signatures are within <tools> </tools>:
@@ -29,7 +29,8 @@ What a call came to is told within <tool_response> </tool_response>."""
 
 def is_completed(transcript: Transcript) -> bool:
     """Whether the session's last turn came to its end by itself."""
-    return bool(transcript.turns) and transcript.turns[-1].outcome == "end_turn"
+    outcomes = [turn.outcome for turn in transcript.turns if turn.outcome not in {COMMAND, RESET}]
+    return bool(outcomes) and outcomes[-1] == "end_turn"
 
 
 def to_trajectory(
@@ -140,3 +141,5 @@ def _part(part: Part) -> str:
             return "<image>"
         case "file":
             return f"<file {part['file']['filename']}>"
+        case "input_audio":
+            return f"<audio {part['input_audio']['format']}>"

@@ -60,7 +60,7 @@ def turn_figures(turn: Turn) -> list[str]:
 def ending(turn: Turn) -> str:
     """How a turn ended, where a reader should know; '' for one that simply ended."""
     match turn.outcome:
-        case "end_turn":
+        case "end_turn" | "command" | "reset":
             return ""
         case "cancelled":
             return "Cancelled."

@@ -13,6 +13,7 @@ from agent_core.messages import Content, Message, Part, TextPart, text_of
 _KEPT_RESULTS = 2
 _SMALL = 400
 _NO_IMAGE = "[An image was here. The model's server did not take it.]"
+_NO_AUDIO = "[A recording was here. The model's server did not take it.]"
 _NO_DOCUMENT = "[A document was here, {name}. The model's server did not take it.]"
 
 
@@ -23,7 +24,7 @@ class Omissions:
     Attributes:
         results: ids of tool calls whose results are replaced by a note.
         sealed_before: messages before this position go without sealed reasoning.
-        images_before: messages before this position go without images and documents.
+        images_before: messages before this position go without images, documents and recordings.
     """
 
     results: set[str] = field(default_factory=set)
@@ -59,7 +60,7 @@ def can_prune(messages: Sequence[Message], omissions: Omissions) -> bool:
 
 
 def has_images(messages: Sequence[Message], omissions: Omissions) -> bool:
-    """Whether the model is shown images or documents."""
+    """Whether the model is shown images, documents or recordings."""
     return any(_attachment_in(message["content"]) for message in messages[omissions.images_before :])
 
 
@@ -120,6 +121,8 @@ def _as_text(part: Part) -> TextPart:
         return part
     if part["type"] == "image_url":
         return {"type": "text", "text": _NO_IMAGE}
+    if part["type"] == "input_audio":
+        return {"type": "text", "text": _NO_AUDIO}
     return {"type": "text", "text": _NO_DOCUMENT.format(name=part["file"]["filename"])}
 
 

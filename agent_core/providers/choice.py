@@ -53,6 +53,7 @@ class Dialect:
         reasoning_summary: Responses: it writes summaries of the reasoning (not for every account).
         temperature: it takes a temperature at all.
         files: it takes documents (PDF); None is the protocol's custom: only in Chat Completions they are unusual.
+        audio: Chat Completions: it takes recordings as `input_audio` parts, for models that hear.
     """
 
     auth: Literal["bearer", "x-api-key", "api-key"] = "bearer"
@@ -67,6 +68,7 @@ class Dialect:
     reasoning_summary: bool = True
     temperature: bool = True
     files: bool | None = None
+    audio: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class ModelFacts:
     Attributes:
         context_length: the window, in tokens.
         max_output: the longest answer, in tokens.
+        vision, audio: it takes images, recordings.
         hour_written_price: of what the cache keeps for an hour; `written_price` is for five minutes.
         priced_up_to: the prices hold for prompts of at most so many tokens; None: for all.
         source: where the figures come from; '' where there are none.
@@ -84,6 +87,7 @@ class ModelFacts:
     context_length: int | None = None
     max_output: int | None = None
     vision: bool | None = None
+    audio: bool | None = None
     reasoning: bool | None = None
     input_price: float | None = None
     output_price: float | None = None

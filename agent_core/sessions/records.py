@@ -13,6 +13,10 @@ from agent_core.providers.knowledge.pricing import Spent
 Hidden = Literal["", "withdrawn", "undone"]
 """Why a message is not in the model's history: '' it is; the model refused it; the person took it back."""
 
+COMMAND, RESET = "command", "reset"
+"""Outcomes of turns without messages: a command that the person typed, with its answer, which no undo takes back; and
+one from which on the model begins anew, whatever was said before. (SQL has them as text.)"""
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
@@ -60,7 +64,7 @@ class SessionRecord:
         parent_id: the session it was forked from; None if it was not. The parent may be gone.
         root_id: the first session of that line; its own id if it was not forked.
         model: provider:model that it uses; None before the first turn.
-        turns: how many turns are in view: neither undone nor empty.
+        turns: how many turns are in view: neither undone nor empty, nor commands.
     """
 
     id: str
@@ -95,7 +99,7 @@ class TurnRecord:
 
     Attributes:
         ended_at: None while it runs, and for ever if its process died.
-        outcome: the stop reason, «error», or None like `ended_at`.
+        outcome: the stop reason, «error», COMMAND, RESET, or None like `ended_at`.
         note: for an error, what the person was told.
         undone: the person took it back.
     """

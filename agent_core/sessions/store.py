@@ -62,13 +62,13 @@ class SessionStore(Protocol):
         """Write the rest of the turn's journal, and refuse whatever `turn_id` still tries to append.
 
         Args:
-            outcome: the stop reason, or «error»; '' for a turn that was given up.
+            outcome: the stop reason, «error», or as in `sessions.records`; '' for a turn that was given up.
             note: for an error, what the person was told.
         """
         ...
 
     def messages(self, session_id: str) -> list[Message]:
-        """The session's messages so far without withdrawn and undone ones, a list of the caller's own.
+        """The session's messages since the model began anew, without withdrawn and undone ones; a list of one's own.
 
         Raises:
             UnknownSession: there is no such session.

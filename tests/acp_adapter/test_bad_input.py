@@ -105,7 +105,7 @@ async def test_an_unknown_session_is_not_found(method: str, start: EditorFactory
 async def test_unknown_methods_are_errors_and_unknown_notifications_are_ignored(start: EditorFactory) -> None:
     agent = await start()
     await agent.initialize()
-    for method in ("session/set_model", "session/nonsense", "_vendor/thing", "logout"):
+    for method in ("session/set_model", "session/nonsense", "_vendor/thing"):
         with pytest.raises(RpcError) as refused:
             await agent.request(method, {})
         assert refused.value.code == -32601

@@ -70,7 +70,7 @@ async def test_text_reasoning_and_notes_are_messages_of_their_own() -> None:
     turn.bridge.on_thought("why")
     turn.bridge.on_note("retrying")
     turn.bridge.on_status(Status("budget", "too much"))
-    turn.bridge.on_clarify("Which?", ["this", "that"])
+    turn.bridge.on_question("Which?\n- this\n- that")
     text, thought, note, status, question = await turn.events()
     assert isinstance(text, AgentText)
     assert text.text == "answer"

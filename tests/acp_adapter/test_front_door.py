@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.front_door import greet
+from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.handshake import Greeting, initialize_result
 from acp_adapter.jsonrpc import RequestMeta
 from agent_core.config import Configuration, Overrides, load
@@ -20,7 +21,7 @@ from agent_core.home import Home
 from tests.support.agent_end import RawClient, raw_client, unread
 
 _ROOT = Path(__file__).parents[2]
-_INITIALIZE = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1, "clientCapabilities": {"x": 1}}}
+_INITIALIZE = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1, "clientCapabilities": {"x": 1, "fs": {"readTextFile": True}}}}
 
 
 @pytest.fixture
@@ -49,13 +50,13 @@ def test_initialize_and_the_first_session_are_answered(
         _INITIALIZE, _new(tmp_path, mcpServers=[{"name": "files", "command": "x"}]), {**_new(tmp_path), "id": 3}
     )
     greeting = greet(client.transport, lambda: settings)
-    assert client.read() == {"jsonrpc": "2.0", "id": 1, "result": initialize_result()}
+    assert client.read() == {"jsonrpc": "2.0", "id": 1, "result": initialize_result(ClientCapabilities(read_files=True))}
     opened = client.read()
     assert opened["id"] == 2
     assert greeting.seed is not None
     assert greeting.seed.session_id == opened["result"]["sessionId"]
-    assert greeting.seed.unused_servers == ("files",)
-    assert greeting == Greeting(True, {"x": 1}, "", greeting.seed, ended=False)
+    assert [server.name for server in greeting.seed.servers] == ["files"]
+    assert greeting == Greeting(True, ClientCapabilities(read_files=True), "", greeting.seed, ended=False)
     left = client.transport.take()
     assert left is not None
     assert left["method"] == "session/new", "the second one is the server's"
@@ -67,7 +68,7 @@ def test_initialize_needs_no_settings_and_may_come_again(client: RawClient) -> N
     greeting = greet(client.transport, _never)
     assert [client.read()["id"], client.read()["id"]] == [1, "b"]
     assert greeting.ended
-    assert greeting.client_capabilities is None, "the last initialize counts"
+    assert greeting.client == ClientCapabilities(), "the last initialize counts"
 
 
 @pytest.mark.parametrize(
@@ -182,11 +183,14 @@ os._exit(0)
 
 _SESSION = """
 import json, os, pathlib, sys
-from acp_adapter.handshake import open_session, session_result
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.handshake import first_options, open_session, session_result
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
 config = ConfigSource(Home(pathlib.Path(sys.argv[1])), Overrides("offline", "offline"))
-session_result(open_session("/", [], [], config.load()))
+seed, client = open_session("/", [], [], config.load()), ClientCapabilities()
+session_result(seed.session_id, first_options(seed, config.load(), client), client)
 print(json.dumps(sorted(sys.modules)))
 """
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.handshake import initialize_result, open_session, session_result
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.handshake import SessionSeed, first_options, initialize_result, open_session, session_result
 from acp_adapter.version import __version__
 from agent_core.config import Configuration, Overrides, load
 from agent_core.errors import AuthRequired, RequestError
@@ -21,29 +22,35 @@ def _config(home: Path, *, model: str | None = "offline") -> Configuration:
     return load(Home(home), Overrides(model, model))
 
 
+def _opened(seed: SessionSeed, config: Configuration) -> dict[str, Any]:
+    client = ClientCapabilities()
+    return session_result(seed.session_id, first_options(seed, config, client), client)
+
+
 @pytest.fixture
 def config(home: Path) -> Configuration:
     return _config(home)
 
 
 def test_initialize_tells_our_version_and_what_we_can_do() -> None:
-    result = initialize_result()
+    result = initialize_result(ClientCapabilities())
     check_outgoing({"jsonrpc": "2.0", "id": 1, "result": result}, "initialize")
     assert result["protocolVersion"] == 1
     assert result["agentInfo"]["version"] == __version__
-    assert initialize_result() == result
+    assert initialize_result(ClientCapabilities()) == result
 
 
 def test_each_session_has_an_id_of_its_own_and_the_directories_it_was_given(
     config: Configuration, tmp_path: Path
 ) -> None:
     (tmp_path / "extra").mkdir()
-    seeds = [open_session(str(tmp_path), [str(tmp_path / "extra")], ["server"], config) for _ in range(2)]
+    server = {"name": "server", "command": "/bin/true", "args": [], "env": []}
+    seeds = [open_session(str(tmp_path), [str(tmp_path / "extra")], [server], config) for _ in range(2)]
     assert len({seed.session_id for seed in seeds}) == 2
     assert seeds[0].cwd == tmp_path
     assert seeds[0].extra_roots == (tmp_path / "extra",)
-    assert seeds[0].unused_servers == ("server",)
-    result = session_result(seeds[0])
+    assert [spec.name for spec in seeds[0].servers] == ["server"]
+    result = _opened(seeds[0], config)
     check_outgoing({"jsonrpc": "2.0", "id": 1, "result": result}, "session/new")
     assert result["sessionId"] == seeds[0].session_id
 
@@ -51,8 +58,9 @@ def test_each_session_has_an_id_of_its_own_and_the_directories_it_was_given(
 @pytest.mark.parametrize(("setting", "mode"), [("ask", "default"), ("off", "dont_ask")])
 def test_the_settings_choose_the_first_mode(setting: str, mode: str, home: Path, tmp_path: Path) -> None:
     configure(home, {"approvals": {"mode": setting}})
-    seed = open_session(str(tmp_path), (), (), _config(home))
-    assert seed.mode == session_result(seed)["modes"]["currentModeId"] == mode
+    config = _config(home)
+    seed = open_session(str(tmp_path), (), (), config)
+    assert seed.choices.mode == _opened(seed, config)["modes"]["currentModeId"] == mode
 
 
 def test_a_directory_with_dots_is_made_plain(config: Configuration, tmp_path: Path) -> None:

@@ -4,29 +4,54 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.editor import Editor
-from tests.support.editor_policies import after, allow, choose, dismiss, never, reject, rubbish
+from tests.support.editor import PLAIN, Editor, Frame
+from tests.support.editor_policies import after, allow, choose, dismiss, in_turn, never, pick, reject, rubbish
 from tests.support.in_memory import EditorFactory
 from tests.support.settings_files import configure
 
 _WORK = "write inside.txt text\nrun rm -f gone.txt\nsay done"
 
 
-async def _start(start: EditorFactory, workspace: Path) -> tuple[Editor, str]:
+async def _start(
+    start: EditorFactory, workspace: Path, profile: Mapping[str, Any] = PLAIN, mode: str = ""
+) -> tuple[Editor, str]:
     agent = await start()
-    await agent.initialize()
-    return agent, await agent.new_session(workspace)
+    await agent.initialize(profile)
+    session = await agent.new_session(workspace)
+    if mode:
+        await _set_mode(agent, session, mode)
+    return agent, session
+
+
+async def _set_mode(agent: Editor, session: str, mode: str) -> None:
+    await agent.request("session/set_mode", {"sessionId": session, "modeId": mode})
+
+
+def _questions(agent: Editor) -> list[Frame]:
+    return [frame for frame in agent.frames if frame.method == "session/request_permission"]
 
 
 def _asked(agent: Editor) -> list[str]:
-    return [
-        frame.params["toolCall"]["title"] for frame in agent.frames if frame.method == "session/request_permission"
-    ]
+    return [frame.params["toolCall"]["title"] for frame in _questions(agent)]
+
+
+def _subjects(agent: Editor) -> list[str]:
+    """What was asked about, without the reasons."""
+    return [title.split(":")[0].split(" (")[0] for title in _asked(agent)]
+
+
+def _withdrawn(agent: Editor) -> list[Any]:
+    return [frame.params["requestId"] for frame in agent.frames if frame.method == "$/cancel_request"]
+
+
+def _content(agent: Editor, session: str, number: int = 0) -> str:
+    return json.dumps(list(agent.cards(session).values())[number]["content"], ensure_ascii=False)
 
 
 @pytest.mark.parametrize(("mode", "questions"), [("default", 2), ("accept_edits", 1), ("dont_ask", 0)])
@@ -35,7 +60,7 @@ async def test_each_mode_asks_for_what_it_says(
 ) -> None:
     (workspace / "gone.txt").write_text("x")
     agent, session = await _start(start, workspace)
-    await agent.request("session/set_mode", {"sessionId": session, "modeId": mode})
+    await _set_mode(agent, session, mode)
     await agent.prompt(session, _WORK)
     assert len(_asked(agent)) == questions
     assert (workspace / "inside.txt").read_text() == "text"
@@ -53,8 +78,7 @@ async def test_files_outside_the_roots_ask_to_be_read_and_written(
 ) -> None:
     (tmp_path / "secret.txt").write_text("secret")
     (workspace / "link").symlink_to(tmp_path)
-    agent, session = await _start(start, workspace)
-    await agent.request("session/set_mode", {"sessionId": session, "modeId": "accept_edits"})
+    agent, session = await _start(start, workspace, mode="accept_edits")
     agent.on_permission = reject
     await agent.prompt(session, "read ../secret.txt\nread link/secret.txt\nwrite link/new.txt x")
     assert len(_asked(agent)) == 3
@@ -69,8 +93,7 @@ async def test_a_command_is_asked_for_with_itself_and_the_reason(start: EditorFa
 
 
 async def test_the_floor_holds_even_in_dont_ask(start: EditorFactory, workspace: Path) -> None:
-    agent, session = await _start(start, workspace)
-    await agent.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+    agent, session = await _start(start, workspace, mode="dont_ask")
     await agent.prompt(session, "run echo begun && rm -rf / --no-preserve-root")
     card = next(iter(agent.cards(session).values()))
     assert card["status"] == "failed"
@@ -83,9 +106,7 @@ async def test_always_covers_the_same_action_and_nothing_wider(start: EditorFact
     await agent.prompt(
         session, "write one.txt a\nwrite one.txt b\nwrite two.txt c\nrun rm -f x\nrun rm -f x\nrun rm -f y"
     )
-    assert [title.split(":")[0].split(" (")[0] for title in _asked(agent)] == [
-        "Create one.txt", "Create two.txt", "rm -f x", "rm -f y",
-    ]  # fmt: skip
+    assert _subjects(agent) == ["Create one.txt", "Create two.txt", "rm -f x", "rm -f y"]
     assert (workspace / "one.txt").read_text() == "b"
     other = await agent.new_session(workspace)
     before = len(_asked(agent))
@@ -120,7 +141,8 @@ async def test_no_answer_in_time_means_no_and_a_late_yes_is_ignored(
     late.set()
     assert (await agent.prompt(session, "say next"))["stopReason"] == "end_turn"
     assert not (workspace / "new.txt").exists()
-    assert "no answer within" in json.dumps(next(iter(agent.cards(session).values()))["content"])
+    assert "no answer within" in _content(agent, session)
+    assert _withdrawn(agent) == [_questions(agent)[0].id]
 
 
 async def test_an_editor_that_answers_twice_and_late_gets_one_effect(start: EditorFactory, workspace: Path) -> None:
@@ -161,6 +183,134 @@ async def test_settings_allow_commands_and_choose_the_first_mode(
     configure(home, {"approvals": {"mode": "off"}})
     session = await agent.new_session(workspace)
     assert agent.opened[session]["modes"]["currentModeId"] == "dont_ask"
+
+
+_SIMPLE = "write src/one.txt a"
+
+
+@pytest.mark.parametrize(
+    ("option", "work", "asked"),
+    [
+        ("allow_once", f"{_SIMPLE}\n{_SIMPLE}b", ["Create one.txt", "Edit one.txt"]),
+        ("allow_session", f"{_SIMPLE}\n{_SIMPLE}b\nwrite src/two.txt c", ["Create one.txt", "Create two.txt"]),
+        (
+            "allow_directory",
+            f"{_SIMPLE}\nwrite src/deep/two.txt b\nwrite src/../top.txt c\nwrite srcx/three.txt d",
+            ["Create one.txt", "Create top.txt", "Create three.txt"],
+        ),
+        (
+            "allow_prefix",
+            "run cp sums.py a.py\nrun cp sums.py b.py\nrun cp -r sums.py c.py\nrun cp sums.py ../d.py\nrun mv a.py e",
+            ["cp sums.py a.py", "cp -r sums.py c.py", "cp sums.py ../d.py", "mv a.py e"],
+        ),
+        ("reject_once", f"{_SIMPLE}\n{_SIMPLE}b", ["Create one.txt", "Create one.txt"]),
+        ("reject_always", f"{_SIMPLE}\n{_SIMPLE}b\nwrite src/two.txt c", ["Create one.txt", "Create two.txt"]),
+    ],
+)
+async def test_each_answer_reaches_as_far_as_it_says(
+    option: str, work: str, asked: list[str], start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await _start(start, workspace)
+    others = pick("reject_once" if option.startswith("reject") else "allow_once")
+    agent.on_permission = in_turn(pick(option), others)
+    await agent.prompt(session, work)
+    assert _subjects(agent) == asked
+    made = {card["status"] for card in agent.cards(session).values()}
+    assert made == {"failed" if option.startswith("reject") else "completed"}
+
+
+async def test_edits_in_a_directory_are_not_those_of_a_sensitive_file(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await _start(start, workspace)
+    agent.on_permission = in_turn(pick("allow_directory"), allow, reject)
+    await agent.prompt(session, "write one.txt a\nwrite two.txt b\nwrite .env SECRET=1\nwrite .husky/pre-push c")
+    assert _subjects(agent) == ["Create one.txt", f"Read {workspace}/.env", "Create .env", "Create pre-push"]
+    assert not (workspace / ".env").exists()
+
+
+async def test_a_link_below_an_allowed_directory_leads_out_of_it(
+    start: EditorFactory, workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (workspace / "src").mkdir()
+    (workspace / "src/link").symlink_to(tmp_path / "elsewhere")
+    agent, session = await _start(start, workspace)
+    agent.on_permission = in_turn(pick("allow_directory"), allow, reject)
+    await agent.prompt(session, "write src/one.txt a\nwrite src/link/two.txt b")
+    assert len(_asked(agent)) == 3
+    assert not (tmp_path / "elsewhere/two.txt").exists()
+
+
+async def test_what_is_always_rejected_is_told_so_in_every_mode(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await _start(start, workspace)
+    agent.on_permission = pick("reject_always")
+    await agent.prompt(session, _SIMPLE)
+    await _set_mode(agent, session, "dont_ask")
+    await agent.prompt(session, _SIMPLE)
+    assert len(_asked(agent)) == 1
+    assert "for the rest of the session" in _content(agent, session, 0)
+    assert "the user has said no" in _content(agent, session, 1)
+
+
+async def test_a_cancel_ends_all_questions_at_once_and_withdraws_the_open_one(
+    start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await _start(start, workspace)
+    agent.on_permission = never
+    agent.answers_on_cancel = False
+    turn = agent.begin_prompt(session, "parallel\nwrite a.txt 1\nwrite b.txt 2\nwrite c.txt 3\nend\nsay done")
+    question = await agent.wait_for_call("session/request_permission")
+    agent.cancel(session)
+    assert (await agent.answer(turn))["stopReason"] == "cancelled"
+    assert len(_asked(agent)) == 1
+    assert _withdrawn(agent) == [question.id]
+    assert {card["status"] for card in agent.cards(session).values()} == {"failed"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "status"), [("dont_ask", "completed"), ("accept_edits", "completed"), ("plan", "failed")]
+)
+async def test_another_mode_answers_the_open_question_and_it_is_withdrawn(
+    mode: str, status: str, start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await _start(start, workspace)
+    agent.on_permission = never
+    turn = agent.begin_prompt(session, "write new.txt text")
+    question = await agent.wait_for_call("session/request_permission")
+    await _set_mode(agent, session, mode)
+    assert (await agent.answer(turn))["stopReason"] == "end_turn"
+    assert _withdrawn(agent) == [question.id]
+    assert next(iter(agent.cards(session).values()))["status"] == status
+    assert (workspace / "new.txt").exists() == (status == "completed")
+
+
+async def test_a_question_stays_open_in_a_mode_that_would_ask_as_well(start: EditorFactory, workspace: Path) -> None:
+    go = asyncio.Event()
+    agent, session = await _start(start, workspace)
+    agent.on_permission = after(go, allow)
+    turn = agent.begin_prompt(session, "run rm -f gone.txt")
+    await agent.wait_for_call("session/request_permission")
+    await _set_mode(agent, session, "accept_edits")
+    go.set()
+    assert (await agent.answer(turn))["stopReason"] == "end_turn"
+    assert len(_asked(agent)) == 1
+    assert _withdrawn(agent) == []
+    assert next(iter(agent.cards(session).values()))["status"] == "completed"
+
+
+async def test_a_late_answer_to_a_withdrawn_question_changes_nothing(start: EditorFactory, workspace: Path) -> None:
+    late = asyncio.Event()
+    agent, session = await _start(start, workspace)
+    agent.on_permission = after(late, pick("allow_session"))
+    turn = agent.begin_prompt(session, "write new.txt text")
+    await agent.wait_for_call("session/request_permission")
+    await _set_mode(agent, session, "plan")
+    await agent.answer(turn)
+    late.set()
+    await _set_mode(agent, session, "default")
+    agent.on_permission = reject
+    await agent.prompt(session, "write new.txt text")
+    assert len(_asked(agent)) == 2
+    assert not (workspace / "new.txt").exists()
 
 
 async def test_fifty_sessions_that_wait_for_an_answer_do_not_delay_the_next(

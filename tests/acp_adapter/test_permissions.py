@@ -1,176 +1,306 @@
-"""Questions to the person: on the card's own id, after everything that came before, and unsure means no."""
+"""Questions to the person: on the card's own id, with answers that say what they do, and unsure means no."""
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acp_adapter.outbox import Outbox
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.permissions import EditorApprover
-from acp_adapter.transport import ClientGone
-from agent_core.events import AgentText, SessionEvent
 from agent_core.interrupt import CancelToken
 from tests.support.wire import check_outgoing
-from tools.approval.actions import Action, ReadPath, RunCommand, WritePath
-from tools.approval.gate import Answer, Question
+from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.questions import Answer, Question
+from tools.approval.scopes import reaches
+from tools.context import Interrupt
+from tools.errors import ToolInterrupted
 
-_FILE = Path("/srv/a.py")
-_RUN = RunCommand("rm -r build", Path("/srv"))
+_ROOT = Path("/srv")
+_FILE = Path("/srv/src/a.py")
+_RUN = RunCommand("rm -r build", _ROOT)
+_PUSH = RunCommand("git push origin main", _ROOT)
+_MCP = CallMcpTool("files", "write", '{"path": "a"}')
+_PLAN = LeavePlan("# Plan\n\n1. Look")
+_FORMS = ClientCapabilities(form_questions=True)
+_ASK_PERMISSION, _ASK_FORM = "session/request_permission", "elicitation/create"
 
 
 def _write(before: bytes | None, after: bytes | None, real: Path = _FILE) -> WritePath:
     return WritePath(real, before, after, shown=_FILE)
 
 
+def _chosen(option_id: Any) -> dict[str, Any]:
+    return {"outcome": {"outcome": "selected", "optionId": option_id}}
+
+
 class Person:
-    """An approver with whoever answers: `reply` is returned or raised, `asked` is what was put."""
+    """An approver before an editor that gives `replies` in their order; one that is an exception is raised."""
 
-    def __init__(self, reply: Any = "allow_once", timeout: float = 10) -> None:
-        self.reply = reply
-        self.shown: list[SessionEvent] = []
-        self.asked: list[dict[str, Any]] = []
-        self.shown_before: list[int] = []
-        self.here = asyncio.Event()
-        self.cancelled = asyncio.Event()
+    def __init__(self, *replies: Any, client: ClientCapabilities | None = None) -> None:
+        self.replies = list(replies)
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.timeouts: list[float | None] = []
         self.token = CancelToken()
-        self.outbox = Outbox(asyncio.get_running_loop(), self._show)
-        self._approver = EditorApprover(asyncio.get_running_loop(), "s", self.outbox, self._ask, timeout)
+        self._approver = EditorApprover(self, client or ClientCapabilities(), 7.5)
 
-    async def ask(self, action: Action = _RUN) -> Answer:
-        question = Question("call-7", action, "deletes files")
-        return await asyncio.wait_for(asyncio.to_thread(self._approver.ask, question, self.token), 10)
+    def call(
+        self, method: str, params: Mapping[str, Any], interrupt: Interrupt, timeout: float | None = None
+    ) -> dict[str, Any]:
+        self.asked.append((method, dict(params)))
+        self.timeouts.append(timeout)
+        assert interrupt is self.token
+        sent = {"sessionId": "s", **params}
+        check_outgoing({"jsonrpc": "2.0", "id": 1, "method": method, "params": sent})
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return dict(reply)
 
-    async def _show(self, event: SessionEvent) -> None:
-        await asyncio.sleep(0)
-        self.shown.append(event)
+    def ask(self, action: Action = _RUN, *, reason: str = "deletes files", is_risky: bool = False) -> Answer:
+        grants = reaches(action, (_ROOT,), is_risky=is_risky)
+        question = Question(
+            "call-7", action, reason, is_risky=is_risky, reaches=grants, no_lasts=True, no_explains=True
+        )
+        return self._approver.ask(question, self.token)
 
-    async def _ask(self, params: dict[str, Any]) -> str | None:
-        self.asked.append(params)
-        self.shown_before.append(len(self.shown))
-        self.here.set()
-        if self.reply == "never":
-            try:
-                await asyncio.Event().wait()
-            finally:
-                self.cancelled.set()
-        if isinstance(self.reply, BaseException):
-            raise self.reply
-        return None if self.reply is None else str(self.reply)
+    def options(self, action: Action, *, is_risky: bool = False) -> list[tuple[str, str, str]]:
+        self.replies = [_chosen("reject_once")]
+        self.ask(action, is_risky=is_risky)
+        options = self.asked[-1][1]["options"]
+        return [(option["optionId"], option["kind"], option["name"]) for option in options]
 
 
 @pytest.mark.parametrize(
-    ("action", "title", "always"),
+    ("action", "title"),
     [
-        (_RUN, "rm -r build (it deletes files)", "Always allow this exact command in this directory (this session)"),
-        (_write(None, b"x"), "Create a.py: it deletes files", "Always allow edits of this file (this session)"),
-        (_write(b"x", b"y"), "Edit a.py: it deletes files", "Always allow edits of this file (this session)"),
-        (_write(b"x", None), "Delete a.py: it deletes files", "Always allow deleting this file (this session)"),
-        (
-            ReadPath(Path("/etc/x")),
-            "Read /etc/x: it deletes files",
-            "Always allow reading this path (this session)",
-        ),
+        (_RUN, "rm -r build (it deletes files)"),
+        (_write(None, b"x"), "Create a.py: it deletes files"),
+        (_write(b"x", b"y"), "Edit a.py: it deletes files"),
+        (_write(b"x", None), "Delete a.py: it deletes files"),
+        (ReadPath(Path("/etc/x")), "Read /etc/x: it deletes files"),
+        (_MCP, "Call write of the MCP server files"),
+        (_PLAN, "Begin with this plan?"),
     ],
-    ids=["run", "create", "edit", "delete", "read"],
+    ids=["run", "create", "edit", "delete", "read", "mcp", "plan"],
 )
-async def test_the_question_is_put_on_the_calls_own_card(action: Action, title: str, always: str) -> None:
-    person = Person()
-    await person.ask(action)
-    (params,) = person.asked
-    assert params["sessionId"] == "s"
+def test_the_question_is_put_on_the_calls_own_card(action: Action, title: str) -> None:
+    person = Person(_chosen("reject_once"))
+    person.ask(action)
+    [(method, params)] = person.asked
     card = params["toolCall"]
+    assert method == _ASK_PERMISSION
     assert (card["toolCallId"], card["status"], card["title"]) == ("call-7", "pending", title)
-    assert [(option["optionId"], option["kind"], option["name"]) for option in params["options"]] == [
-        ("allow_once", "allow_once", "Allow once"),
-        ("allow_session", "allow_always", always),
-        ("reject_once", "reject_once", "Reject"),
+    assert person.timeouts == [7.5]
+
+
+_ONCE = ("allow_once", "allow_once", "Allow once")
+_NO = ("reject_once", "reject_once", "Reject")
+_WHY = ("reject_why", "reject_once", "Reject and tell why")
+
+
+def _always(scope: str, what: str) -> tuple[str, str, str]:
+    return f"allow_{scope}", "allow_always", f"Always allow {what} (this session)"
+
+
+def _never(what: str) -> tuple[str, str, str]:
+    return "reject_always", "reject_always", f"Always reject {what} (this session)"
+
+
+@pytest.mark.parametrize(
+    ("action", "wider", "same"),
+    [
+        (_write(b"x", b"y"), [_always("directory", "edits in srv/src/")], "edits of this file"),
+        (_write(b"x", None), [], "deleting this file"),
+        (ReadPath(Path("/usr/lib/x/a")), [_always("directory", "reading in /usr/lib/x/")], "reading this path"),
+        (_RUN, [], "this exact command in this directory"),
+        (
+            _PUSH,
+            [_always("prefix", "`git push …` in this directory with no other options")],
+            "this exact command in this directory",
+        ),
+        (
+            RunCommand("pytest -q", _ROOT),
+            [_always("prefix", "`pytest …` in this directory")],
+            "this exact command in this directory",
+        ),
+        (_MCP, [_always("server", "every tool of files")], "write of files"),
+    ],
+)
+def test_each_answer_says_what_it_does_and_the_safest_is_last(action: Action, wider: list, same: str) -> None:
+    expected = [_ONCE, _always("session", same), *wider, _NO, _never(same)]
+    assert Person().options(action) == expected
+    with_words = [_ONCE, _always("session", same), *wider, _NO, _WHY, _never(same)]
+    assert Person(client=_FORMS).options(action) == with_words
+
+
+def test_a_name_that_a_server_made_up_cannot_fill_the_screen() -> None:
+    [_, tool, server, *_] = Person().options(CallMcpTool("s\n" * 99, "Allow once\n\n" + "x" * 999, "{}"))
+    assert "\n" not in tool[2] + server[2]
+    assert max(len(tool[2]), len(server[2])) < 200
+
+
+def test_where_no_is_the_better_guess_it_comes_first() -> None:
+    same = "this exact command in this directory"
+    assert Person().options(_RUN, is_risky=True) == [_NO, _ONCE, _always("session", same), _never(same)]
+    assert Person(client=_FORMS).options(_RUN, is_risky=True) == [
+        _NO, _ONCE, _always("session", same), _WHY, _never(same),
+    ]  # fmt: skip
+
+
+def test_a_plan_is_answered_with_the_mode_to_go_on_in() -> None:
+    choices = [
+        ("plan_default", "allow_once", "Yes, ask before each edit"),
+        ("plan_accept_edits", "allow_always", "Yes, edit files without asking"),
+        ("plan_reject", "reject_once", "No, keep planning"),
     ]
-    check_outgoing({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": params})
+    assert Person().options(_PLAN) == choices
+    assert Person(client=_FORMS).options(_PLAN) == [
+        *choices, ("plan_revise", "reject_once", "No, and tell what to change"),
+    ]  # fmt: skip
 
 
-async def test_an_edit_shows_its_diff_and_its_place() -> None:
-    person = Person()
-    await person.ask(_write(b"a\r\nb\r\n", b"a\nc\n"))
-    card = person.asked[0]["toolCall"]
+def test_a_question_that_nobody_remembers_offers_only_once() -> None:
+    person = Person(_chosen("allow_once"))
+    EditorApprover(person, _FORMS, 1).ask(Question("c", _write(b"a", b"b"), "is changed"), person.token)
+    assert [option["optionId"] for option in person.asked[0][1]["options"]] == ["allow_once", "reject_once"]
+
+
+def test_an_edit_shows_its_diff_and_its_place() -> None:
+    person = Person(_chosen("allow_once"))
+    person.ask(_write(b"a\r\nb\r\n", b"a\nc\n"))
+    card = person.asked[0][1]["toolCall"]
     assert card["locations"] == [{"path": str(_FILE)}]
     assert card["content"] == [{"type": "diff", "path": str(_FILE), "oldText": "a\nb\n", "newText": "a\nc\n"}]
 
 
-async def test_a_link_does_not_hide_where_the_change_goes() -> None:
-    person = Person()
-    await person.ask(_write(b"a", b"b", real=Path("/etc/victim.conf")))
-    card = person.asked[0]["toolCall"]
+def test_a_link_does_not_hide_where_the_change_goes() -> None:
+    person = Person(_chosen("allow_once"))
+    person.ask(_write(b"a", b"b", real=Path("/etc/victim.conf")))
+    card = person.asked[0][1]["toolCall"]
     assert card["title"] == "Edit a.py → /etc/victim.conf: it deletes files"
     assert card["locations"] == [{"path": str(_FILE)}, {"path": "/etc/victim.conf"}]
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"\0", b"x"), (None, b"x\0"), (b"\0\xff", None)])
-async def test_an_edit_of_a_file_that_is_no_text_says_so(before: bytes | None, after: bytes | None) -> None:
-    person = Person()
-    await person.ask(_write(before, after))
-    (block,) = person.asked[0]["toolCall"]["content"]
+def test_an_edit_of_a_file_that_is_no_text_says_so(before: bytes | None, after: bytes | None) -> None:
+    person = Person(_chosen("allow_once"))
+    person.ask(_write(before, after))
+    [block] = person.asked[0][1]["toolCall"]["content"]
     assert block["content"]["text"] == f"{_FILE} is not a text file."
 
 
-async def test_a_command_is_shown_whole_with_its_directory_and_the_reason() -> None:
-    person = Person()
+def test_a_command_is_shown_whole_with_its_directory_and_the_reason() -> None:
+    person = Person(_chosen("allow_once"))
     command = "echo " + "x" * 5000 + "; rm -r /"
-    await person.ask(RunCommand(command, Path("/srv")))
-    card = person.asked[0]["toolCall"]
+    person.ask(RunCommand(command, _ROOT))
+    card = person.asked[0][1]["toolCall"]
     assert command in card["title"]
     assert card["rawInput"] == {"command": command, "cwd": "/srv", "reason": "deletes files"}
     assert "content" not in card, "it would replace the card's terminal"
 
 
-async def test_everything_that_came_before_is_shown_before_the_question() -> None:
-    person = Person()
-    for number in range(50):
-        person.outbox.put(AgentText(str(number), "x"))
-    await person.ask()
-    assert person.shown_before == [50]
+def test_an_mcp_call_shows_its_arguments_and_a_plan_itself() -> None:
+    person = Person(_chosen("allow_once"), _chosen("plan_default"))
+    person.ask(_MCP)
+    person.ask(_PLAN)
+    call, plan = (params["toolCall"] for _, params in person.asked)
+    assert '{"path": "a"}' in call["content"][0]["content"]["text"]
+    assert (plan["kind"], plan["content"][0]["content"]["text"]) == ("switch_mode", _PLAN.plan)
 
 
-@pytest.mark.parametrize("choice", ["allow_once", "allow_session", "reject_once"])
-async def test_the_choice_is_the_answer(choice: str) -> None:
-    assert await Person(choice).ask() == Answer(choice)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("action", "option", "answer"),
+    [
+        (_RUN, "allow_once", Answer(allowed=True)),
+        (_RUN, "allow_session", Answer(allowed=True, scope="session")),
+        (_PUSH, "allow_prefix", Answer(allowed=True, scope="prefix")),
+        (_write(b"a", b"b"), "allow_directory", Answer(allowed=True, scope="directory")),
+        (_MCP, "allow_server", Answer(allowed=True, scope="server")),
+        (_RUN, "reject_once", Answer(allowed=False)),
+        (_RUN, "reject_always", Answer(allowed=False, scope="session")),
+        (_PLAN, "plan_default", Answer(allowed=True, mode="default")),
+        (_PLAN, "plan_accept_edits", Answer(allowed=True, mode="accept_edits")),
+        (_PLAN, "plan_reject", Answer(allowed=False)),
+    ],
+)
+def test_the_choice_is_the_answer(action: Action, option: str, answer: Answer) -> None:
+    assert Person(_chosen(option)).ask(action) == answer
+
+
+_INVALID = "the editor's answer was not valid"
 
 
 @pytest.mark.parametrize(
     ("reply", "note"),
     [
-        (None, "the question was dismissed"),
-        ("allow", "the editor's answer was not valid"),
-        ("", "the editor's answer was not valid"),
-        ("ALLOW_ONCE", "the editor's answer was not valid"),
-        (ClientGone("gone"), "the editor could not be asked"),
-        (ConnectionError("Connection closed"), "the editor could not be asked"),
-        (ValueError("not what was asked"), "the editor could not be asked"),
-        (asyncio.CancelledError(), "the editor could not be asked"),
+        ({"outcome": {"outcome": "cancelled"}}, "the question was dismissed"),
+        ({"outcome": {"outcome": "cancelled", "optionId": "allow_once"}}, "the question was dismissed"),
+        (_chosen("allow"), _INVALID),
+        (_chosen(""), _INVALID),
+        (_chosen("ALLOW_ONCE"), _INVALID),
+        (_chosen(None), _INVALID),
+        (_chosen(["allow_once"]), _INVALID),
+        (_chosen("allow_prefix"), _INVALID),  # not offered for this command
+        (_chosen("reject_why"), _INVALID),  # not offered to this editor
+        (_chosen("plan_accept_edits"), _INVALID),
+        ({"outcome": {"optionId": "allow_once"}}, _INVALID),
+        ({"outcome": {"outcome": "maybe", "optionId": "allow_once"}}, _INVALID),
+        ({"outcome": "allow_once"}, _INVALID),
+        ({}, _INVALID),
+        (EditorGone("gone"), "the editor could not be asked"),
+        (EditorRefused(-32603, "secret text"), "the editor could not be asked"),
+        (EditorSilent("silent"), "no answer within 7.5 seconds"),
     ],
 )
-async def test_whatever_is_not_a_clear_yes_is_a_no(reply: Any, note: str) -> None:
-    assert await Person(reply).ask() == Answer("reject_once", note)
+def test_whatever_is_not_a_clear_yes_is_a_no(reply: Any, note: str) -> None:
+    assert Person(reply).ask() == Answer(allowed=False, note=note)
 
 
-async def test_a_question_that_nobody_answers_in_time_is_a_no_and_is_given_up() -> None:
-    person = Person("never", timeout=0.05)
-    assert await person.ask() == Answer("reject_once", "no answer within 0.05 seconds")
-    await asyncio.wait_for(person.cancelled.wait(), 5)
+def test_a_question_that_is_withdrawn_has_no_answer() -> None:
+    with pytest.raises(ToolInterrupted):
+        Person(ToolInterrupted()).ask()
 
 
-async def test_a_cancel_ends_the_wait_at_once() -> None:
-    person = Person("never", timeout=1000)
-    asking = asyncio.create_task(person.ask())
-    await asyncio.wait_for(person.here.wait(), 5)
-    person.token.cancel()
-    assert (await asyncio.wait_for(asking, 5)).choice == "reject_once"
-    await asyncio.wait_for(person.cancelled.wait(), 5)
+def test_who_rejects_and_tells_why_is_asked_for_words_on_the_same_card() -> None:
+    person = Person(_chosen("reject_why"), {"action": "accept", "content": {"reason": " Too big. "}}, client=_FORMS)
+    assert person.ask() == Answer(allowed=False, words="Too big.")
+    [_, (method, params)] = person.asked
+    assert (method, params["mode"], params["toolCallId"]) == (_ASK_FORM, "form", "call-7")
+    assert list(params["requestedSchema"]["properties"]) == ["reason"]
+    assert "required" not in params["requestedSchema"]
 
 
-async def test_after_a_cancel_the_answer_is_no_whatever_the_person_says() -> None:
-    person = Person("allow_once")
-    person.token.cancel()
-    assert (await person.ask()).choice == "reject_once"
+def test_a_plan_that_is_to_be_changed_is_rejected_with_the_words() -> None:
+    person = Person(_chosen("plan_revise"), {"action": "accept", "content": {"reason": "Less."}}, client=_FORMS)
+    assert person.ask(_PLAN) == Answer(allowed=False, words="Less.")
+    assert "plan" in person.asked[1][1]["message"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"action": "accept", "content": {}},
+        {"action": "accept", "content": {"reason": "  "}},
+        {"action": "accept", "content": {"reason": 7}},
+        {"action": "accept", "content": ["Too big."]},
+        {"action": "decline"},
+        {"action": "cancel"},
+        {"action": "allow"},
+        {},
+        EditorGone("gone"),
+        EditorRefused(-32601, "Method not found"),
+        EditorSilent("silent"),
+        ToolInterrupted(),
+    ],
+)
+def test_a_no_stands_though_no_words_come(reply: Any) -> None:
+    assert Person(_chosen("reject_why"), reply, client=_FORMS).ask() == Answer(allowed=False)
+
+
+def test_words_are_not_longer_than_the_model_needs() -> None:
+    person = Person(_chosen("reject_why"), {"action": "accept", "content": {"reason": "x" * 9000}}, client=_FORMS)
+    assert len(person.ask().words) == 4000

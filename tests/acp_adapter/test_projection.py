@@ -7,20 +7,25 @@ from typing import Any, get_args
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.projection import project
-from agent_core.errors import RequestError
+from acp_adapter.projection import bare, project
 from agent_core.events import (
     AgentText,
     AgentThought,
+    Command,
+    CommandsOffered,
     ContextUsed,
     ModeChanged,
+    Noticed,
+    OptionsOffered,
     PlanChanged,
     SessionEvent,
+    SessionNamed,
     ToolAnnounced,
     ToolFinished,
     ToolRequested,
     ToolRunning,
 )
+from agent_core.options import Choice, Option
 from tests.support.sample_events import EVENTS
 from tests.support.wire import check_outgoing
 from tools.context import TodoItem
@@ -75,12 +80,62 @@ def test_the_plan_is_complete_and_a_cancelled_item_counts_as_done() -> None:
     ]
 
 
-def test_a_mode_changes_as_mode_and_as_option() -> None:
-    mode, options = project(ModeChanged("dont_ask"), PLAIN)
-    assert mode["currentModeId"] == "dont_ask"
-    assert [option["currentValue"] for option in options["configOptions"]] == ["dont_ask"]
-    with pytest.raises(RequestError):
-        project(ModeChanged("unknown"), PLAIN)
+def test_a_mode_and_the_options_are_told_each_by_itself() -> None:
+    choices = (Choice("default", "Ask"), Choice("plan", "Plan", "Looks only"))
+    mode = Option("mode", "Mode", "How much is asked", "mode", "plan", choices)
+    switch = Option("thoughts", "Thoughts", "", "", value=True)
+    assert project(ModeChanged("plan"), PLAIN) == [{"sessionUpdate": "current_mode_update", "currentModeId": "plan"}]
+    (plain,) = project(OptionsOffered((mode, switch)), PLAIN)
+    assert [(option["id"], option["currentValue"]) for option in plain["configOptions"]] == [("mode", "plan")]
+    (booleans,) = project(OptionsOffered((mode, switch)), ClientCapabilities(boolean_options=True))
+    assert [option["id"] for option in booleans["configOptions"]] == ["mode", "thoughts"]
+
+
+def test_a_notice_is_one_where_the_client_takes_it_and_text_elsewhere() -> None:
+    noticed = Noticed("m", "The model is another one. It was busy.", "warning")
+    assert project(noticed, ClientCapabilities(notices=True)) == [
+        {
+            "sessionUpdate": "notice",
+            "severity": "warning",
+            "title": "The model is another one",
+            "description": "It was busy.",
+        }
+    ]
+    (text,) = project(noticed, PLAIN)
+    assert (text["sessionUpdate"], text["messageId"]) == ("agent_message_chunk", "m")
+    assert text["content"]["text"] == "The model is another one. It was busy."
+
+
+def test_a_name_comes_with_the_time_and_a_missing_one_changes_nothing() -> None:
+    (named,) = project(SessionNamed("Sums", 0.5), PLAIN)
+    assert named == {
+        "sessionUpdate": "session_info_update",
+        "title": "Sums",
+        "updatedAt": "1970-01-01T00:00:00.500+00:00",
+    }
+    (used,) = project(SessionNamed(None, 0.5), PLAIN)
+    assert "title" not in used
+
+
+def test_a_command_has_a_hint_only_where_something_may_follow_it() -> None:
+    (told,) = project(CommandsOffered((Command("help", "Help"), Command("title", "Name it", "the title"))), PLAIN)
+    assert told["availableCommands"] == [
+        {"name": "help", "description": "Help"},
+        {"name": "title", "description": "Name it", "input": {"hint": "the title"}},
+    ]
+
+
+def test_where_a_card_cannot_be_shown_it_still_begins_and_ends() -> None:
+    arguments: dict[str, Any] = {}
+    for client_sees in (
+        [*bare(ToolAnnounced("c", "todo", "/srv")), *bare(ToolRequested("c", "todo", arguments, "/srv", True))],
+        bare(ToolRequested("c", "todo", arguments, "/srv", False)),
+    ):
+        assert [update["sessionUpdate"] for update in client_sees] == ["tool_call"]
+        _check(client_sees)
+    ended = bare(ToolFinished("c", "todo", arguments, "/srv", ToolResult("no", failed=True)))
+    assert [update["status"] for update in ended] == ["failed"]
+    assert bare(AgentText("m", "x")) == []
 
 
 def test_a_call_is_created_once() -> None:

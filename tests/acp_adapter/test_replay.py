@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.commands import offered
 from acp_adapter.replay import list_result, replay_params
 from agent_core.sessions.records import Holder, SessionPage
 from tests.support.sample_transcript import sample_transcript
@@ -20,7 +21,9 @@ _CLIENTS = {"plain": ClientCapabilities(), "terminal": ClientCapabilities(termin
 
 
 def _replayed(client: str, *, runs_elsewhere: bool = False) -> list[dict[str, Any]]:
-    params = replay_params(sample_transcript(), "default", _CLIENTS[client], runs_elsewhere=runs_elsewhere)
+    params = replay_params(
+        sample_transcript(), "default", _CLIENTS[client], offered(), runs_elsewhere=runs_elsewhere
+    )
     return [json.loads(json.dumps(each)) for each in params]
 
 

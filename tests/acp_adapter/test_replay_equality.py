@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
-from acp_adapter.permissions import _tool_call
+from acp_adapter.permission_cards import asked_card
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, Status, Step
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message
 from agent_core.providers.base import Usage
@@ -21,7 +21,7 @@ from tests.support.journaled import JournaledTurn, shown, transcript_of
 from tests.support.merged_view import MergedView
 from tests.support.sample_events import SAID
 from tools.approval.actions import Action, ReadPath, RunCommand, WritePath
-from tools.approval.gate import Question
+from tools.approval.questions import Question
 from tools.context import TodoItem
 from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult, error
 
@@ -48,7 +48,8 @@ def _texts(turn: JournaledTurn) -> None:
     bridge.on_message(assistant_message("…"))
     bridge.on_step(Step(1, "stop", Usage(input_tokens=10, output_tokens=5), 100, session_cost=0.25))
     bridge.on_text("Another message.")
-    bridge.on_clarify("Which?", ["this", "that"])
+    bridge.on_question("Which?")
+    bridge.on_notice("The model is another one now.", "warning")
     bridge.on_step(Step(2, "stop", Usage(input_tokens=20, output_tokens=5), 100, session_cost=0.5))
     bridge.on_status(Status("budget", "Too many requests."))
 
@@ -221,7 +222,7 @@ async def test_a_question_on_a_card_leaves_nothing_behind(
     turn = JournaledTurn(live, client)
     turn.bridge.on_tool(CallRequested("c", name, arguments))
     await turn.outbox.drain()
-    live.fold({"sessionUpdate": "tool_call_update", **_tool_call(Question("c", action, "is outside"))})
+    live.fold({"sessionUpdate": "tool_call_update", **asked_card(Question("c", action, "is outside"))})
     if allowed:
         turn.bridge.on_tool(CallRunning("c"))
     result = ToolResult("{}") if allowed else error("Denied.")

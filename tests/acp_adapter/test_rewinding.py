@@ -36,10 +36,11 @@ async def _said(editor: Editor, session: str, command: str) -> str:
 
 
 async def _prompts(editor: Editor, session: str, workspace: Path) -> list[str]:
-    """The prompts that are shown when the session is loaded."""
+    """The prompts that are shown when the session is loaded, but for commands."""
     known = len(editor.updates(session))
     await editor.load_session(session, workspace)
-    return merged_view(editor.updates(session)[known:]).texts("user_message_chunk")
+    prompts = merged_view(editor.updates(session)[known:]).texts("user_message_chunk")
+    return [prompt for prompt in prompts if not prompt.startswith("/")]
 
 
 async def _rewind(editor: Editor, session: str, **params: Any) -> dict[str, Any]:

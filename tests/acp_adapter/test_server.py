@@ -15,7 +15,6 @@ from acp_adapter.handshake import Greeting
 from acp_adapter.server import HermesACPAgent
 from acp_adapter.transport import Transport
 from agent_core.config import ConfigSource, Configuration
-from agent_core.events import ModeChanged
 from agent_core.home import Home
 from tests.support.editor import JETBRAINS, PLAIN, ZED, Editor, Frame, RpcError
 from tests.support.editor_policies import never
@@ -64,7 +63,7 @@ async def test_updates_raised_while_a_session_opens_follow_its_answer(home: Path
     class Eager(HermesACPAgent):
         async def new_session(self, **params: Any) -> dict[str, Any]:
             opened: dict[str, Any] = await super().new_session(**params)
-            self._sessions.get(opened["sessionId"]).outbox.put(ModeChanged("accept_edits"))
+            await self._chooser.set_mode(self._sessions.get(opened["sessionId"]), "accept_edits")
             for _ in range(20):
                 await asyncio.sleep(0)
             return opened
@@ -177,7 +176,7 @@ class TestModes:
         await editor.wait_for_update(session, "current_mode_update", currentModeId="accept_edits")
         params = {"sessionId": session, "configId": "mode", "value": "default"}
         answer = await editor.request("session/set_config_option", params)
-        assert [option["currentValue"] for option in answer["configOptions"]] == ["default"]
+        assert [option["currentValue"] for option in answer["configOptions"] if option["id"] == "mode"] == ["default"]
         await editor.wait_for_update(session, "current_mode_update", currentModeId="default")
         options = [update["configOptions"][0] for update in editor.updates(session, "config_option_update")]
         assert options[0]["currentValue"] == "accept_edits"

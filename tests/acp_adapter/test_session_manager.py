@@ -101,12 +101,7 @@ class TestLoad:
             await editor.prompt(session, "say More.")
             kinds = [update["sessionUpdate"] for update in shown]
             assert kinds[:2] == ["user_message_chunk", "agent_message_chunk"]
-            assert kinds[-4:] == [
-                "available_commands_update",
-                "current_mode_update",
-                "config_option_update",
-                "session_info_update",
-            ]
+            assert kinds[-3:] == ["available_commands_update", "current_mode_update", "session_info_update"]
             assert editor.updates(session)[: len(shown)] == shown
 
     async def test_the_session_goes_on_where_it_was(self, home: Path, workspace: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.factory import AgentFactory
@@ -32,7 +33,7 @@ def factory(home):
 
 
 def make(factory, cwd, session_id="session-1"):
-    workspace = factory.workspace(cwd, (), "default")
+    workspace = factory.workspace(cwd, (), SessionChoices())
     factory.sessions.store.create(session_id, str(cwd))
     return factory.agent(session_id, workspace, SessionServices())
 
@@ -127,7 +128,7 @@ def test_the_models_window_is_told_with_each_step(home, tmp_path, factory, model
 def test_a_workspace_has_the_users_rules(home, tmp_path, factory):
     configure(home, {"command_allowlist": [" rm -rf build "], "approvals": {"timeout": 12}})
     other = tmp_path / "other"
-    approvals = factory.workspace(tmp_path / "w", [other], "default").approvals
+    approvals = factory.workspace(tmp_path / "w", [other], SessionChoices()).approvals
     assert approvals.mode == "default"
     assert factory.approval_timeout() == 12
 
@@ -141,14 +142,17 @@ def test_a_workspace_has_the_users_rules(home, tmp_path, factory):
 
 @pytest.mark.parametrize("name", ["hermes-acp.db", "hermes-acp.db-wal", "hermes-acp.db-shm", "hermes-acp.db-journal"])
 def test_no_tool_opens_the_sessions_database_in_any_mode(home, factory, name):
-    rules, path = factory.workspace(home, (), "dont_ask").approvals.rules, Path(os.path.realpath(home)) / name
+    rules, path = (
+        factory.workspace(home, (), SessionChoices(mode="dont_ask")).approvals.rules,
+        Path(os.path.realpath(home)) / name,
+    )
     for action in (ReadPath(path), WritePath(path, b"a", b"b", shown=path)):
         assert decide(action, "dont_ask", rules, Grants()).verdict == "deny"
 
 
 def test_the_home_is_private_even_where_it_lies_in_the_workspace(tmp_path):
     factory = AgentFactory(ConfigSource(Home(tmp_path / "settings")))
-    approvals = factory.workspace(tmp_path, (), "default").approvals
+    approvals = factory.workspace(tmp_path, (), SessionChoices()).approvals
     verdicts = [
         decide(ReadPath(tmp_path.resolve() / name), approvals.mode, approvals.rules, approvals.grants).verdict
         for name in ("notes.txt", "settings/notes.txt")
@@ -303,5 +307,5 @@ def opened(home, overrides=None):
 
 
 def restored(factory, cwd, on_note=lambda _: None, session_id="session-1"):
-    workspace = factory.workspace(cwd, (), "default")
-    return factory.agent(session_id, workspace, factory.services(session_id), on_note)
+    workspace = factory.workspace(cwd, (), SessionChoices())
+    return factory.agent(session_id, workspace, factory.services(session_id), on_note=on_note)

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from agent_core.callbacks import CallOutput
+from agent_core.callbacks import AgentCallbacks, CallOutput
 from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, tool_call
@@ -20,6 +20,15 @@ from tools.environments.guardian import Guardian
 from tools.toolsets import select
 
 
+def services_for(workspace):
+    return TurnServices(SessionServices(), workspace.approvals, AgentCallbacks())
+
+
+def in_workspace(path):
+    workspace = local_workspace(path, guardian=Guardian())
+    return workspace, services_for(workspace)
+
+
 @pytest.fixture
 def ears():
     return Ears()
@@ -29,9 +38,10 @@ def ears():
 def run(tmp_path, ears):
     def run(*calls, token=None, mode="dont_ask", approver=None):
         offered = frozenset(entry.name for entry in select(("hermes-acp", TEST_TOOLS)))
+        workspace = local_workspace(tmp_path, guardian=Guardian(), mode=mode, approver=approver)
         runner = ToolRunner(
-            local_workspace(tmp_path, guardian=Guardian(), mode=mode, approver=approver),
-            TurnServices(SessionServices()),
+            workspace,
+            services_for(workspace),
             offered,
             token=token or CancelToken(),
             session_id="session-1",
@@ -86,7 +96,7 @@ def test_a_result_is_there_before_the_next_batch_begins(tmp_path, add_tool, run)
     log = []
     add_tool("step", lambda args, **kw: log.append("ran") or "{}")
     runner = ToolRunner(
-        local_workspace(tmp_path, guardian=Guardian()), TurnServices(SessionServices()), frozenset({"step"}),
+        *in_workspace(tmp_path), frozenset({"step"}),
         token=CancelToken(), session_id="s", turn_id="t", task_id="t", listener=None,
     )  # fmt: skip
     for call, _ in runner.run([tool_call("a", "step", "{}"), tool_call("b", "step", "{}")]):
@@ -131,7 +141,7 @@ def test_an_unknown_tool_is_answered_with_names_that_exist(run, ears):
 def test_a_tool_that_is_not_offered_does_not_run(run, tmp_path, ears):
     (tmp_path / "x.txt").write_text("x")
     runner = ToolRunner(
-        local_workspace(tmp_path, guardian=Guardian()), TurnServices(SessionServices()), frozenset({"todo"}),
+        *in_workspace(tmp_path), frozenset({"todo"}),
         token=CancelToken(), session_id="s", turn_id="t", task_id="t", listener=None,
     )  # fmt: skip
     ((_, result),) = list(runner.run([tool_call("a", "read_file", '{"path": "x.txt"}')]))

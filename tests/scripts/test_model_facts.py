@@ -51,6 +51,20 @@ def test_vision_is_known_where_the_data_say_so(more, vision):
 
 
 @pytest.mark.parametrize(
+    ("more", "audio"),
+    [
+        ({}, None),
+        ({"supports_audio_input": False}, False),
+        ({"supported_modalities": ["text", "audio"]}, True),
+        ({"supported_modalities": ["text", "image"]}, False),
+        ({"supported_modalities": ["text"], "supports_audio_input": True}, True),
+    ],
+)
+def test_hearing_is_known_where_the_data_say_so(more, audio):
+    assert facts_of(**more).get("audio") is audio
+
+
+@pytest.mark.parametrize(
     ("more", "limit"),
     [
         ({"input_cost_per_token_above_200k_tokens": 2.5e-06}, 200_000),

@@ -9,13 +9,15 @@ import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any
+
+from tests.support.editor_files import EditorFiles
 
 Params = dict[str, Any]
 Handler = Callable[[Params], Awaitable[Any]]
 
 SHELL = "/bin/sh"
+_LAST_OUTPUT = 0.1
 
 
 class RpcError(Exception):
@@ -48,6 +50,13 @@ class Terminal:
                 del self.output[: len(self.output) - self.limit]
         await self.process.wait()
 
+    async def exited(self) -> None:
+        """Wait for the process alone: `process.wait` also waits for whoever holds its output."""
+        with contextlib.suppress(ChildProcessError):  # it has ended, and is reaped
+            await asyncio.to_thread(os.waitid, os.P_PID, self.process.pid, os.WEXITED | os.WNOWAIT)
+        while self.process.returncode is None:  # noqa: ASYNC110 - the loop is about to be told
+            await asyncio.sleep(0)
+
     def status(self) -> dict[str, Any] | None:
         code = self.process.returncode
         if code is None:
@@ -64,14 +73,19 @@ class Terminal:
 class EditorHost:
     """The editor's own files, terminals and forms.
 
-    `buffers` are files open in the editor: their text wins over the disk. `forms` answers elicitation/create.
+    `files` says how it treats files. `forms` answers elicitation/create.
     """
 
     def __init__(self) -> None:
-        self.buffers: dict[str, str] = {}
+        self.files = EditorFiles()
         self.terminals: dict[str, Terminal] = {}
         self.forms: Handler = _decline
         self._numbers = count(1)
+
+    @property
+    def buffers(self) -> dict[str, str]:
+        """Files open in the editor: their text wins over the disk."""
+        return self.files.buffers
 
     def handlers(self) -> dict[str, Handler]:
         return {
@@ -92,9 +106,10 @@ class EditorHost:
         return {"content": "".join(lines[start : None if limit is None else start + limit])}
 
     async def write_text_file(self, params: Params) -> Any:
-        _save(params["path"], params["content"])
-        if params["path"] in self.buffers:
-            self.buffers[params["path"]] = params["content"]
+        try:
+            self.files.write(params["path"], params["content"])
+        except OSError as error:
+            raise RpcError(-32603, f"cannot write {params['path']}: {type(error).__name__}") from None
         return {}
 
     async def create_terminal(self, params: Params) -> Any:
@@ -124,8 +139,10 @@ class EditorHost:
 
     async def wait_for_exit(self, params: Params) -> Any:
         terminal = self._terminal(params)
+        await terminal.exited()
         if terminal.reader is not None:
-            await asyncio.shield(terminal.reader)
+            # What a child in the background still prints is not waited for.
+            await asyncio.wait({terminal.reader}, timeout=_LAST_OUTPUT)
         return terminal.status()
 
     async def kill_terminal(self, params: Params) -> Any:
@@ -146,10 +163,8 @@ class EditorHost:
         self.terminals.clear()
 
     def _text(self, path: str) -> str:
-        if path in self.buffers:
-            return self.buffers[path]
         try:
-            return Path(path).read_text(encoding="utf-8")
+            return self.files.read(path)
         except FileNotFoundError:
             raise RpcError(-32002, f"Resource not found: {path}") from None
         except (OSError, UnicodeDecodeError) as error:
@@ -170,8 +185,3 @@ async def _end(terminal: Terminal) -> None:
     terminal.kill()
     if terminal.reader is not None:
         await terminal.reader
-
-
-def _save(path: str, content: str) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(content, encoding="utf-8")

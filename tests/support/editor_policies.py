@@ -28,6 +28,29 @@ allow = choose("allow_once")
 reject = choose("reject_once")
 
 
+def pick(*ids: str) -> OnPermission:
+    """Takes the first of `ids` that is among the options."""
+
+    async def decide(params: Params) -> Decision:
+        offered = [option["optionId"] for option in params["options"]]
+        for option_id in ids:
+            if option_id in offered:
+                return option_id
+        raise AssertionError(f"none of {ids} among the options {offered}")
+
+    return decide
+
+
+def in_turn(*policies: OnPermission) -> OnPermission:
+    """Answers the first question by the first of `policies` and so on; the last one answers all that follow."""
+    left = list(policies)
+
+    async def decide(params: Params) -> Decision:
+        return await (left.pop(0) if len(left) > 1 else left[0])(params)
+
+    return decide
+
+
 async def never(params: Params) -> Decision:
     return None
 

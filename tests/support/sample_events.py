@@ -12,9 +12,12 @@ from agent_core.events import (
     CommandsOffered,
     ContextUsed,
     ModeChanged,
+    Noticed,
+    OptionsOffered,
     PlanChanged,
     SessionEvent,
     SessionNamed,
+    TerminalShown,
     ToolAnnounced,
     ToolFinished,
     ToolOutput,
@@ -22,6 +25,7 @@ from agent_core.events import (
     ToolRunning,
     UserSaid,
 )
+from agent_core.options import Choice, ChoiceGroup, Option
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from tools.context import TodoItem
 from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
@@ -38,8 +42,19 @@ SAID: tuple[SaidPart, ...] = (
     SaidDocument("file:///srv/a.pdf", None, "aGVsbG8=", "application/pdf"),
 )
 _CWD = "/srv"
-_NAMES = ("read_file", "write_file", "patch", "search_files", "terminal", "todo", "plugin_tool")
-_ARGUMENTS: dict[str, Any] = {"path": "a.py", "offset": 3, "command": "make", "pattern": "x", "todos": [{"id": "1"}]}
+_NAMES = (
+    "read_file", "write_file", "patch", "search_files", "terminal", "todo", "clarify", "exit_plan_mode",
+    "mcp__git__log", "plugin_tool",
+)  # fmt: skip
+_ARGUMENTS: dict[str, Any] = {
+    "path": "a.py",
+    "offset": 3,
+    "command": "make",
+    "pattern": "x",
+    "todos": [{"id": "1"}],
+    "plan": "# Plan",
+    "question": "Which?",
+}
 _RESULTS = (
     ToolResult("plain text"),
     ToolResult('{"error": "It went wrong."}', failed=True),
@@ -49,6 +64,8 @@ _RESULTS = (
     ToolResult("{}", (ShownDiff(Path("/srv/a.py"), "old\n", None),), {"path": "/srv/a.py", "line": 4}),
     ToolResult("{}", (ShownOutput("out\n", 2),), {"exit_code": 2, "cwd": "/srv"}, failed=True),
     ToolResult("{}", (ShownOutput("", None, "SIGKILL"),), {}, failed=True),
+    ToolResult("{}", (ShownOutput("out\n", 0),), {"saved": {"path": "/srv/outputs/c.txt", "size": 30_000}}),
+    ToolResult("{}", facts={"path": "/srv", "locations": [{"path": "/srv/a.py", "line": 4}]}),
 )
 
 
@@ -59,7 +76,8 @@ def _tool_events(name: str) -> list[SessionEvent]:
         ToolRequested("c", name, _ARGUMENTS, _CWD, announced=False),
         ToolRequested("c", name, {}, _CWD, announced=True),
         ToolRunning("c", name, _ARGUMENTS, _CWD),
-        ToolOutput("c", "more\n", "tail\nmore\n"),
+        ToolOutput("c", "more\n", "tail\nmore\n", name),
+        TerminalShown("c", "editor-terminal-1"),
         *(ToolFinished("c", name, _ARGUMENTS, _CWD, result) for result in _RESULTS),
     ]
 
@@ -75,5 +93,13 @@ EVENTS: list[SessionEvent] = [
     PlanChanged(()),
     PlanChanged((TodoItem("1", "read", "in_progress", "high"), TodoItem("2", "no", "cancelled"))),
     ModeChanged("accept_edits"),
+    Noticed("m", "Another model answers. It was busy.", "warning"),
+    OptionsOffered(
+        (
+            Option("mode", "Mode", "How much is asked", "mode", "plan", (Choice("plan", "Plan", "Looks only"),)),
+            Option("model", "Model", "", "model", "a:b", groups=(ChoiceGroup("a", "A", (Choice("a:b", "B"),)),)),
+            Option("thoughts", "Thoughts", "", "", value=True),
+        )
+    ),
     *(event for name in _NAMES for event in _tool_events(name)),
 ]

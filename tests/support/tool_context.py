@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from agent_core.interrupt import CancelToken
 from tools.approval.actions import Action
-from tools.approval.gate import Answer, Approvals, Approver, Choice, Gate, NobodyToAsk, Question
+from tools.approval.approvals import Approvals
+from tools.approval.gate import Gate
 from tools.approval.policy import Mode, Rules
+from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.context import AgentServices, CommandOutcome, CommandSpec, Environment, Interrupt, TodoItem, ToolContext
 from tools.dispatch import dispatch
 from tools.environments.gated import GatedEnvironment, GatedFileSystem
@@ -19,6 +21,15 @@ from tools.environments.local_files import LocalFileSystem
 from tools.errors import CommandError
 from tools.result import ToolResult
 from tools.settings import ToolSettings
+
+Choice = Literal["allow_once", "allow_session", "reject_once", "reject_always"]
+
+ANSWERS: Mapping[Choice, Answer] = {
+    "allow_once": Answer(allowed=True),
+    "allow_session": Answer(allowed=True, scope="session"),
+    "reject_once": Answer(allowed=False),
+    "reject_always": Answer(allowed=False, scope="session"),
+}
 
 
 @dataclass
@@ -32,7 +43,7 @@ class ScriptedApprover:
     def ask(self, question: Question, interrupt: Interrupt) -> Answer:
         self.asked.append(question.action)
         self.before_answer()
-        return Answer(self.choice)
+        return ANSWERS[self.choice]
 
 
 class NoTerminal:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.choosing import Chooser
 from acp_adapter.handshake import SessionSeed
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import SessionManager
 from acp_adapter.turn import Prompt, TurnRunner
 from agent_core.agent import AIAgent
+from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.events import AgentText, SessionEvent
 from agent_core.factory import AgentFactory
@@ -26,6 +28,7 @@ from agent_core.prompt_parts import SaidText
 from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
+from tests.support.agent_end import AgentEnd, RawClient
 from tests.support.in_memory import OFFLINE
 from tools.errors import ToolInterrupted
 
@@ -73,6 +76,7 @@ class Factory(AgentFactory):
         session_id: str,
         workspace: Workspace,
         services: SessionServices,
+        choices: SessionChoices | None = None,
         on_note: Callable[[str], None] = lambda _: None,
     ) -> AIAgent:
         self.made += 1
@@ -96,20 +100,33 @@ class Desk:
     session: SessionState
 
     def __init__(self, home: Path) -> None:
-        self.factory = Factory(ConfigSource(Home(home), OFFLINE))
+        config = ConfigSource(Home(home), OFFLINE)
+        self.factory = Factory(config)
         self.executor = ThreadPoolExecutor(2)
-        self.runner = TurnRunner(self.factory, self.executor, ClientCapabilities(terminal_output=True))
-        self.sessions = SessionManager(self.factory, self._deliver, self._ask, self._blocking)
+        self.client = RawClient(AgentEnd())
+        client = ClientCapabilities(terminal_output=True)
+        self.sessions = SessionManager(self.factory, self.client.transport, self._deliver, self._blocking)
+        chooser = Chooser(self.factory, config, self.sessions, self._blocking)
+        self.runner = TurnRunner(self.factory, self.executor, client, chooser)
         self.shown: list[SessionEvent] = []
         self.reading = asyncio.Event()
         self.reading.set()
 
-    async def open(self, cwd: Path, unused: tuple[str, ...] = ()) -> None:
-        self.session = await self.sessions.open(SessionSeed("s", cwd, (), unused, "accept_edits"), held=False)
+    async def open(self, cwd: Path) -> None:
+        choices = SessionChoices(mode="accept_edits")
+        self.session = await self.sessions.open(SessionSeed("s", cwd, (), (), choices), held=False)
+
+    def close(self) -> None:
+        """Give back what the session's transport holds."""
+        self.client.close_input()
+        self.client.close()
 
     def begin(self, text: str) -> asyncio.Task[str]:
-        ticket = Ticket("p", CancelToken())
-        return asyncio.create_task(self.runner.run(self.session, Prompt(text, (SaidText(text),)), ticket))
+        return asyncio.create_task(self._run(text))
+
+    async def _run(self, text: str) -> str:
+        prompt, ticket = Prompt(text, (SaidText(text),)), Ticket("p", CancelToken())
+        return (await self.runner.run(self.session, prompt, ticket)).stop
 
     async def prompt(self, text: str) -> str:
         return await asyncio.wait_for(self.begin(text), 10)
@@ -133,12 +150,9 @@ class Desk:
     def history(self) -> list[Message]:
         return self.factory.sessions.store.messages("s")
 
-    async def _deliver(self, _: str, event: SessionEvent) -> None:
+    async def _deliver(self, _: SessionState, event: SessionEvent) -> None:
         self.shown.append(event)
         await self.reading.wait()
-
-    async def _ask(self, _: dict[str, Any]) -> str | None:
-        return None
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self.executor, function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Union
 
@@ -54,6 +55,24 @@ ANSWERS: dict[str, Any] = {
 }
 
 
+_TEXT, _OPTIONAL = str, (str, type(None))
+NEWER_UPDATES: dict[str, dict[str, Any]] = {
+    "notice": {"severity": _TEXT, "title": _TEXT, "description": _OPTIONAL},
+    "compaction_update": {"compactionId": _TEXT, "status": _TEXT, "summary": (list, type(None)), "error": _OPTIONAL},
+    "compaction_summary_chunk": {"compactionId": _TEXT, "content": dict},
+}
+"""Updates that the oldest supported models do not have, with the types of their fields."""
+
+_UNMODELLED: dict[str, dict[str, Any]] = {
+    "authMethods": {"type": "agent"},
+    "update": {} if "name" in schema.ToolCallStart.model_fields else {"name": None},
+    "toolCall": {} if "name" in schema.ToolCallUpdate.model_fields else {"name": None},
+}
+"""Fields of the specification that no model has: of what, with which value (None is any)."""
+
+_NEWER_MODELS = hasattr(schema, "SessionUpdateNotice")
+
+
 def check_outgoing(frame: Any, answers: str | None = None) -> None:
     """Hold one message of the agent against the schema; `answers` is the method of the request it answers.
 
@@ -80,9 +99,21 @@ def _check_call(frame: dict[str, Any]) -> None:
     elif method in NOTICES:
         if "id" in frame:
             raise WireViolation(f"{method} is a notification and has no id: {_short(frame)}")
-        _fits(NOTICES[method], frame.get("params"), f"params of {method}")
+        update = (frame.get("params") or {}).get("update") or {}
+        if not _NEWER_MODELS and update.get("sessionUpdate") in NEWER_UPDATES:
+            _check_newer(update)
+        else:
+            _fits(NOTICES[method], frame.get("params"), f"params of {method}")
     elif not method.startswith("_"):
         raise WireViolation(f"no client knows the method {method!r}")
+
+
+def _check_newer(update: dict[str, Any]) -> None:
+    kind, fields = update["sessionUpdate"], NEWER_UPDATES[update["sessionUpdate"]]
+    _only(update, {"sessionUpdate", "_meta", *fields})
+    for name, types in fields.items():
+        if not isinstance(update.get(name), types):
+            raise WireViolation(f"{name} of {kind} is missing or of another type: {_short(update)}")
 
 
 def _check_answer(frame: dict[str, Any], method: str | None) -> None:
@@ -120,9 +151,27 @@ def _fits(model: Any, value: Any, what: str) -> None:
         raise WireViolation(f"{what} does not fit the schema: {error}") from None
     # The models repair or drop what they cannot read, so a message is right only if it comes back unchanged.
     kept = adapter.dump_python(parsed, by_alias=True, exclude_unset=True, mode="json", warnings=False)
-    difference = first_difference(value, kept)
+    difference = first_difference(_as_modelled(value), kept)
     if difference is not None:
         raise WireViolation(f"{what}: the schema does not accept {difference} in {_short(value)}")
+
+
+def _as_modelled(value: Any) -> Any:
+    """`value` without what the specification has and the models do not know."""
+    if not isinstance(value, dict):
+        return value
+    kept = dict(value)
+    for key, extra in _UNMODELLED.items():
+        match value.get(key):
+            case dict() as part:
+                kept[key] = _without(part, extra)
+            case list() as parts:
+                kept[key] = [_without(part, extra) for part in parts]
+    return kept
+
+
+def _without(part: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: each for key, each in part.items() if key not in extra or extra[key] not in {None, each}}
 
 
 def first_difference(sent: Any, kept: Any, path: str = "") -> str | None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.tool_context import make_context
 from tools import dispatch as dispatch_module
+from tools import toolbox as toolbox_module
 from tools.dispatch import dispatch, unknown_tool
 from tools.errors import ToolError, ToolInterrupted
 from tools.registry import ToolRegistry
@@ -20,6 +21,7 @@ SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
 def registry(monkeypatch):
     registry = ToolRegistry()
     monkeypatch.setattr(dispatch_module, "registry", registry)
+    monkeypatch.setattr(toolbox_module, "registry", registry)
     return registry
 
 

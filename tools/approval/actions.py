@@ -44,7 +44,23 @@ class RunCommand:
     cwd: Path
 
 
-Action = ReadPath | WritePath | RunCommand
+@dataclass(frozen=True, slots=True)
+class CallMcpTool:
+    """Call a tool of an MCP server. `arguments` is JSON text, for the person to read."""
+
+    server: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeavePlan:
+    """Begin with the work that was planned. `plan` is Markdown."""
+
+    plan: str
+
+
+Action = ReadPath | WritePath | RunCommand | CallMcpTool | LeavePlan
 
 
 def describe(action: Action) -> str:
@@ -56,3 +72,7 @@ def describe(action: Action) -> str:
             return f"{action.verb} {shown}" if path == shown else f"{action.verb} {shown}, which is {path}"
         case RunCommand(command=command):
             return f"run: {command}"
+        case CallMcpTool(server=server, tool=tool):
+            return f"call {tool} of the MCP server {server}"
+        case LeavePlan():
+            return "leave plan mode"

@@ -2,79 +2,29 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
 
-from tools.approval.actions import Action, ReadPath, describe
-from tools.approval.grants import Grants
-from tools.approval.policy import Decision, Mode, Rules, decide
+from tools.approval.actions import Action, ReadPath, WritePath
+from tools.approval.approvals import Approvals
+from tools.approval.policy import ALLOW, Decision
+from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
+from tools.approval.refusals import denied, said_no
+from tools.approval.scopes import reaches
 from tools.context import Interrupt
 from tools.errors import Denied, ToolInterrupted
 
-Choice = Literal["allow_once", "allow_session", "reject_once"]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What the person is asked: may this action of this tool call happen?
-
-    Attributes:
-        others: files to which the same is to happen; one answer is for all.
-    """
-
-    tool_call_id: str
-    action: Action
-    reason: str
-    others: tuple[Path, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The person's choice; `note` says why a question was refused without a choice (time-out, disconnect)."""
-
-    choice: Choice
-    note: str = ""
-
-
-class Approver(Protocol):
-    """Whoever can put a question to the person."""
-
-    def ask(self, question: Question, interrupt: Interrupt) -> Answer:
-        """Block until there is an answer; anything but a clear yes is `reject_once`."""
-        ...
-
-
-class NobodyToAsk:
-    """The approver of a session without a person: what would have to be asked is refused."""
-
-    def ask(self, question: Question, interrupt: Interrupt) -> Answer:  # noqa: ARG002
-        """Refuse."""
-        return Answer("reject_once", "there is nobody to ask")
-
-
-@dataclass(slots=True)
-class Approvals:
-    """A session's permissions: its mode, the user's rules, the grants so far, and who is asked."""
-
-    rules: Rules
-    mode: Mode = "default"
-    approver: Approver = field(default_factory=NobodyToAsk)
-    grants: Grants = field(default_factory=Grants)
-    # Parallel calls ask one after the other, so that the first answer («always») can spare the next question.
-    asking: threading.Lock = field(default_factory=threading.Lock)
+__all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
 
 
 class Gate:
-    """Lets one tool call's effects through, or not."""
+    """Lets one tool call's effects through, or not. `call_id` is the call's."""
 
     def __init__(
         self, approvals: Approvals, tool_call_id: str, interrupt: Interrupt, on_allowed: Callable[[Action], None]
     ) -> None:
+        self.call_id = tool_call_id
         self._approvals = approvals
-        self._tool_call_id = tool_call_id
         self._interrupt = interrupt
         self._on_allowed = on_allowed
         self._readable: set[Path] = set()
@@ -90,36 +40,45 @@ class Gate:
         # A yes to reading a path is a yes for the whole call, however many times it has to look.
         if isinstance(action, ReadPath) and action.path in self._readable:
             return
-        decision = self._decide(action)
-        if decision.verdict == "ask":
-            with self._approvals.asking:
-                self._check_turn()
-                decision = self._decide(action)
-                if decision.verdict == "ask":
-                    self._ask(action, decision.reason)
+        decision = self._decided(action)
         if decision.verdict == "deny":
-            raise Denied(
-                f"Refused: «{describe(action)}» {decision.reason}. No mode allows it; do not try another way."
-            )
+            raise Denied(denied(action, decision))
         self._check_turn()
         if isinstance(action, ReadPath):
             self._readable.add(action.path)
         self._on_allowed(action)
 
-    def _decide(self, action: Action) -> Decision:
-        return decide(action, self._approvals.mode, self._approvals.rules, self._approvals.grants)
+    def _decided(self, action: Action) -> Decision:
+        """The decision, once nobody has to be asked any more."""
+        approvals = self._approvals
+        while True:
+            seen = approvals.changes
+            decision = approvals.decide(action)
+            if decision.verdict != "ask":
+                return decision
+            question = self._question(action, decision)
+            answer = approvals.put(question, self._interrupt, seen, lambda: approvals.decide(action).verdict != "ask")
+            if answer is None:
+                continue
+            if not answer.allowed:
+                raise Denied(said_no(action, answer))
+            # Meanwhile the mode may have become one in which a yes does not help.
+            now = approvals.decide(action)
+            return now if now.verdict == "deny" else ALLOW
 
-    def _ask(self, action: Action, reason: str) -> None:
-        answer = self._approvals.approver.ask(Question(self._tool_call_id, action, reason), self._interrupt)
-        self._check_turn()
-        if answer.choice == "reject_once":
-            cause = answer.note or "the user said no"
-            raise Denied(
-                f"Denied: «{describe(action)}» was not allowed ({cause}). Nothing was changed. "
-                "Do not try to get the same effect another way; ask the user or go on without it."
-            )
-        if answer.choice == "allow_session":
-            self._approvals.grants.add(action)
+    def _question(self, action: Action, decision: Decision) -> Question:
+        # Where every edit is to be shown, none may be allowed beforehand.
+        is_shown_always = isinstance(action, WritePath) and self._approvals.edits == "ask"
+        wider = reaches(action, self._approvals.rules.roots, is_risky=decision.is_risky)
+        return Question(
+            self.call_id,
+            action,
+            decision.reason,
+            is_risky=decision.is_risky,
+            reaches=() if is_shown_always else wider,
+            no_lasts=True,
+            no_explains=True,
+        )
 
     def _check_turn(self) -> None:
         if self._interrupt.is_set():

@@ -1,40 +1,61 @@
-"""What the person has allowed for the rest of a session: exactly the action asked about, nothing wider."""
+"""What the person has answered for the rest of a session: exactly as far as the answer said, nothing wider."""
 
 from __future__ import annotations
 
 import threading
+from typing import Protocol
 
-from tools.approval.actions import Action, ReadPath, RunCommand, WritePath
+from tools.approval.actions import Action
+from tools.approval.scopes import Grant, SameThing, same_thing
 
-GrantKey = tuple[str, str]
+
+class PastAnswers(Protocol):
+    """Where answers are kept that reach beyond once; safe to use from several threads."""
+
+    def allow(self, grant: Grant) -> None:
+        """From now on `grant` is allowed."""
+        ...
+
+    def refuse(self, action: Action) -> None:
+        """From now on the same thing as `action` is refused."""
+        ...
+
+    def allows(self, action: Action, *, is_risky: bool) -> bool:
+        """True when an earlier yes reaches this. `is_risky`: the path is sensitive, or the command dangerous."""
+        ...
+
+    def refuses(self, action: Action) -> bool:
+        """True when an earlier no was for this same thing."""
+        ...
 
 
 class Grants:
-    """The «always» answers of one session; safe to use from several threads."""
+    """The answers of one session, in memory. Implements `PastAnswers`."""
 
     def __init__(self) -> None:
-        self._keys: set[GrantKey] = set()
+        self._allowed: dict[Grant, None] = {}
+        self._refused: set[SameThing] = set()
         self._lock = threading.Lock()
 
-    def add(self, action: Action) -> None:
-        """Allow `action`, and every action with the same scope, from now on."""
+    def allow(self, grant: Grant) -> None:
+        """As in `PastAnswers`."""
         with self._lock:
-            self._keys.add(scope(action))
+            self._allowed[grant] = None
 
-    def covers(self, action: Action) -> bool:
-        """True when an earlier answer allowed this."""
+    def refuse(self, action: Action) -> None:
+        """As in `PastAnswers`; what is asked anew each time is not refused for ever."""
+        same = same_thing(action)
+        if same is not None:
+            with self._lock:
+                self._refused.add(same)
+
+    def allows(self, action: Action, *, is_risky: bool) -> bool:
+        """As in `PastAnswers`."""
         with self._lock:
-            return scope(action) in self._keys
+            allowed = tuple(self._allowed)
+        return any(grant.covers(action, is_risky=is_risky) for grant in allowed)
 
-
-def scope(action: Action) -> GrantKey:
-    """What «always» means for an action: this file for reading or editing, this exact command in this directory."""
-    match action:
-        case ReadPath(path=path):
-            return "read", str(path)
-        case WritePath(path=path, after=None):
-            return "delete", str(path)
-        case WritePath(path=path):
-            return "write", str(path)
-        case RunCommand(command=command, cwd=cwd):
-            return "run", f"{cwd}\0{command}"
+    def refuses(self, action: Action) -> bool:
+        """As in `PastAnswers`."""
+        with self._lock:
+            return same_thing(action) in self._refused

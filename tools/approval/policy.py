@@ -1,6 +1,6 @@
 """The one policy: `decide` says of any action whether it may happen, must be asked for, or must not happen.
 
-It is a pure function of the action, the session's mode, the user's rules and the grants given so far.
+It is a pure function of the action, the session's mode, the user's rules and the answers given so far.
 """
 
 from __future__ import annotations
@@ -9,13 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tools.approval.actions import Action, ReadPath, RunCommand, WritePath
+from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
 from tools.approval.commands import classify_command
-from tools.approval.grants import Grants
+from tools.approval.grants import PastAnswers
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
+from tools.changes.read_only import is_read_only
+from tools.changes.shell_reader import read_script
 
-Mode = Literal["default", "accept_edits", "dont_ask"]
+Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
+EditPolicy = Literal["mode", "ask"]
+"""Edits are asked about as the mode says, or always: each one is shown before it is made."""
+
 Verdict = Literal["allow", "ask", "deny"]
+Cause = Literal["", "place", "risk", "floor", "plan", "person"]
+"""Where the path is; a sensitive path or dangerous command; what no mode allows; plan mode; an earlier no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,60 +48,94 @@ class Decision:
 
     verdict: Verdict
     reason: str = ""
+    cause: Cause = ""
+
+    @property
+    def is_risky(self) -> bool:
+        """Whoever does not look should rather say no."""
+        return self.cause == "risk"
 
 
-_ALLOW = Decision("allow")
-_CLOSED = Decision("deny", "is a file that this agent keeps its sessions in (session_search finds what was said)")
+ALLOW = Decision("allow")
+_ASK = Decision("ask")
+_OUTSIDE = Decision("ask", "is outside the session's directories", "place")
+_CLOSED = Decision(
+    "deny", "is a file that this agent keeps its sessions in (session_search finds what was said)", "floor"
+)
+_REFUSED = Decision("deny", "was refused for the rest of the session", "person")
+_PLANNING = Decision("deny", "would have an effect, or cannot be proved to have none", "plan")
 
 
-def decide(action: Action, mode: Mode, rules: Rules, grants: Grants) -> Decision:
+def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits: EditPolicy = "mode") -> Decision:
     """Whether `action` may happen now.
 
+    Args:
+        edits: with `ask`, neither the mode nor an earlier answer lets an edit through unseen.
+
     Returns:
-        allow: go on; ask: the person decides, with the reason shown; deny: not in any mode.
+        allow: go on; ask: the person decides, with the reason shown; deny: not now, whoever agrees.
     """
+    if isinstance(action, LeavePlan):
+        return _ASK
+    found = _found(action, mode, rules, edits)
+    if found.cause == "floor":
+        return found
+    if answers.refuses(action):
+        return _REFUSED
+    if mode == "plan" and not isinstance(action, ReadPath):
+        return ALLOW if isinstance(action, RunCommand) and _only_looks(action.command) else _PLANNING
+    if found.verdict != "ask" or (edits == "ask" and isinstance(action, WritePath)):
+        return found
+    if mode == "dont_ask" or answers.allows(action, is_risky=found.is_risky):
+        return ALLOW
+    return found
+
+
+def _found(
+    action: ReadPath | WritePath | RunCommand | CallMcpTool, mode: Mode, rules: Rules, edits: EditPolicy
+) -> Decision:
+    """What holds of an action whatever the person has answered."""
     match action:
         case ReadPath(path=path):
-            return _with(mode, grants, action, _read(path, rules))
+            return _read(path, rules)
         case WritePath(path=path):
-            return _with(mode, grants, action, _write(path, mode, rules))
+            return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
         case RunCommand(command=command):
-            return _with(mode, grants, action, _run(command, rules))
-
-
-def _with(mode: Mode, grants: Grants, action: Action, decision: Decision) -> Decision:
-    if decision.verdict == "ask" and (mode == "dont_ask" or grants.covers(action)):
-        return _ALLOW
-    return decision
+            return _run(command, rules)
+        case CallMcpTool():
+            return _ASK
 
 
 def _read(path: Path, rules: Rules) -> Decision:
     if path in rules.closed:
         return _CLOSED
     if reason := why_sensitive(path, rules.private):
-        return Decision("ask", reason)
-    if not _inside(path, rules.roots):
-        return Decision("ask", "is outside the session's directories")
-    return _ALLOW
+        return Decision("ask", reason, "risk")
+    return ALLOW if _inside(path, rules.roots) else _OUTSIDE
 
 
-def _write(path: Path, mode: Mode, rules: Rules) -> Decision:
+def _write(path: Path, rules: Rules, *, unasked: bool) -> Decision:
     if path in rules.closed:
         return _CLOSED
     if reason := why_sensitive_to_write(path, rules.private):
-        return Decision("ask", reason)
+        return Decision("ask", reason, "risk")
     if not _inside(path, rules.roots):
-        return Decision("ask", "is outside the session's directories")
-    return _ALLOW if mode == "accept_edits" else Decision("ask")
+        return _OUTSIDE
+    return ALLOW if unasked else _ASK
 
 
 def _run(command: str, rules: Rules) -> Decision:
     found = classify_command(command)
     if found.level == "forbidden":
-        return Decision("deny", found.why)
+        return Decision("deny", found.why, "floor")
     if found.level == "ordinary" or command.strip() in rules.allowed_commands:
-        return _ALLOW
-    return Decision("ask", found.why)
+        return ALLOW
+    return Decision("ask", found.why, "risk")
+
+
+def _only_looks(command: str) -> bool:
+    """True when the command is sure to change nothing: a rule of the user's is no proof of that."""
+    return classify_command(command).level == "ordinary" and is_read_only(read_script(command))
 
 
 def _inside(path: Path, roots: tuple[Path, ...]) -> bool:

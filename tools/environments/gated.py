@@ -56,13 +56,17 @@ class GatedFileSystem:
         hits = (replace(hit, path=query.path / hit.path.relative_to(real)) for hit in result.hits)
         return replace(result, hits=tuple(hits))
 
-    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> None:
+    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Ask with the change, then write if the file is still what the change was made from."""
         real = _real(path)
         self._gate.authorize(WritePath(real, expected, data, shown=path))
         self._unmoved(path, real)
         self._history.writing(real, expected, data)
-        self._inner.write(real, data, expected=expected)
+        written = self._inner.write(real, data, expected=expected)
+        if written != data:
+            # Who takes this back finds the file as it was left, not as it was meant to be.
+            self._history.writing(real, data, written)
+        return written
 
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Ask, then delete if the file is still what was seen."""
@@ -106,8 +110,9 @@ class GatedEnvironment:
     def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
         """Ask, then run."""
         self._gate.authorize(RunCommand(spec.command, spec.cwd))
-        with self._history.command(spec):
-            return self._inner.run(spec, on_output, interrupt)
+        of_call = replace(spec, call_id=self._gate.call_id)
+        with self._history.command(of_call):
+            return self._inner.run(of_call, on_output, interrupt)
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""

@@ -20,6 +20,7 @@ from tools.environments.output_buffer import OutputBuffer
 from tools.environments.process_groups import group_is_alive, signal_group
 from tools.environments.wake import WakePipe
 from tools.errors import CommandError
+from tools.result import SavedOutput
 from tools.settings import TerminalSettings
 
 _KILLED_SECONDS = 5.0
@@ -63,7 +64,7 @@ class LocalEnvironment:
         """
         if interrupt.is_set():
             return CommandOutcome("", None, interrupted=True)
-        buffer = OutputBuffer(self._settings.max_output_chars, self._settings.head_share)
+        buffer = OutputBuffer(self._settings.max_output_chars, self._settings.head_share, spec.save_to)
 
         def take(text: str) -> None:
             buffer.add(text)
@@ -82,8 +83,9 @@ class LocalEnvironment:
             raise
         finally:
             os.close(output)
+            saved = buffer.close()
             self._after_watch(process)
-        return _outcome(buffer, process.returncode, ending, time.monotonic() - started)
+        return _outcome(buffer, saved, process.returncode, ending, time.monotonic() - started)
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""
@@ -174,7 +176,9 @@ class LocalEnvironment:
         self._guardian.discard(group)
 
 
-def _outcome(buffer: OutputBuffer, returncode: int | None, ending: Ending, duration: float) -> CommandOutcome:
+def _outcome(
+    buffer: OutputBuffer, saved: SavedOutput | None, returncode: int | None, ending: Ending, duration: float
+) -> CommandOutcome:
     ended_by = -returncode if returncode is not None and returncode < 0 else None
     return CommandOutcome(
         output=buffer.text(),
@@ -184,6 +188,7 @@ def _outcome(buffer: OutputBuffer, returncode: int | None, ending: Ending, durat
         interrupted=ending.interrupted,
         truncated_chars=buffer.truncated_chars,
         duration=duration,
+        saved=saved,
     )
 
 

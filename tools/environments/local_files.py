@@ -53,19 +53,20 @@ class LocalFileSystem:
         """Open a regular file for reading; never waits for one that is a pipe or a device."""
         return _open_regular(path, os.O_NOFOLLOW)
 
-    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> None:
-        """Put `data` in place of `expected`, whole or not at all."""
+    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
+        """Put `data` in place of `expected`, whole or not at all; what is in the file now is `data`."""
         if expected is None:
             if os.path.lexists(path):
                 raise FileChanged(f"{path} already exists; nothing was written. Read it first.")
             with told_as_file_error("create", path):
                 create_file(path, data)
-            return
+            return data
         with _open_regular(path, os.O_NOFOLLOW) as stream:
             facts = os.fstat(stream.fileno())
             _compare(path, stream, facts, expected)
         with told_as_file_error("write", path):
             replace_file(path, data, expected, facts)
+        return data
 
     def list(self, path: Path) -> Sequence[str]:
         """Names in a directory, sorted."""

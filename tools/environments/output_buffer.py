@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tools.environments.output_file import OutputFile
+from tools.result import MAX_SHOWN_CHARS, SavedOutput
+
 
 class OutputBuffer:
     """Collects text; past `limit` characters the middle is dropped.
@@ -9,9 +14,13 @@ class OutputBuffer:
     Args:
         limit: characters kept in all.
         head_share: the part of them, from 0 to 1, that is kept from the beginning.
+        save_to: the file for all of the text, which is made once it is longer than what is kept or shown of it.
     """
 
-    def __init__(self, limit: int, head_share: float) -> None:
+    def __init__(self, limit: int, head_share: float, save_to: Path | None = None) -> None:
+        self._save_to = save_to
+        self._short = min(limit, MAX_SHOWN_CHARS)
+        self._file: OutputFile | None = None
         self._head_limit = int(limit * head_share)
         self._tail_limit = limit - self._head_limit
         self._head: list[str] = []
@@ -21,6 +30,7 @@ class OutputBuffer:
 
     def add(self, text: str) -> None:
         """Append `text`."""
+        self._save(text)
         self._total += len(text)
         room = self._head_limit - self._head_length
         if room > 0:
@@ -45,6 +55,19 @@ class OutputBuffer:
         if not missing:
             return head + self._tail
         return f"{head}\n[… {missing} characters left out …]\n{self._kept_tail()}"
+
+    def close(self) -> SavedOutput | None:
+        """The file with all of the text, complete; None where the text was short or there is none."""
+        return None if self._file is None else self._file.close()
+
+    def _save(self, text: str) -> None:
+        if self._save_to is None:
+            return
+        if self._file is None and self._total + len(text) > self._short:
+            self._file = OutputFile(self._save_to)
+            self._file.write("".join(self._head) + self._tail)  # all there is: nothing was dropped so far
+        if self._file is not None:
+            self._file.write(text)
 
     def _kept_tail(self) -> str:
         return self._tail[max(0, len(self._tail) - self._tail_limit) :]

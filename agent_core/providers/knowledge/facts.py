@@ -1,6 +1,6 @@
 """What is known of hosted models: figures of the shipped data, each with its source; whatever it lacks is unknown.
 
-`scripts/model_facts.py` writes the data. It is read at the first lookup, in some 5 ms.
+`scripts/model_facts.py` writes the data. A service's are read at the first lookup, in about a millisecond.
 """
 
 from __future__ import annotations
@@ -34,11 +34,16 @@ def known_models(service: str) -> tuple[str, ...]:
     return tuple(_models(service))
 
 
-@functools.lru_cache(maxsize=4)
+@functools.lru_cache(maxsize=16)
 def _models(service: str) -> Mapping[str, Mapping[str, Any]]:
-    # Only the services that are asked for stay in memory.
-    services: Mapping[str, Mapping[str, Mapping[str, Any]]] = json.loads(_DATA.read_bytes())["services"]
-    return services.get(service, {})
+    # Only the services that are asked for are read, and stay in memory: each is a block of lines of its own.
+    data = _DATA.read_bytes()
+    begin = data.find(f"\n{json.dumps(service)}: {{\n".encode())
+    if begin < 0:
+        return {}
+    begin = data.index(b"{", begin)
+    models: Mapping[str, Mapping[str, Any]] = json.loads(data[begin : data.index(b"\n}", begin) + 2])
+    return models
 
 
 def _facts(entry: Mapping[str, Any]) -> ModelFacts:
@@ -46,6 +51,7 @@ def _facts(entry: Mapping[str, Any]) -> ModelFacts:
         context_length=entry.get("context"),
         max_output=entry.get("output"),
         vision=entry.get("vision"),
+        audio=entry.get("audio"),
         reasoning=entry.get("reasoning"),
         input_price=entry.get("in"),
         output_price=entry.get("out"),

@@ -108,7 +108,7 @@ def _with_facts(service: Service, model: ListedModel, url: str) -> ListedModel:
     known = facts_of(service.facts_as, name)
     told = model.facts
     if told == ModelFacts():
-        return ListedModel(name, known)
+        return replace(model, id=name, facts=known)
     sources = (_shown(url), known.source)
     facts = replace(known, context_length=told.context_length or known.context_length)
     if facts.input_price is None and facts.output_price is None:
@@ -119,7 +119,8 @@ def _with_facts(service: Service, model: ListedModel, url: str) -> ListedModel:
             cached_price=told.cached_price,
             written_price=told.written_price,
         )
-    return ListedModel(name, replace(facts, source="; ".join(source for source in sources if source)))
+    facts = replace(facts, source="; ".join(source for source in sources if source))
+    return replace(model, id=name, facts=facts)
 
 
 def _ask(question: _Question) -> Sequence[ListedModel]:

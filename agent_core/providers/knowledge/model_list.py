@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from agent_core.providers.choice import ModelFacts
@@ -13,13 +14,22 @@ from agent_core.providers.choice import ModelFacts
 _WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
 """The window, as OpenRouter and Together, Groq, vLLM, Mistral and Anthropic call it."""
 
+_OTHER_TYPES = frozenset({"image", "embedding", "moderation", "rerank", "audio", "transcribe", "video"})
+
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model that a server offers, and what is known of it."""
+    """A model that a server offers, and what is known of it.
+
+    Attributes:
+        created: when it came to be, in seconds since the epoch, where the server says so.
+        chats: whether an agent can talk to it and give it tools; None where the server does not say.
+    """
 
     id: str
     facts: ModelFacts
+    created: float | None = None
+    chats: bool | None = None
 
     @property
     def context_length(self) -> int | None:
@@ -53,7 +63,7 @@ def read_page(body: bytes) -> Page:
     if not isinstance(entries, list):
         raise UnreadableList("the JSON has no list «data».")
     models = tuple(
-        ListedModel(entry["id"], _facts(entry))
+        ListedModel(entry["id"], _facts(entry), _created(entry), _chats(entry))
         for entry in entries
         if isinstance(entry, dict) and isinstance(entry.get("id"), str) and entry["id"]
     )
@@ -76,6 +86,42 @@ def _facts(entry: Mapping[str, Any]) -> ModelFacts:
         cached_price=_per_million(pricing.get("input_cache_read")),
         written_price=_per_million(pricing.get("input_cache_write")),
     )
+
+
+def _created(entry: Mapping[str, Any]) -> float | None:
+    if seconds := _count(entry.get("created")):  # OpenAI's form
+        return float(seconds)
+    try:
+        return datetime.fromisoformat(str(entry.get("created_at", ""))).timestamp()  # Anthropic's
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _chats(entry: Mapping[str, Any]) -> bool | None:
+    """What the entry says of its use, in the words of the servers that say it."""
+    can, makes = entry.get("capabilities"), _part(entry, "architecture").get("output_modalities")
+    takes = entry.get("supported_parameters")
+    told = (
+        # https://docs.mistral.ai/api/endpoint/models
+        *((can.get("completion_chat"), can.get("function_calling")) if isinstance(can, dict) else ()),
+        # https://openrouter.ai/docs/api-reference/list-available-models
+        "text" in makes if isinstance(makes, list) else None,
+        "tools" in takes if isinstance(takes, list) else None,
+        # https://docs.fireworks.ai/api-reference/list-models
+        entry.get("supports_chat"),
+        # https://docs.together.ai/reference/models
+        entry.get("type") not in _OTHER_TYPES if isinstance(entry.get("type"), str) else None,
+        # https://console.groq.com/docs/models
+        entry.get("active"),
+    )
+    if any(each is False for each in told):
+        return False
+    return True if any(each is True for each in told) else None
+
+
+def _part(entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = entry.get(name)
+    return part if isinstance(part, dict) else {}
 
 
 def _count(value: object) -> int | None:

@@ -78,8 +78,8 @@ _HOSTED = (
         "https://api.openai.com/v1",
         "https://developers.openai.com/api/docs/guides/reasoning",
         ("OPENAI_API_KEY",),
-        # https://developers.openai.com/api/docs/guides/file-inputs
-        dialect=Dialect(max_tokens_field="max_completion_tokens", files=True),
+        # https://developers.openai.com/api/docs/guides/file-inputs and …/guides/audio-chat-completions
+        dialect=Dialect(max_tokens_field="max_completion_tokens", files=True, audio=True),
         note="GPT-5 and later are asked through the Responses API",
     ),
     Service(
@@ -100,7 +100,8 @@ _HOSTED = (
         # https://openrouter.ai/docs/app-attribution
         headers=(("HTTP-Referer", "https://pypi.org/project/hermes-editor-agent/"), ("X-Title", "hermes-acp")),
         # https://openrouter.ai/docs/guides/overview/multimodal/pdfs: it reads PDFs for models that cannot.
-        dialect=Dialect(effort="openrouter", reasoning_back="reasoning_details", files=True),
+        # https://openrouter.ai/docs/guides/overview/multimodal/audio
+        dialect=Dialect(effort="openrouter", reasoning_back="reasoning_details", files=True, audio=True),
         note="models are named `maker/model`",
     ),
     Service(
@@ -109,7 +110,7 @@ _HOSTED = (
         "https://generativelanguage.googleapis.com/v1beta/openai",
         "https://ai.google.dev/gemini-api/docs/openai",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        dialect=Dialect(effort="reasoning_effort", reasoning_back="thought_signature"),
+        dialect=Dialect(effort="reasoning_effort", reasoning_back="thought_signature", audio=True),
         note="through its OpenAI-compatible endpoint",
     ),
     Service(
@@ -224,7 +225,7 @@ _HOSTED = (
         "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
         ("AZURE_OPENAI_API_KEY",),
         hosts=("*.openai.azure.com", "*.services.ai.azure.com", "*.cognitiveservices.azure.com"),
-        dialect=Dialect(auth="api-key", max_tokens_field="max_completion_tokens"),
+        dialect=Dialect(auth="api-key", max_tokens_field="max_completion_tokens", audio=True),
         listing="none",
         note="set `base_url: https://RESOURCE.openai.azure.com/openai/v1`; the model is the deployment's name",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_core.errors import AuthRequired, SettingsError
@@ -13,7 +14,7 @@ from agent_core.providers.resolution.keys import keys_for, variables_of
 from agent_core.providers.resolution.modes import resolve_mode
 from agent_core.providers.resolution.places import Place, headers_for, limits_of, places_for
 from agent_core.providers.resolution.servers import Server, address_of, find_server, own_servers
-from agent_core.providers.resolution.traits import seems_to_reason
+from agent_core.providers.resolution.traits import is_known_to_hear, seems_to_reason
 from agent_core.providers.resolution.wishes import Chosen, Wish, choose, wish, wishes_of
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ LOCAL_STALL = 900.0
 REASONING_STALL = 600.0
 
 _SET_UP = (
-    "In {file} set model.provider (for example anthropic, openai, openrouter or ollama; custom with model.base_url "
-    "for any other compatible server) and model.default, and put the key in model.api_key or in .env beside it; "
-    "docs/models.md lists every provider. Or start with --offline to try the editor without a model."
+    "Run `hermes-acp setup` in a terminal, or in {file} set model.provider (for example anthropic, openai, openrouter "
+    "or ollama; custom with model.base_url for any other compatible server) and model.default, and put the key in "
+    "model.api_key or in .env beside it; docs/models.md lists every provider. Or start with --offline to try the "
+    "editor without a model."
 )
 
 
@@ -163,7 +165,8 @@ def _facts(filed_as: str, model: str) -> ModelFacts:
         return ModelFacts()
     from agent_core.providers.knowledge.facts import facts_of  # noqa: PLC0415 - reads its data: only for models that have facts
 
-    return facts_of(filed_as, model)
+    facts = facts_of(filed_as, model)
+    return replace(facts, audio=True) if facts.audio is None and is_known_to_hear(model) else facts
 
 
 def _patience(model: str, facts: ModelFacts, *, local: bool) -> float:

@@ -11,6 +11,12 @@ _O_SERIES = re.compile(r"o[1-9](?:-|$)")
 _CLAUDE = re.compile(r"claude-(?P<family>[a-z]+)-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2}))?(?!\d)")
 # https://platform.claude.com/docs/en/about-claude/models/migration-guide: no sampling from Opus 4.7 on.
 _LAST_CLAUDE_WITH_TEMPERATURE = (4, 6)
+# https://developers.openai.com/api/docs/guides/audio-chat-completions and https://ai.google.dev/gemini-api/docs/audio.
+# The second names no models: that it is all pro and flash ones since 1.5 is what the data's entries have in common.
+_HEARS = re.compile(
+    r"gpt-audio(?:-|$)|gpt-4o-(?:mini-)?audio-preview|"
+    r"gemini-(?:1\.5|[2-9](?:\.\d)?)-(?:pro|flash|flash-lite)(?:-latest|-\d{3}|-preview(?:-[\d-]+)?)?$"
+)
 _REASONING = re.compile(
     r"(?<!non-)(?:reason|think)|(?:^|[-/:_.])r1(?:[-:]|$)|qwq|gpt-oss|magistral|kimi-k[2-9]|glm-(?:4\.[5-9]|[5-9])|minimax-m"
 )
@@ -37,6 +43,11 @@ def takes_temperature(model: str) -> bool:
         return False
     claude = _CLAUDE.search(name)
     return claude is None or _version(claude) <= _LAST_CLAUDE_WITH_TEMPERATURE
+
+
+def is_known_to_hear(model: str) -> bool:
+    """Whether the name is one of those that their makers document to take recordings."""
+    return _HEARS.match(_bare(model).partition(":")[0]) is not None
 
 
 def seems_to_reason(model: str) -> bool:

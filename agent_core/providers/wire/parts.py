@@ -1,6 +1,7 @@
-"""What a model takes of a message: in place of images and documents that it cannot be sent stands a note.
+"""What a model takes of a message: in place of what it cannot be sent stands a note.
 
-The one place where that is decided, for every protocol. What is unknown is sent.
+The one place where that is decided, for every protocol. Images and documents are sent where nothing is known,
+recordings only where it is known that the model hears: most do not.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ from collections.abc import Sequence
 
 from agent_core.messages import Message, Part, TextPart
 from agent_core.providers.choice import ModelChoice
+
+# What OpenAI takes (https://developers.openai.com/api/docs/guides/audio-chat-completions); others take more.
+_AUDIO_FORMATS = frozenset({"wav", "mp3"})
 
 
 def fitting(messages: Sequence[Message], choice: ModelChoice) -> list[Message]:
@@ -29,7 +33,19 @@ def _part(part: Part, choice: ModelChoice) -> Part:
     if part["type"] == "file" and not _takes_documents(choice):
         name = part["file"]["filename"]
         return _note(f"[A document was attached, {name}; this server takes no documents.]")
+    if part["type"] == "input_audio" and (missing := _missing_for_audio(part["input_audio"]["format"], choice)):
+        return _note(f"[Audio ({part['input_audio']['format']}) was attached; {missing}]")
     return part
+
+
+def _missing_for_audio(kind: str, choice: ModelChoice) -> str:
+    """What keeps a recording from the model, and what to do; '' if nothing does."""
+    sent = choice.api_mode == "chat_completions" and choice.dialect.audio
+    if not sent or not choice.facts.audio:
+        return f"{choice.model} cannot listen to it here. Ask the user to write what it says."
+    if kind not in _AUDIO_FORMATS:
+        return "only wav and mp3 can be sent. Ask the user for one of these, or to write what it says."
+    return ""
 
 
 def _takes_documents(choice: ModelChoice) -> bool:

@@ -70,7 +70,9 @@ def _part(part: Part) -> Item:
         return {"type": "input_text", "text": part["text"]}
     if part["type"] == "image_url":
         return {"type": "input_image", "image_url": part["image_url"]["url"]}
-    return {"type": "input_file", **part["file"]}
+    if part["type"] == "file":
+        return {"type": "input_file", **part["file"]}
+    return {**part}
 
 
 def _output(content: Content | None) -> str | list[Item]:

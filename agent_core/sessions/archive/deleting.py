@@ -85,8 +85,11 @@ def delete_unused(database: Database, before: float, pause: Pause = time.sleep) 
 
 
 def delete_empty(database: Database, before: float, pause: Pause = time.sleep) -> tuple[str, ...]:
-    """Delete what was made before `before` (seconds since the epoch), has no turn and is not held; the ids."""
-    has_turn = "EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id)"
+    """Delete what was made before `before` (seconds since the epoch), has no turn and is not held; the ids.
+
+    Commands alone are no turn.
+    """
+    has_turn = "EXISTS (SELECT 1 FROM turns WHERE session_id = sessions.id AND outcome IS NOT 'command')"
     return _delete_where(database, f"created_at < ? AND NOT {has_turn}", before, pause)
 
 

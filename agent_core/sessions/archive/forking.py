@@ -21,6 +21,7 @@ from agent_core.sessions.archive.session_rows import options_text, path_text, ro
 from agent_core.sessions.archive.titles import clean_title
 from agent_core.sessions.archive.transcripts import decoded
 from agent_core.sessions.events.stored_values import plain_text
+from agent_core.sessions.live.message_rows import IN_HISTORY
 from agent_core.sessions.records import NewSession, SessionRecord
 
 _FORK_MARK = re.compile(r" \(fork(?: \d+)?\)$")
@@ -136,7 +137,7 @@ def _values(
 def _shorten_kept(connection: sqlite3.Connection, session_id: str) -> None:
     """What a fork keeps must not speak of what it does not have: a later plan, positions beyond its end."""
     (text,) = connection.execute("SELECT kept FROM sessions WHERE id = ?", (session_id,)).fetchone()
-    count = "SELECT count(*) FROM messages WHERE session_id = ? AND hidden = ''"
+    count = f"SELECT count(*) FROM messages WHERE {IN_HISTORY}"  # noqa: S608 - a constant
     (messages,) = connection.execute(count, (session_id,)).fetchone()
     try:
         kept = json.loads(text)

@@ -85,7 +85,7 @@ def read_page(
     limit: int,
     with_empty: Collection[str],
 ) -> SessionPage:
-    """One page. Sessions without a turn are left out, but for those in `with_empty`.
+    """One page. Sessions without a turn (or with commands alone) are left out, but for those in `with_empty`.
 
     Args:
         limit: sessions on a page; at least 1 and at most 1,000 are given.
@@ -104,7 +104,8 @@ def read_page(
         conditions.append("s.updated_at <= ? AND (s.updated_at < ? OR s.id > ?)")
         values += (after.updated_at, after.updated_at, after.session_id)
     conditions.append(
-        "(EXISTS (SELECT 1 FROM turns WHERE session_id = s.id) OR s.id IN (SELECT value FROM json_each(?)))"
+        "(EXISTS (SELECT 1 FROM turns WHERE session_id = s.id AND outcome IS NOT 'command')"
+        " OR s.id IN (SELECT value FROM json_each(?)))"
     )
     values += (json.dumps(list(with_empty)), limit + 1)
     sql = (

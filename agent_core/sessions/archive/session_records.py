@@ -17,8 +17,8 @@ from agent_core.sessions.records import SessionRecord
 
 COLUMNS = (
     "s.id, s.cwd, s.roots, s.source, s.mode, s.model, s.options, s.title, s.parent_id, s.root_id, s.created_at,"
-    " s.updated_at, s.archived, (SELECT count(*) FROM turns WHERE session_id = s.id AND undone = 0), s.requests,"
-    " s.usage, s.cost, s.holder, s.holder_token, s.holder_until"
+    " s.updated_at, s.archived, (SELECT count(*) FROM turns WHERE session_id = s.id AND undone = 0"
+    " AND outcome IS NOT 'command'), s.requests, s.usage, s.cost, s.holder, s.holder_token, s.holder_until"
 )
 """What `record_from` needs, of sessions AS s."""
 

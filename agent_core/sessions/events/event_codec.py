@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from agent_core.errors import StoreError
-from agent_core.events import AgentText, AgentThought, ContextUsed, PlanChanged, SessionEvent, UserSaid
+from agent_core.events import AgentText, AgentThought, ContextUsed, Noticed, PlanChanged, SessionEvent, UserSaid
 from agent_core.sessions.events.call_codec import CallSoFar, call_body, events_of, read_call
 from agent_core.sessions.events.prompt_codec import part_body, read_part
 from agent_core.sessions.events.stored_values import Body, list_in, number_in, plain, plain_text, text_in
 from tools.context import TodoItem
 
-Item = UserSaid | AgentText | AgentThought | CallSoFar | PlanChanged | ContextUsed
+Item = UserSaid | AgentText | AgentThought | Noticed | CallSoFar | PlanChanged | ContextUsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,11 @@ _STATUSES: Mapping[str, Literal["pending", "in_progress", "completed", "cancelle
     "completed": "completed",
     "cancelled": "cancelled",
 }
+_SEVERITIES: Mapping[str, Literal["info", "warning", "error"]] = {
+    "info": "info",
+    "warning": "warning",
+    "error": "error",
+}
 _PRIORITIES: Mapping[str, Literal["high", "medium", "low"]] = {"high": "high", "medium": "medium", "low": "low"}
 
 
@@ -115,6 +120,8 @@ def _encoded(item: Item) -> tuple[str, dict[str, Any]]:
             return "text", {"id": plain_text(message_id), "text": plain_text(text)}
         case AgentThought(message_id=message_id, text=text):
             return "thought", {"id": plain_text(message_id), "text": plain_text(text)}
+        case Noticed(message_id=message_id, text=text, severity=severity):
+            return "notice", {"id": plain_text(message_id), "text": plain_text(text), "severity": severity}
         case CallSoFar():
             return "tool", call_body(item)
         case PlanChanged(items=items):
@@ -138,6 +145,10 @@ def _read_text(body: Body) -> Iterable[SessionEvent]:
 
 def _read_thought(body: Body) -> Iterable[SessionEvent]:
     yield AgentThought(text_in(body, "id"), text_in(body, "text"))
+
+
+def _read_notice(body: Body) -> Iterable[SessionEvent]:
+    yield Noticed(text_in(body, "id"), text_in(body, "text"), _SEVERITIES[text_in(body, "severity")])
 
 
 def _read_tool(body: Body) -> Iterable[SessionEvent]:
@@ -164,6 +175,7 @@ FORMS: Mapping[str, Form] = {
     "said": Form(_read_said),
     "text": Form(_read_text),
     "thought": Form(_read_thought),
+    "notice": Form(_read_notice),
     "tool": Form(_read_tool),
     "plan": Form(_read_plan),
     "usage": Form(_read_usage),

@@ -14,9 +14,12 @@ from agent_core.events import (
     CommandsOffered,
     ContextUsed,
     ModeChanged,
+    Noticed,
+    OptionsOffered,
     PlanChanged,
     SessionEvent,
     SessionNamed,
+    TerminalShown,
     ToolAnnounced,
     ToolFinished,
     ToolOutput,
@@ -89,7 +92,8 @@ class TurnJournal:
 
     Whoever takes rows must write them before another takes some: rows of one position replace each other.
 
-    Mode, title and commands stand with the session, so their changes are not taken down.
+    Mode, options, title and commands stand with the session, and terminals are the front end's: they are not taken
+    down.
     """
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
@@ -164,9 +168,9 @@ class TurnJournal:
                 self._continue_call(event)
             case PlanChanged() | ContextUsed():
                 self._replace(event)
-            case UserSaid():
+            case UserSaid() | Noticed():
                 self._begin(WholeItem(event))
-            case ModeChanged() | SessionNamed() | CommandsOffered():
+            case TerminalShown() | ModeChanged() | OptionsOffered() | SessionNamed() | CommandsOffered():
                 pass
 
     def _add_text(self, event: AgentText | AgentThought) -> None:

@@ -9,6 +9,7 @@ from agent_core.events import (
     AgentText,
     AgentThought,
     ContextUsed,
+    Noticed,
     PlanChanged,
     ToolAnnounced,
     ToolFinished,
@@ -128,7 +129,7 @@ class CallItem:
 class WholeItem:
     """Something that comes at once."""
 
-    event: UserSaid | PlanChanged | ContextUsed
+    event: UserSaid | Noticed | PlanChanged | ContextUsed
 
     open = False
 

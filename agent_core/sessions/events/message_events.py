@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_core.events import AgentText, AgentThought, SessionEvent, ToolFinished, ToolRequested, UserSaid
 from agent_core.messages import INTERRUPTED_RESULT, Content, Message, Part, ToolCall, parse_arguments, text_of
-from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_mime
 from tools.result import from_text
 
 
@@ -80,6 +80,8 @@ def _said_part(part: Part) -> SaidPart:
             name = part["file"]["filename"]
             kind, data = _data_of(part["file"]["file_data"])
             return SaidDocument(name, None, data or "", kind)
+        case "input_audio":
+            return SaidAudio(audio_mime(part["input_audio"]["format"]), part["input_audio"]["data"])
 
 
 def _data_of(url: str) -> tuple[str, str | None]:

@@ -9,6 +9,12 @@ from typing import cast
 from agent_core.messages import Message
 from agent_core.sessions.database.bodies import pack, unpack
 
+IN_HISTORY = (
+    "session_id = ?1 AND hidden = '' AND turn > coalesce((SELECT max(number) FROM turns"
+    " WHERE session_id = ?1 AND outcome = 'reset' AND undone = 0), -1)"
+)
+"""Of messages, those of session ?1 that the model is shown: where it began anew, what came after that."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedMessage:
@@ -58,5 +64,5 @@ def read_messages(connection: sqlite3.Connection, session_id: str) -> list[Messa
     Raises:
         StoreError: a message is damaged.
     """
-    query = "SELECT body FROM messages WHERE session_id = ? AND hidden = '' ORDER BY id"
+    query = f"SELECT body FROM messages WHERE {IN_HISTORY} ORDER BY id"  # noqa: S608 - a constant
     return [cast("Message", unpack(body)) for (body,) in connection.execute(query, (session_id,))]

@@ -17,11 +17,13 @@ from typing import Any
 from agent_core.errors import RequestError, StoreError, UnknownSession
 from agent_core.messages import text_of
 from agent_core.sessions.database.bodies import unpack
-from agent_core.sessions.records import TurnRecord
+from agent_core.sessions.live.message_rows import IN_HISTORY
+from agent_core.sessions.records import RESET, TurnRecord
 from agent_core.sessions.rewind.records import RewoundTurn
 
 _IN_EFFECT, _TAKEN_BACK, _UNFINISHED = 0, 1, 2
 _PROMPT_CHARS = 200
+_BEGUN_ANEW: dict[str | None, str] = {RESET: "/reset"}
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _TURN = "SELECT number, id, began_at, ended_at, outcome, note, undone FROM turns"
 
@@ -36,7 +38,7 @@ class Rewind:
 
 
 def turns_to_undo(connection: sqlite3.Connection, session_id: str, count: int) -> list[TurnRecord]:
-    """The last `count` turns in view, or all there are, newest first.
+    """The last `count` turns in view, or all there are, newest first; commands do not count.
 
     Raises:
         UnknownSession: there is no such session.
@@ -44,7 +46,8 @@ def turns_to_undo(connection: sqlite3.Connection, session_id: str, count: int) -
     if connection.execute("SELECT 1 FROM sessions WHERE id = ?", (session_id,)).fetchone() is None:
         raise UnknownSession(session_id)
     rows = connection.execute(
-        f"{_TURN} WHERE session_id = ? AND undone = 0 ORDER BY number DESC LIMIT ?", (session_id, count)
+        f"{_TURN} WHERE session_id = ? AND undone = 0 AND outcome IS NOT 'command' ORDER BY number DESC LIMIT ?",
+        (session_id, count),
     )
     return [_turn(row) for row in rows]
 
@@ -95,7 +98,7 @@ def with_prompts(
     for turn, body in rows:
         if turn not in prompts and (line := _first_line(body)) is not None:
             prompts[turn] = line
-    return tuple(RewoundTurn(turn, prompts.get(turn.number, "")) for turn in turns)
+    return tuple(RewoundTurn(turn, prompts.get(turn.number, _BEGUN_ANEW.get(turn.outcome, ""))) for turn in turns)
 
 
 def begin_rewind(connection: sqlite3.Connection, session_id: str, turns: Sequence[TurnRecord], now: float) -> int:
@@ -153,8 +156,8 @@ def finish_redo(
 
 def messages_in_history(connection: sqlite3.Connection, session_id: str) -> int:
     """How many messages the model's history has."""
-    row = connection.execute("SELECT count(*) FROM messages WHERE session_id = ? AND hidden = ''", (session_id,))
-    return int(row.fetchone()[0])
+    query = f"SELECT count(*) FROM messages WHERE {IN_HISTORY}"  # noqa: S608 - a constant
+    return int(connection.execute(query, (session_id,)).fetchone()[0])
 
 
 def _settle(connection: sqlite3.Connection, session_id: str, rewind_id: int, state: int, now: float) -> None:

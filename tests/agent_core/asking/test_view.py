@@ -13,7 +13,7 @@ from agent_core.asking.view import (
     rough_tokens,
     shown,
 )
-from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+from agent_core.messages import assistant_message, text_of, tool_call, tool_message, user_message
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 DOCUMENT = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"}}
@@ -105,3 +105,9 @@ def test_documents_are_left_out_together_with_the_images_and_named():
 @pytest.mark.parametrize(("messages", "tokens"), [([], 0), (conversation([4000]), 1001)])
 def test_a_rough_size_is_a_quarter_of_the_characters(messages, tokens):
     assert rough_tokens(messages) == tokens
+
+
+def test_a_recording_that_was_refused_leaves_a_note() -> None:
+    recording = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+    (message,) = shown([user_message([recording])], Omissions(images_before=1))
+    assert text_of(message["content"]) == "[A recording was here. The model's server did not take it.]"

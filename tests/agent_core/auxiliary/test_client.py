@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from agent_core.auxiliary.client import timer
+from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.errors import TurnInterrupted
 from agent_core.factory import AgentFactory
@@ -206,7 +207,8 @@ def test_the_factorys_client_is_one_for_all_and_shares_the_sessions_connection(h
     factory = AgentFactory(ConfigSource(Home(home)))
     try:
         factory.sessions.store.create("s", str(tmp_path))
-        factory.agent("s", factory.workspace(tmp_path, (), "default"), SessionServices()).chat("hi")
+        workspace = factory.workspace(tmp_path, (), SessionChoices())
+        factory.agent("s", workspace, SessionServices()).chat("hi")
         assert factory.auxiliary().complete("title", QUESTION).text == "A title."
         assert factory.auxiliary() is factory.auxiliary()
     finally:

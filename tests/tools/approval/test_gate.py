@@ -1,39 +1,17 @@
 """The gate: asks when the policy says so, once, and tells the model what a refusal means."""
 
-import threading
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from agent_core.interrupt import CancelToken
+from tests.support.gate_calls import DANGEROUS, EDIT, ROOT, YES, Case, SlowApprover
 from tests.support.tool_context import ScriptedApprover
-from tests.support.waiting import wait_until
-from tools.approval.actions import ReadPath, RunCommand, WritePath
-from tools.approval.gate import Answer, Approvals, Gate
-from tools.approval.policy import Rules
+from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
+from tools.approval.gate import Gate
+from tools.approval.questions import Answer
 from tools.errors import Denied, ToolInterrupted
 
-ROOT = Path("/srv/project")
-EDIT = WritePath(ROOT / "a.py", b"1", b"2", shown=ROOT / "a.py")
 READ_INSIDE = ReadPath(ROOT / "a.py")
-
-
-class Case:
-    """A session's approvals, with a gate for each call."""
-
-    def __init__(self, approver=None, mode="default"):
-        self.token = CancelToken()
-        self.allowed = 0
-        self.approvals = Approvals(Rules(roots=(ROOT,)), mode)
-        if approver is not None:
-            self.approvals.approver = approver
-
-    def gate(self, call="call-1"):
-        return Gate(self.approvals, call, self.token, on_allowed=self._count)
-
-    def _count(self, action):
-        self.allowed += 1
 
 
 def test_what_the_policy_allows_is_not_asked():
@@ -51,15 +29,18 @@ def test_the_question_names_the_call_the_action_and_the_reason():
 
     class Listener:
         def ask(self, question, interrupt):
-            questions.append((question, interrupt))
-            return Answer("allow_once")
+            questions.append(question)
+            return YES
 
     case = Case(Listener())
     case.gate("call-7").authorize(EDIT)
+    case.gate("call-8").authorize(DANGEROUS)
 
-    [(question, interrupt)] = questions
-    assert (question.tool_call_id, question.action, question.reason) == ("call-7", EDIT, "")
-    assert interrupt is case.token
+    [edit, command] = questions
+    assert (edit.tool_call_id, edit.action, edit.reason, edit.is_risky) == ("call-7", EDIT, "", False)
+    assert (command.tool_call_id, command.reason, command.is_risky) == ("call-8", "deletes files", True)
+    assert edit.no_lasts
+    assert edit.no_explains
 
 
 def test_allowed_once_means_once():
@@ -150,7 +131,7 @@ def test_after_the_cancel_nothing_is_allowed_any_more():
     assert case.allowed == 0
 
 
-@pytest.mark.parametrize("choice", ["allow_once", "allow_session", "reject_once"])
+@pytest.mark.parametrize("choice", ["allow_once", "allow_session", "reject_once", "reject_always"])
 def test_an_answer_that_comes_after_the_cancel_counts_for_nothing(choice):
     approver = ScriptedApprover(choice)
     case = Case(approver)
@@ -160,7 +141,8 @@ def test_an_answer_that_comes_after_the_cancel_counts_for_nothing(choice):
         case.gate().authorize(EDIT)
 
     assert case.allowed == 0
-    assert not case.approvals.grants.covers(EDIT)
+    assert not case.approvals.grants.allows(EDIT, is_risky=False)
+    assert not case.approvals.grants.refuses(EDIT)
 
 
 def test_a_changed_mode_counts_from_the_next_action_on():
@@ -173,61 +155,75 @@ def test_a_changed_mode_counts_from_the_next_action_on():
     assert approver.asked == []
 
 
-@dataclass
-class SlowApprover:
-    """Holds every question until it is released."""
+def test_a_yes_does_not_help_in_a_mode_that_denies():
+    case = Case()
 
-    choice: str
-    release: threading.Event = field(default_factory=threading.Event)
-    asked: list = field(default_factory=list)
+    class ChangesMind:
+        def ask(self, question, interrupt):
+            case.approvals.mode = "plan"
+            return YES
 
-    def ask(self, question, interrupt):
-        self.asked.append(question)
-        interrupt.wait_for(self.release.is_set, 10)
-        return Answer(self.choice)
-
-
-def _authorize_in_threads(case, count):
-    outcomes = []
-
-    def work(number):
-        try:
-            case.gate(f"call-{number}").authorize(EDIT)
-            outcomes.append("allowed")
-        except (Denied, ToolInterrupted) as problem:
-            outcomes.append(type(problem).__name__)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    return threads, outcomes
+    case.approvals.approver = ChangesMind()
+    with pytest.raises(Denied, match="exit_plan_mode"):
+        case.gate().authorize(EDIT)
 
 
-def test_parallel_calls_are_spared_the_question_by_the_first_always():
-    approver = SlowApprover("allow_session")
-    case = Case(approver)
-    threads, outcomes = _authorize_in_threads(case, 5)
-    wait_until(lambda: bool(approver.asked))
+def test_an_edit_policy_that_asks_offers_no_yes_for_more_than_one_edit():
+    case = Case(SlowApprover(Answer(allowed=True, scope="session")), "dont_ask")
+    case.approvals.edits = "ask"
 
-    approver.release.set()
-    case.token.notify()
-    for thread in threads:
-        thread.join()
+    case.gate().authorize(EDIT)
+    case.gate().authorize(EDIT)
 
-    assert len(approver.asked) == 1
-    assert outcomes == ["allowed"] * 5
+    assert [question.reaches for question in case.approvals.approver.asked] == [(), ()]
 
 
-def test_a_cancel_ends_every_waiting_call_and_asks_no_more():
-    approver = SlowApprover("allow_once")
-    case = Case(approver)
-    threads, outcomes = _authorize_in_threads(case, 5)
-    wait_until(lambda: bool(approver.asked))
+def test_a_scope_that_was_not_offered_is_once():
+    case = Case(SlowApprover(Answer(allowed=True, scope="server")))
 
-    case.token.cancel()
-    for thread in threads:
-        thread.join()
+    case.gate().authorize(EDIT)
+    case.gate().authorize(EDIT)
 
-    assert len(approver.asked) == 1
-    assert outcomes == ["ToolInterrupted"] * 5
-    assert case.allowed == 0
+    assert len(case.approvals.approver.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("scope", "first", "covered"),
+    [
+        ("directory", EDIT, WritePath(ROOT / "b.py", None, b"x", shown=ROOT / "b.py")),
+        ("prefix", RunCommand("git push", ROOT), RunCommand("git push origin main", ROOT)),
+        ("server", CallMcpTool("s", "t", "{}"), CallMcpTool("s", "u", "{}")),
+    ],
+)
+def test_a_wider_yes_is_kept_as_it_was_offered(scope, first, covered):
+    case = Case(SlowApprover(Answer(allowed=True, scope=scope)))
+
+    case.gate().authorize(first)
+    case.gate().authorize(covered)
+
+    assert len(case.approvals.approver.asked) == 1
+
+
+def test_an_always_no_is_not_asked_again_and_the_model_is_told_who_said_so():
+    case = Case(SlowApprover(Answer(allowed=False, scope="session")))
+
+    with pytest.raises(Denied, match="rest of the session"):
+        case.gate().authorize(EDIT)
+    case.approvals.mode = "dont_ask"
+    with pytest.raises(Denied, match="the user has said no"):
+        case.gate().authorize(EDIT)
+
+    assert len(case.approvals.approver.asked) == 1
+
+
+def test_the_model_is_told_what_the_person_said():
+    case = Case(SlowApprover(Answer(allowed=False, words="Use the other file.")))
+
+    with pytest.raises(Denied, match=r"The user said: «Use the other file\.».*do as the user said"):
+        case.gate().authorize(EDIT)
+
+
+@pytest.mark.parametrize("action", [EDIT, RunCommand("make test", ROOT), CallMcpTool("s", "t", "{}")])
+def test_in_plan_mode_the_model_is_told_how_it_ends(action):
+    with pytest.raises(Denied, match=r"plan mode.*exit_plan_mode"):
+        Case(SlowApprover(YES), "plan").gate().authorize(action)

@@ -247,3 +247,17 @@ def test_one_call_does_not_close_the_session_s_environment(workspace):
     make_context(workspace, terminal=inner).terminal.close()
 
     assert not inner.closed
+
+
+def test_a_command_is_told_which_call_runs_it(workspace):
+    specs = []
+
+    class Recorder:
+        def run(self, spec, on_output, interrupt):
+            specs.append(spec)
+            return CommandOutcome("", 0)
+
+    terminal = make_context(workspace, "default", terminal=Recorder()).terminal
+    terminal.run(CommandSpec("true", workspace, 1), lambda _: None, CancelToken())
+
+    assert [spec.call_id for spec in specs] == ["call-1"]

@@ -14,7 +14,7 @@ from agent_core.providers.resolution.catalog import SERVICES
 
 DATA = Path(facts_module.__file__).with_name("model_facts.json")
 FIGURES = {"context", "output", "in", "out", "cached", "written", "written_1h", "upto"}
-FLAGS = {"vision", "reasoning"}
+FLAGS = {"vision", "audio", "reasoning"}
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,107 @@
+"""How each tool looks in the editor: one table. A new tool gets an entry here, if it deserves its own look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acp_adapter.cards.blocks import text_block
+from acp_adapter.cards.places import argument_places, no_places
+from acp_adapter.cards.titles import (
+    Arguments,
+    command_title,
+    on_path,
+    one_line,
+    question_title,
+    read_title,
+    recall_title,
+    search_title,
+    todo_title,
+)
+
+Update = dict[str, Any]
+
+_MCP = "mcp__"
+_MAX_RAW = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one tool is shown.
+
+    Attributes:
+        kind: the ACP tool kind.
+        waiting: the title while only the tool's name is known.
+        title: the title once the arguments are known; paths come relative to the session's directory.
+        places: the places that the arguments name, for an editor that follows along.
+        opening: content that the card has from its beginning, and keeps before the reason of a failure.
+        result: what comes of it is content of the card, or goes to its terminal, or is shown elsewhere (the plan has
+            its own place).
+    """
+
+    kind: str
+    waiting: str
+    title: Callable[[Arguments, str], str]
+    places: Callable[[Arguments, str], list[Update]] = argument_places
+    opening: Callable[[Arguments], list[Update]] = lambda _: []
+    result: Literal["content", "terminal", "elsewhere"] = "content"
+
+
+def _plan(arguments: Arguments) -> list[Update]:
+    plan = arguments.get("plan")
+    return [text_block(plan)] if isinstance(plan, str) and plan.strip() else []
+
+
+_LOOKS: dict[str, Look] = {
+    "read_file": Look("read", "Read a file", read_title),
+    "write_file": Look("edit", "Write a file", lambda arguments, cwd: on_path("Write", arguments, cwd)),
+    "patch": Look("edit", "Edit a file", lambda arguments, cwd: on_path("Edit", arguments, cwd)),
+    "search_files": Look("search", "Search", search_title),
+    "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal"),
+    "session_search": Look("search", "Search earlier sessions", recall_title, no_places),
+    "todo": Look("think", "Plan", todo_title, no_places, result="elsewhere"),
+    "clarify": Look("think", "Ask a question", question_title, no_places),
+    "exit_plan_mode": Look("switch_mode", "Plan ready", lambda _, __: "Plan ready", no_places, _plan),
+    "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
+}
+
+
+def look_of(name: str) -> Look:
+    """How the tool `name` is shown; a plain look for a tool that the table does not know."""
+    known = _LOOKS.get(name)
+    if known is not None:
+        return known
+    title = one_line(_readable_name(name)) or "A tool"
+    # What a server of the user's calls a path need not be one here.
+    return Look("other", title, lambda _, __: title, no_places if name.startswith(_MCP) else argument_places)
+
+
+def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
+    """Title, kind, places and raw input of a call."""
+    look = look_of(name)
+    details: Update = {
+        "title": one_line(look.title(arguments, cwd)) or look.waiting,
+        "kind": look.kind,
+        "rawInput": {key: _clipped(value) for key, value in arguments.items()},
+    }
+    if places := look.places(arguments, cwd):
+        details["locations"] = places
+    return details
+
+
+def _readable_name(name: str) -> str:
+    """«server: tool» for a tool of an MCP server."""
+    server, _, tool = name.removeprefix(_MCP).partition("__")
+    return f"{server}: {tool}" if name.startswith(_MCP) and server and tool else name
+
+
+def _clipped(value: Any) -> Any:
+    match value:
+        case str() if len(value) > _MAX_RAW:
+            return f"{value[:_MAX_RAW]}… ({len(value) - _MAX_RAW} more characters)"
+        case list():
+            return [_clipped(part) for part in value]
+        case dict():
+            return {key: _clipped(part) for key, part in value.items()}
+    return value

@@ -1,0 +1,152 @@
+"""What the person chooses for a session: checked, put into effect, stored, and announced."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from acp_adapter.options.chosen import chosen
+from acp_adapter.options.offering import MODE, offered_options
+from acp_adapter.session import SessionState
+from acp_adapter.session_manager import RunBlocking, SessionManager
+from agent_core.choices import SessionChoices
+from agent_core.config import ConfigSource
+from agent_core.errors import HermesError
+from agent_core.events import ModeChanged, OptionsOffered
+from agent_core.factory import AgentFactory
+from agent_core.options import Option
+from agent_core.providers.knowledge.model_lists import ModelLists
+from agent_core.providers.knowledge.renewal import Renewal
+
+log = logging.getLogger(__name__)
+
+
+class Chooser:
+    """Changes sessions' choices, one change of a session after the other.
+
+    Used on the event loop, but for `offered` and `renew`, which block.
+    """
+
+    def __init__(
+        self, factory: AgentFactory, config: ConfigSource, sessions: SessionManager, run_blocking: RunBlocking
+    ) -> None:
+        self._factory = factory
+        self._config = config
+        self._sessions = sessions
+        self._run_blocking = run_blocking
+        self._lists = ModelLists(config.home)
+        self._renewal = Renewal(self._lists)
+
+    async def options(self, session: SessionState) -> tuple[Option, ...]:
+        """Everything that can be chosen for a session now.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        return await self._run_blocking(lambda: self.offered(session))
+
+    def offered(self, session: SessionState) -> tuple[Option, ...]:
+        """The same on a worker thread.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        config = self._config.load()
+        known, client = self._lists.offered(config), self._sessions.client
+        return offered_options(session.choices, config, known, client, session.model_used)
+
+    async def choose(
+        self, session: SessionState, option_id: str, value: object, *, announced: bool = True
+    ) -> tuple[Option, ...]:
+        """Give an option another value, from the next request to the model on.
+
+        Args:
+            announced: the client is sent the options; else the caller answers with them.
+
+        Returns:
+            Everything that can be chosen from now on.
+
+        Raises:
+            RequestError: there is no such option or value; nothing was changed.
+            StoreError: the choice counts, but only until this process ends.
+        """
+        async with session.choosing:
+            before, used, client = session.choices, session.model_used, self._sessions.client
+
+            def checked() -> SessionChoices:
+                config = self._config.load()
+                known = self._lists.offered(config)
+                return chosen(before, option_id, value, config, known=known, client=client, used=used)
+
+            choices = await self._run_blocking(checked)
+            await self._take(session, choices)
+            options = await self.options(session)
+            if announced and choices != before:
+                session.outbox.put(OptionsOffered(options))
+            return options
+
+    async def set_mode(self, session: SessionState, mode: object) -> None:
+        """Change the permission mode.
+
+        Raises:
+            RequestError: there is no such mode.
+        """
+        await self.choose(session, MODE, mode)
+
+    async def follow(self, session: SessionState, mode: object) -> None:
+        """The agent itself has changed the mode."""
+        try:
+            await self.set_mode(session, mode)
+        except HermesError:
+            log.exception("the mode of session %s could not be changed", session.id)
+
+    def renew(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ask the servers whose models are not known, or not as of today, and show what is new; on a worker."""
+        try:
+            config = self._config.load()
+        except HermesError:
+            log.info("no server is asked for its models: the settings cannot be read", exc_info=True)
+            return
+        self._renewal.run(config, lambda: _on(loop, self._show_to_all))
+
+    def close(self) -> None:
+        """The process ends."""
+        self._renewal.close()
+
+    def _show_to_all(self) -> None:
+        for session in self._sessions.all():
+            asyncio.ensure_future(self._show(session))  # noqa: RUF006 - it catches what can go wrong, and is short
+
+    async def _show(self, session: SessionState) -> None:
+        async with session.choosing:
+            try:
+                session.outbox.put(OptionsOffered(await self.options(session)))
+            except HermesError:
+                log.info("session %s is not shown the new models", session.id, exc_info=True)
+
+    async def _take(self, session: SessionState, choices: SessionChoices) -> None:
+        before, used = session.choices, session.model_used
+        if choices == before:
+            return
+        # First of all, for an agent that is being made just now: it looks again when it is there.
+        session.choices = choices
+        agent = session.agent
+        if agent is not None and (choices.model, choices.effort) != (before.model, before.effort):
+            try:
+                await self._run_blocking(lambda: self._factory.switch(agent, choices, used))
+            except BaseException:
+                session.choices = before
+                raise
+        session.workspace.approvals.choose(choices.mode, choices.edits)
+        if choices.mode != before.mode:
+            session.outbox.put(ModeChanged(choices.mode))
+        library = self._factory.sessions
+        await self._run_blocking(lambda: library.remember(session.id, mode=choices.mode, options=choices.stored()))
+
+
+def _on(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
+    try:
+        loop.call_soon_threadsafe(act)
+    except RuntimeError:
+        log.info("the connection is over; nobody is shown the new models")

@@ -1,0 +1,97 @@
+"""The command line of `hermes-acp setup`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_EPILOG = """\
+Without options it asks who serves the model, for the key and for the model, and asks the model one short question.
+Only then it writes: the key into .env, the rest into config.yaml, whose other lines stay as they are (a copy of what
+it was is kept beside it).
+
+exit codes:
+  0    the settings are written
+  1    something failed; nothing was changed, and stderr says what to do
+  2    the command line was wrong, or questions would be asked and there is no terminal
+  130  interrupted; nothing was changed
+
+examples:
+  hermes-acp setup
+  hermes-acp setup --provider ollama
+  pass show openai | hermes-acp setup --non-interactive --provider openai --model gpt-5 --key-stdin
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SetupOptions:
+    """What the command line says. `key` is the new key, where one was given; None where nothing was said of it."""
+
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    key: str | None = field(default=None, repr=False)
+    profile: str | None = None
+    asks: bool = True
+    tests: bool = True
+
+
+def parse_setup_arguments(argv: Sequence[str]) -> SetupOptions:
+    """Read the command line, and the key from where it says; wrong usage exits with 2."""
+    parser = _parser()
+    found = parser.parse_args(argv)
+    if found.non_interactive and not (found.provider and found.model):
+        parser.error("--non-interactive needs --provider and --model")
+    if not found.non_interactive and not found.key_stdin and not _is_terminal():
+        parser.error(
+            "it asks questions, and there is no terminal. Start it in one, or give --non-interactive --provider NAME "
+            "--model NAME and the key by --key-env NAME or --key-stdin"
+        )
+    if found.key_stdin and not found.non_interactive:
+        parser.error("--key-stdin goes with --non-interactive")
+    return SetupOptions(
+        provider=found.provider,
+        model=found.model,
+        base_url=found.base_url,
+        key=_key(parser, found),
+        profile=found.profile,
+        asks=not found.non_interactive,
+        tests=not found.skip_test,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hermes-acp setup",
+        description="Choose the model that answers, and store the key for it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--provider", default="", metavar="NAME", help="who serves the model; see docs/models.md")
+    parser.add_argument("--model", default="", metavar="NAME", help="the model, as its server knows it")
+    parser.add_argument("--base-url", default="", metavar="URL", help="the server's address, where it is not known")
+    keys = parser.add_mutually_exclusive_group()
+    keys.add_argument("--key-env", metavar="NAME", help="take the key from this variable, and store it in .env")
+    keys.add_argument("--key-stdin", action="store_true", help="read the key from standard input")
+    parser.add_argument("--skip-test", action="store_true", help="do not ask the model anything")
+    parser.add_argument("--non-interactive", action="store_true", help="ask nothing")
+    parser.add_argument("--profile", metavar="NAME", help="the profile whose settings are written")
+    return parser
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _key(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | None:
+    if found.key_stdin:
+        key = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+        return key or parser.error("--key-stdin: standard input holds no key")
+    if found.key_env is None:
+        return None
+    key = os.environ.get(found.key_env, "").strip()
+    return key or parser.error(f"--key-env: the variable {found.key_env} is not set")

@@ -1,0 +1,157 @@
+"""Writes what `hermes-acp setup` has planned: both files whole, or neither, and what was there stays beside."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import tempfile
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_adapter.cli.setup_env import EnvNotEditable, with_variable
+from acp_adapter.cli.setup_yaml import NotEditable, model_lines, with_model
+from agent_core.errors import HermesError
+
+if TYPE_CHECKING:
+    from agent_core.home import Home
+
+_PRIVATE = 0o600
+
+
+class SetupFailed(HermesError):
+    """The settings were not written; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file as it is to be. `backup` is where its old content goes."""
+
+    path: Path
+    text: str
+    mode: int
+    backup: Path | None = None
+
+
+def planned_files(
+    home: Home, values: Mapping[str, str], drop: Collection[str], variable: str = "", key: str = ""
+) -> tuple[NewFile, ...]:
+    """The files that change, the one with the key first.
+
+    Args:
+        values, drop: of `model` in config.yaml, as `with_model` takes them.
+        variable, key: what .env is to hold; '' for nothing new.
+
+    Raises:
+        SetupFailed: one of them cannot be changed; the text has the lines to put in.
+    """
+    by_hand = f"Put this into {home.config_file}:\n\n{model_lines(values)}"
+    if key:
+        by_hand += f"\nand this into {home.env_file}:\n\n{variable}=YOUR-KEY\n"
+    files: list[NewFile] = []
+    if key:
+        before = _read(home.env_file)
+        try:
+            after = with_variable(before, variable, key)
+        except EnvNotEditable as problem:
+            raise SetupFailed(
+                f"A new line in {home.env_file} would not be read as one: something before it is not closed. "
+                f"Nothing was changed. {by_hand}"
+            ) from problem
+        files.append(NewFile(home.env_file, after, _PRIVATE))
+    before = _read(home.config_file)
+    try:
+        after = with_model(before, values, drop)
+    except NotEditable as problem:
+        stale = ", ".join(f"model.{name}" for name in _present(before, set(drop) - values.keys()))
+        also = f"\nTake out of it what is another server's: {stale}.\n" if stale else ""
+        raise SetupFailed(
+            f"{home.config_file} cannot be changed line by line: {problem}. Nothing was changed. {by_hand}{also}"
+        ) from problem
+    if after != before:
+        old = home.config_file.with_name(f"{home.config_file.name}.bak") if before else None
+        files.append(NewFile(home.config_file, after, _mode(home.config_file), old))
+    return tuple(files)
+
+
+def write(home: Home, files: Collection[NewFile]) -> None:
+    """Put the files into their places. They are complete on the disk before the first is put there.
+
+    Raises:
+        SetupFailed: it could not be done.
+    """
+    try:
+        home.make(home.root)
+        with contextlib.ExitStack() as stack, _undisturbed():
+            ready = [(_staged(stack, file.path, file.text, file.mode), file.path) for file in files]
+            backups = [
+                (_staged(stack, file.backup, _read(file.path), file.mode), file.backup)
+                for file in files
+                if file.backup
+            ]
+            for temporary, path in (*backups, *ready):
+                temporary.replace(_target(path))
+    except OSError as problem:
+        said = problem.strerror or type(problem).__name__
+        raise SetupFailed(
+            f"The settings could not be written to {home.root}: {said}. Make the directory yours and writable."
+        ) from problem
+
+
+def _present(text: str, drop: Collection[str]) -> list[str]:
+    import yaml  # noqa: PLC0415 - only for this message
+
+    model = (yaml.safe_load(text) or {}).get("model")
+    return sorted(name for name in drop if name in model) if isinstance(model, dict) else []
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SetupFailed(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
+
+
+def _mode(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return _PRIVATE
+
+
+def _target(path: Path) -> Path:
+    """Where the file really is: a link to it stays one."""
+    return Path(os.path.realpath(path))
+
+
+def _staged(stack: contextlib.ExitStack, path: Path, text: str, mode: int) -> Path:
+    """The text in a new file beside `path`'s place, which goes away if it is not used."""
+    target = _target(path)
+    descriptor, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".tmp", dir=target.parent)
+    temporary = Path(name)
+    stack.callback(temporary.unlink, missing_ok=True)
+    with os.fdopen(descriptor, "wb") as stream:
+        os.fchmod(stream.fileno(), mode)
+        stream.write(text.encode())
+        stream.flush()
+        os.fsync(stream.fileno())
+    return temporary
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C does nothing for this moment: between the two files the settings would be of two minds."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

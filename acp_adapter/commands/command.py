@@ -1,0 +1,183 @@
+"""What a command is, what came of it, and what it may use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from agent_core.events import Command, SessionEvent
+from agent_core.prompt_parts import SaidPart, SaidText
+
+if TYPE_CHECKING:
+    from acp_adapter.commands.shelf import CommandShelf
+    from acp_adapter.session import SessionState
+    from agent_core.factory import AgentFactory
+    from agent_core.interrupt import CancelToken
+    from agent_core.options import Option
+    from agent_core.providers.choice import ModelChoice
+    from tools.registry import ToolEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The command is done, and this is the answer; the model is not asked.
+
+    Attributes:
+        text: Markdown for the person.
+        shown: what the command has shown before, in order; it is shown again with the answer.
+        anew: nothing said so far is to reach the model any more.
+        notice: said beside the conversation: it is no answer, and is not shown again.
+    """
+
+    text: str
+    shown: tuple[SessionEvent, ...] = ()
+    anew: bool = False
+    notice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AsPrompt:
+    """The command is a prompt with this text; pictures and links that came with it go along."""
+
+    text: str
+
+
+Outcome = Told | AsPrompt
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A command as it was typed.
+
+    Attributes:
+        rest: what followed the command's name, in one text; what is not text is in it by its name.
+        parts: the whole prompt.
+    """
+
+    command: SlashCommand
+    rest: str
+    parts: tuple[SaidPart, ...] = ()
+
+    @property
+    def attached(self) -> int:
+        """How many things that are not text came with it."""
+        return sum(not isinstance(part, SaidText) for part in self.parts)
+
+
+Run = Callable[[Typed, "Desk"], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """Something to be typed as `/name`.
+
+    Attributes:
+        run: does it, on a worker thread, while no turn of the session runs; what it raises of `HermesError` is told.
+        hint: what may follow the name, '' if nothing may.
+        at_once: it is for the running turn, and does not wait for its end.
+    """
+
+    name: str
+    description: str
+    run: Run
+    hint: str = ""
+    at_once: bool = False
+
+    @property
+    def offer(self) -> Command:
+        """The command as a client is told of it."""
+        return Command(self.name, self.description, self.hint)
+
+
+class ServerState(Protocol):
+    """How it stands with an MCP server of the session."""
+
+    @property
+    def name(self) -> str:
+        """As the client calls it."""
+        ...
+
+    @property
+    def state(self) -> str:
+        """«connecting», «ready», «failed» or «closed»."""
+        ...
+
+    @property
+    def error(self) -> str:
+        """What went wrong, for the person; '' if nothing did."""
+        ...
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """The names of its tools as the model has them."""
+        ...
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """For each of its tools that cannot be used, why."""
+        ...
+
+
+class Desk(Protocol):
+    """What commands of one session may use. Its methods block; they are called on worker threads."""
+
+    @property
+    def session(self) -> SessionState:
+        """The session."""
+        ...
+
+    @property
+    def factory(self) -> AgentFactory:
+        """Where agents and stored sessions come from."""
+        ...
+
+    @property
+    def token(self) -> CancelToken:
+        """The prompt's: cancelled when the person cancels it."""
+        ...
+
+    @property
+    def shelf(self) -> CommandShelf:
+        """The person's own commands."""
+        ...
+
+    def options(self) -> Sequence[Option]:
+        """Everything that can be chosen for the session now."""
+        ...
+
+    def choose(self, option_id: str, value: str | bool) -> None:
+        """Choose, as `session/set_config_option` does: checked, stored, and told to the client.
+
+        Raises:
+            RequestError: there is no such option or value; nothing was changed.
+        """
+        ...
+
+    def model(self) -> ModelChoice:
+        """The model that the session's next request goes to.
+
+        Raises:
+            AuthRequired, SettingsError: there is none.
+        """
+        ...
+
+    def tools(self) -> Sequence[ToolEntry]:
+        """The tools that the session's model is offered."""
+        ...
+
+    def servers(self) -> Sequence[ServerState]:
+        """The session's MCP servers."""
+        ...
+
+    def fork(self) -> str:
+        """Copy the session as it stands; the copy's id.
+
+        Raises:
+            StoreError: it could not be copied.
+        """
+        ...
+
+    def steer(self, text: str) -> bool:
+        """Tell the running turn's model something; False where no turn runs that could take it."""
+        ...

@@ -1,0 +1,117 @@
+"""Commands that only look: `/version`, `/tools`, `/mcp`, `/cost`."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections import defaultdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from acp_adapter.commands.command import Desk, ServerState, Told, Typed
+from acp_adapter.commands.markdown import code, plain, table
+from acp_adapter.handshake import PROTOCOL_VERSION
+from acp_adapter.version import __version__
+from agent_core.errors import HermesError
+
+if TYPE_CHECKING:
+    from agent_core.providers.choice import ModelFacts
+    from agent_core.providers.knowledge.pricing import Spent
+
+_SDK = "agent-client-protocol"
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
+_LONGEST = 160
+_MCP = "mcp-"
+
+
+def show_version(_typed: Typed, _desk: Desk) -> Told:
+    """Which program this is, and on what it runs."""
+    try:
+        sdk = version(_SDK)
+    except PackageNotFoundError:
+        sdk = "unknown"
+    return Told(
+        f"hermes-acp {__version__}, ACP protocol {PROTOCOL_VERSION}, {_SDK} {sdk}, "
+        f"Python {platform.python_version()} on {platform.system()}."
+    )
+
+
+def show_tools(_typed: Typed, desk: Desk) -> Told:
+    """The tools, by toolset."""
+    toolsets: defaultdict[str, list[str]] = defaultdict(list)
+    for entry in desk.tools():
+        toolsets[entry.toolset].append(f"- {code(entry.name)}: {plain(_first_sentence(entry.description))}")
+    lines: list[str] = []
+    for name in sorted(toolsets, key=lambda name: (name.startswith(_MCP), name)):
+        title = f"MCP server {name.removeprefix(_MCP)}" if name.startswith(_MCP) else name
+        lines += [f"**{plain(title)}**", *toolsets[name], ""]
+    return Told("\n".join(lines).rstrip() or "This session has no tools.")
+
+
+def show_servers(_typed: Typed, desk: Desk) -> Told:
+    """How it stands with each MCP server."""
+    servers = desk.servers()
+    if not servers:
+        return Told("This session has no MCP servers. Add some in your editor's settings and open a new session.")
+    rows = [
+        (plain(server.name), plain(server.state), str(len(server.tools) or ""), plain(_wrong(server)))
+        for server in servers
+    ]
+    return Told(table(("server", "state", "tools", "what is wrong"), rows))
+
+
+def show_cost(_typed: Typed, desk: Desk) -> Told:
+    """What the session has used so far."""
+    from acp_adapter.export.words import count, dollars  # noqa: PLC0415 - most people never ask
+
+    spent = _spent(desk)
+    if not spent.requests:
+        return Told("Nothing yet: no model was asked in this session.")
+    usage = spent.usage
+    rows = [
+        (name, "not told" if number is None else count(number))
+        for name, number in (
+            ("read by the model (all prompts)", usage.input_tokens),
+            ("of these from its server's cache", usage.cached_tokens),
+            ("written by the model", usage.output_tokens),
+            ("of these reasoning", usage.reasoning_tokens),
+        )
+    ]
+    asked = f"{spent.requests} request{'s' if spent.requests > 1 else ''}"
+    price = "not known" if spent.cost is None else f"**{dollars(spent.cost)}**"
+    return Told(f"Cost of this session: {price}, {asked}.\n\n{table(('tokens', ''), rows)}{_prices(desk)}")
+
+
+def _wrong(server: ServerState) -> str:
+    if server.error or not server.left_out:
+        return server.error
+    return f"not used: {'; '.join(server.left_out)}"
+
+
+def _spent(desk: Desk) -> Spent:
+    services = desk.session.services
+    return desk.factory.sessions.archive.get(desk.session.id).spent if services is None else services.spent
+
+
+def _prices(desk: Desk) -> str:
+    try:
+        choice = desk.model()
+    except HermesError:
+        return ""
+    prices = _listed(choice.facts)
+    told = f"for a million tokens: {prices}" if prices else "its prices are not known"
+    return f"\n\nNow {code(choice.name)} answers; {told}."
+
+
+def _listed(facts: ModelFacts) -> str:
+    prices = (
+        (facts.input_price, "read"),
+        (facts.cached_price, "read from the cache"),
+        (facts.output_price, "written"),
+    )
+    return ", ".join(f"${price:g} {name}" for price, name in prices if price is not None)
+
+
+def _first_sentence(text: str) -> str:
+    sentence = _SENTENCE.split(" ".join(text.split()), maxsplit=1)[0]
+    return sentence if len(sentence) <= _LONGEST else f"{sentence[: _LONGEST - 1].rstrip()}…"

@@ -1,0 +1,116 @@
+"""A prompt that is a command, from its words to its answer, which is stored as the conversation is."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed
+from acp_adapter.commands.shelf import CommandShelf
+from acp_adapter.commands.typed import is_slashed, offered, typed_command
+from acp_adapter.outbox import Outbox
+from agent_core.errors import HermesError, RequestError, StoreError
+from agent_core.events import AgentText, Noticed, PlanChanged, SessionEvent, UserSaid
+from agent_core.prompt_parts import SaidPart
+from agent_core.sessions.records import COMMAND, RESET
+from agent_core.sessions.store import SessionStore
+
+log = logging.getLogger(__name__)
+
+
+def perform(said: Sequence[SaidPart], desk: Desk) -> Outcome | None:
+    """Run the command that a prompt is, on a worker thread. Files of the person's own commands are looked at before.
+
+    Returns:
+        `Told` when all is done and shown, `AsPrompt` when the turn is to go on with that text in place of the
+        prompt's, None when it is to go on with the prompt as it is.
+    """
+    refresh_offer(desk.shelf, desk.session.outbox)
+    typed = typed_command(said, desk.shelf.commands) if is_slashed(said) else None
+    return None if typed is None else run(typed, desk)
+
+
+def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
+    """Look for changed commands of the person's own, and offer the complete list again if there are any. Blocks."""
+    if shelf.refresh():
+        outbox.put(offered(shelf.commands))
+
+
+def run(typed: Typed, desk: Desk) -> Outcome:
+    """Run a command; what it tells is shown and stored. Failures are told, too."""
+    try:
+        outcome = typed.command.run(typed, desk)
+    except HermesError as problem:
+        outcome = Told(problem.public, notice=typed.command.at_once)
+    if isinstance(outcome, AsPrompt):
+        return outcome
+    told = _with_unused(outcome, typed)
+    turn_id = secrets.token_hex(8)
+    if told.notice:
+        desk.session.outbox.put(Noticed(f"{turn_id}-notice-1", told.text))
+        return told
+    answer = AgentText(f"{turn_id}-message-1", told.text)
+    events = (UserSaid(f"{turn_id}-prompt", typed.parts), *told.shown)
+    if told.anew:
+        told = replace(told, text=_begin_anew(desk, turn_id, (*events, PlanChanged(()), answer)) or told.text)
+        desk.session.outbox.put(replace(answer, text=told.text))
+        return told
+    desk.session.outbox.put(answer)
+    if why := _store(desk, turn_id, (*events, answer), COMMAND):
+        log.info("the command /%s is not stored: %s", typed.command.name, why)
+    return told
+
+
+def _with_unused(told: Told, typed: Typed) -> Told:
+    """Whatever a person attaches is used, or said not to be."""
+    if not typed.attached:
+        return told
+    things = "What you attached was" if typed.attached == 1 else f"The {typed.attached} things you attached were"
+    return replace(told, text=f"{told.text}\n\n{things} not used: `/{typed.command.name}` takes text only.")
+
+
+def _store(desk: Desk, turn_id: str, events: Sequence[SessionEvent], outcome: str) -> str:
+    """Store what was typed and told as a turn without messages; why that was not possible, '' if it was.
+
+    All of it is written at its end, so that a kill leaves nothing half done.
+    """
+    store, session_id = desk.factory.sessions.store, desk.session.id
+    try:
+        store.begin_turn(session_id, turn_id)
+    except (RequestError, StoreError) as problem:
+        return problem.public
+    journal = store.journal(session_id, turn_id)
+    for event in events:
+        journal.record(event)
+    store.end_turn(session_id, turn_id, outcome)
+    return store.trouble(session_id)
+
+
+def _begin_anew(desk: Desk, turn_id: str, events: Sequence[SessionEvent]) -> str:
+    """Let the model's history begin behind this turn; why that was not possible, '' if it was."""
+    store, session = desk.factory.sessions.store, desk.session
+    why = _store(desk, turn_id, events, RESET)
+    store.reload(session.id)
+    if why or (why := _still_seen(store, session.id)):
+        return f"The model still sees the conversation: that it begins anew could not be stored. {why}"
+    session.outbox.put(PlanChanged(()))
+    services = session.services
+    kept = services.kept() if services is not None else store.kept(session.id)
+    if kept is None:
+        return ""
+    kept = replace(kept, plan=(), system=None, omitted_results=frozenset(), sealed_before=0, images_before=0)
+    store.keep(session.id, kept)
+    if services is not None:
+        services.restore(kept, same_prompt=True)
+        services.prefix.expect("begun anew")
+    return ""
+
+
+def _still_seen(store: SessionStore, session_id: str) -> str:
+    """Why the model still has a history; '' if it has none."""
+    try:
+        return "It is tried again with the next prompt." if store.messages(session_id) else ""
+    except StoreError as problem:
+        return problem.public

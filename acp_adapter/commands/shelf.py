@@ -1,0 +1,195 @@
+"""The folders that a session's own commands are read from, looked at again before each prompt."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from acp_adapter.commands.custom import CustomCommand, Origin, read_command
+
+log = logging.getLogger(__name__)
+
+MOST_COMMANDS = 200
+"""Of one folder."""
+
+MOST_BYTES = 64 * 1024
+"""Of one file."""
+
+_MOST_ENTRIES = 2_000
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ENDING = ".md"
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A command's file as it is: with these, nothing of it has changed."""
+
+    name: str
+    path: str
+    origin: Origin
+    inode: int
+    size: int
+    changed_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """Where commands lie. `within`: it must not lead out of there; None: it may be anywhere."""
+
+    path: Path
+    origin: Origin
+    within: Path | None = None
+
+
+class CommandShelf:
+    """The commands of one session. Thread-safe; `refresh` blocks."""
+
+    def __init__(self, cwd: Path, home: Path) -> None:
+        """Make it; nothing is read before the first `refresh`.
+
+        Args:
+            cwd: the session's directory; the project's commands are in `.hermes/commands`.
+            home: the directory of settings and sessions; the person's commands are in `commands`.
+        """
+        # The project's come later, and take the place of those of the same name.
+        self._folders = (
+            _Folder(home / "commands", "yours"),
+            _Folder(cwd / ".hermes" / "commands", "project", within=cwd),
+        )
+        self._lock = threading.Lock()
+        self._read: dict[_File, CustomCommand | None] = {}
+        self._commands: tuple[CustomCommand, ...] = ()
+
+    @property
+    def commands(self) -> tuple[CustomCommand, ...]:
+        """The commands as they were last seen, by name. Never waits."""
+        return self._commands
+
+    def refresh(self) -> bool:
+        """Look at the folders, and read what is new or has changed; whether the commands are others now."""
+        with self._lock:
+            read: dict[_File, CustomCommand | None] = {}
+            for file in self._files():
+                try:
+                    read[file] = self._read[file] if file in self._read else _command(file)
+                except ValueError as problem:
+                    read[file] = None
+                    log.debug("%s is no command: %s", file.path, problem)
+                except OSError as problem:
+                    log.debug("%s cannot be read: %s", file.path, problem)
+            found = {command.name: command for command in read.values() if command is not None}
+            commands = tuple(found[name] for name in sorted(found))
+            changed, self._commands, self._read = commands != self._commands, commands, read
+            return changed
+
+    def _files(self) -> Iterator[_File]:
+        seen: set[str] = set()
+        for folder in self._folders:
+            root = _root(folder)
+            if root is None or root in seen:
+                continue
+            seen.add(root)
+            for name, path in _named_files(root)[:MOST_COMMANDS]:
+                try:
+                    yield _looked_at(name, path, root, folder.origin)
+                except (OSError, ValueError) as problem:
+                    log.debug("%s is no command: %s", path, problem)
+
+
+def _root(folder: _Folder) -> str | None:
+    """The folder's real path; None where there is none, or it leads out of the project."""
+    try:
+        root = os.path.realpath(folder.path, strict=True)
+    except OSError:
+        return None
+    if folder.within is not None and not _is_below(root, os.path.realpath(folder.within)):
+        log.warning("%s leads out of the project; its commands are not used", folder.path)
+        return None
+    return root
+
+
+def _named_files(root: str) -> list[tuple[str, str]]:
+    """Names of commands with their files, by name: those in the folder, and `folder:name` for those one below."""
+    found: list[tuple[str, str]] = []
+    budget = iter(range(_MOST_ENTRIES))
+    for entry, stem in _entries(root, budget):
+        if stem:
+            found.append((stem, entry.path))
+        elif _NAME.fullmatch(entry.name) and (folder := _folder(entry, root)):
+            found += [(f"{entry.name}:{inner}", file.path) for file, inner in _entries(folder, budget) if inner]
+    return sorted(found)
+
+
+def _entries(folder: str, budget: Iterator[int]) -> list[tuple[os.DirEntry[str], str]]:
+    """What is in a folder, each with the name of the command that it may be the file of, or ''."""
+    try:
+        with os.scandir(folder) as entries:
+            return [(entry, _stem(entry.name)) for _, entry in zip(budget, entries, strict=False)]
+    except OSError:
+        log.debug("%s cannot be read", folder, exc_info=True)
+        return []
+
+
+def _stem(file_name: str) -> str:
+    stem = file_name.removesuffix(_ENDING)
+    return stem if stem != file_name and _NAME.fullmatch(stem) else ""
+
+
+def _folder(entry: os.DirEntry[str], root: str) -> str:
+    """The real path of a folder; '' where it is none, or leads out of `root`."""
+    try:
+        if not entry.is_dir():
+            return ""
+        path = os.path.realpath(entry.path, strict=True) if entry.is_symlink() else entry.path
+    except OSError:
+        return ""
+    return path if _is_below(path, root) else ""
+
+
+def _looked_at(name: str, path: str, root: str, origin: Origin) -> _File:
+    """A command's file as it is now.
+
+    Args:
+        path: in a folder whose path is real.
+
+    Raises:
+        OSError: it is not there. ValueError: it is none that a command may be in.
+    """
+    real, found = path, os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        real = os.path.realpath(path, strict=True)
+        if not _is_below(real, root):
+            raise ValueError("it leads out of its folder")
+        found = os.lstat(real)
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("it is no file")
+    if found.st_size > MOST_BYTES:
+        raise ValueError(f"it has more than {MOST_BYTES // 1024} KiB")
+    return _File(name, real, origin, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _command(file: _File) -> CustomCommand | None:
+    """The command in a file.
+
+    Raises:
+        OSError: it cannot be read. ValueError: it is no UTF-8, or is another file by now.
+    """
+    # What has taken its place meanwhile may be a link, or a pipe that nobody writes to.
+    descriptor = os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as opened:  # noqa: PTH123 - a descriptor
+        if os.fstat(descriptor).st_ino != file.inode:
+            raise ValueError("it was replaced while it was read")
+        content = opened.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError("it grew while it was read")
+    return read_command(file.name, content.decode("utf-8-sig"), file.origin)
+
+
+def _is_below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)

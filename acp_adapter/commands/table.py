@@ -1,0 +1,54 @@
+"""The one table of built-in commands. A new one is an entry here and a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acp_adapter.commands.choosing import choose_mode, choose_model
+from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
+from acp_adapter.commands.context import show_context
+from acp_adapter.commands.keeping import export, fork, name_session, reset
+from acp_adapter.commands.looking import show_cost, show_servers, show_tools, show_version
+from acp_adapter.commands.markdown import code, plain
+from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
+from acp_adapter.commands.rewinds import rewind
+from agent_core.events import Command
+
+
+def _help(_typed: Typed, desk: Desk) -> Told:
+    """All commands, the person's own too."""
+    own = [one for one in desk.shelf.commands if one.name not in BUILT_IN]
+    lines = [_line(command.offer) for command in COMMANDS]
+    if own:
+        lines += ["", "Your own:", *(_line(Command(one.name, one.description, one.hint)) for one in own)]
+    return Told("\n".join(lines))
+
+
+def _line(command: Command) -> str:
+    typed = f"/{command.name} {command.hint}".rstrip()
+    return f"- {code(typed)}: {plain(command.description)}"
+
+
+COMMANDS = (
+    SlashCommand("help", "Show all commands", _help),
+    SlashCommand("model", "Show the models, or choose one", choose_model, "model"),
+    SlashCommand("mode", "Show the permission modes, or choose one", choose_mode, "mode"),
+    SlashCommand("tools", "Show the tools that the model has", show_tools),
+    SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),
+    SlashCommand("context", "Show what fills the model's window", show_context),
+    SlashCommand("cost", "Show what this session has used and cost", show_cost),
+    SlashCommand("undo", "Take the last turn back: the conversation, and the files it changed", rewind),
+    SlashCommand("rewind", "Take several turns back, with the files they changed", rewind, "how many turns"),
+    SlashCommand("redo", "Bring back what the last undo or rewind took away", rewind),
+    SlashCommand("reset", "Let the model begin anew; the conversation stays in view", reset),
+    SlashCommand("fork", "Copy this conversation into a session of its own", fork),
+    SlashCommand("title", "Show this session's title, or give it another", name_session, "title"),
+    SlashCommand("export", "Write this conversation to a file", export, "html, md or jsonl"),
+    SlashCommand("init", "Study the project and write AGENTS.md", write_agents_file, "what to mind"),
+    SlashCommand("review", "Review what is not committed, or what you name; nothing is changed", review, "what"),
+    SlashCommand("steer", "Tell the model something while it works", steer, "what to say", at_once=True),
+    SlashCommand("queue", "Send a prompt when the running one is over", queue, "prompt"),
+    SlashCommand("version", "Show which version this is", show_version),
+)
+
+BUILT_IN: Mapping[str, SlashCommand] = {command.name: command for command in COMMANDS}

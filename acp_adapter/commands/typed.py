@@ -1,0 +1,112 @@
+"""From a prompt to the command that it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
+from acp_adapter.commands.custom import CustomCommand, as_command
+from acp_adapter.commands.table import BUILT_IN
+from agent_core.events import CommandsOffered
+from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+
+_TYPED = re.compile(r"\s*/(?P<name>[A-Za-z0-9][A-Za-z0-9_:-]*)(?:\s+(?P<rest>.*))?", re.DOTALL)
+_SHORTEST_SLIP = 4
+
+
+def offered(custom: Sequence[CustomCommand] = ()) -> CommandsOffered:
+    """The commands that there are: built-in ones, then the person's own."""
+    return CommandsOffered(tuple(command.offer for command in _all(custom).values()))
+
+
+def is_slashed(parts: Sequence[SaidPart]) -> bool:
+    """Whether a prompt may be a command. Only its first part is looked at, so this may be asked anywhere."""
+    return bool(parts) and isinstance(parts[0], SaidText) and parts[0].text.lstrip().startswith("/")
+
+
+def is_at_once(parts: Sequence[SaidPart]) -> bool:
+    """Whether a prompt is a command for the running turn, which does not wait for its end."""
+    command = BUILT_IN.get(_name(parts))
+    return command is not None and command.at_once
+
+
+def typed_command(parts: Sequence[SaidPart], custom: Sequence[CustomCommand] = ()) -> Typed | None:
+    """The command that a prompt is; None for what is for the model.
+
+    A name that no command has is for the model: it may be a path, or a route of the person's own program. Only
+    where it looks like a slip (one letter too many, missing or other, or two swapped, but not the first) the person
+    is asked whether they meant the command: nothing is done, and nothing reaches the model.
+    """
+    commands = _all(custom)
+    name = _name(parts)
+    command = commands.get(name) or _slip(name, commands)
+    return None if command is None else Typed(command, _rest(parts), tuple(parts))
+
+
+def _all(custom: Sequence[CustomCommand]) -> Mapping[str, SlashCommand]:
+    """Commands by name. A built-in one is never replaced."""
+    own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
+    return {**BUILT_IN, **own} if own else BUILT_IN
+
+
+def _name(parts: Sequence[SaidPart]) -> str:
+    """What stands between the slash and the first space; '' where there is no such word."""
+    if not is_slashed(parts):
+        return ""
+    found = _TYPED.fullmatch(_text(parts[0]))
+    return found["name"].lower() if found is not None else ""
+
+
+def _rest(parts: Sequence[SaidPart]) -> str:
+    """Everything behind the name. A client sends a mention in the middle of a sentence as a part of its own."""
+    found = _TYPED.fullmatch(_text(parts[0]))
+    words = [found["rest"] or "" if found is not None else "", *map(_in_words, parts[1:])]
+    return " ".join(word for word in map(str.strip, words) if word)
+
+
+def _text(part: SaidPart) -> str:
+    return part.text if isinstance(part, SaidText) else ""
+
+
+def _in_words(part: SaidPart) -> str:
+    match part:
+        case SaidText(text=text):
+            return text
+        case SaidLink(name=name, uri=uri):
+            return name or uri
+        case SaidDocument(uri=uri):
+            return uri.rstrip("/").rpartition("/")[2]
+        case SaidImage() | SaidAudio():
+            return ""
+
+
+def _slip(name: str, commands: Iterable[str]) -> SlashCommand | None:
+    meant = sorted(known for known in commands if name and known[0] == name[0] and is_slip(name, known))
+    if not meant:
+        return None
+    names = " or ".join(f"`/{known}`" for known in meant)
+    told = Told(
+        f"There is no command `/{name}`. Did you mean {names}? Nothing was done, and nothing was sent to the model. "
+        "If this was for the model, send it again with a word before it."
+    )
+
+    def tell(_typed: Typed, _desk: Desk) -> Told:
+        return told
+
+    return SlashCommand(name, "", tell)
+
+
+def is_slip(typed: str, known: str) -> bool:
+    """Whether two words of some length differ by one letter, or by two neighbours that are swapped."""
+    shorter = min(len(typed), len(known))
+    if shorter < _SHORTEST_SLIP or typed == known:
+        return False
+    start = next((at for at in range(shorter) if typed[at] != known[at]), shorter)
+    one, other = typed[start:], known[start:]
+    return (
+        one[1:] == other  # one too many
+        or one == other[1:]  # one missing
+        or one[1:] == other[1:]  # another one
+        or (one[1::-1] == other[:2] and one[2:] == other[2:])  # two swapped
+    )

@@ -1,0 +1,72 @@
+"""What the commands of one prompt may use, as `acp_adapter.commands.Desk` wants it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acp_adapter.choosing import Chooser
+from acp_adapter.commands.command import ServerState
+from acp_adapter.commands.shelf import CommandShelf
+from acp_adapter.handshake import new_session_id
+from acp_adapter.session import SessionState
+from agent_core.factory import AgentFactory
+from agent_core.interrupt import CancelToken
+from agent_core.options import Option
+from agent_core.providers.choice import ModelChoice
+from agent_core.sessions.records import NewSession
+from tools.registry import ToolEntry
+from tools.toolsets import select
+
+_TOOLSETS = ("hermes-acp",)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDesk:
+    """The desk of one prompt. Its methods block: they are for worker threads."""
+
+    session: SessionState
+    factory: AgentFactory
+    token: CancelToken
+    chooser: Chooser
+    loop: asyncio.AbstractEventLoop
+
+    @property
+    def shelf(self) -> CommandShelf:
+        """The person's own commands."""
+        return self.session.shelf
+
+    def options(self) -> Sequence[Option]:
+        """Everything that can be chosen for the session now."""
+        return self.chooser.offered(self.session)
+
+    def choose(self, option_id: str, value: str | bool) -> None:
+        """As `session/set_config_option`."""
+        asyncio.run_coroutine_threadsafe(self.chooser.choose(self.session, option_id, value), self.loop).result()
+
+    def model(self) -> ModelChoice:
+        """The model that the session's next request goes to."""
+        return self.factory.model(self.session.choices.model, self.session.model_used)
+
+    def tools(self) -> Sequence[ToolEntry]:
+        """The tools that the session's model is offered."""
+        return select(_TOOLSETS, (), self.session.workspace.tools)
+
+    def servers(self) -> Sequence[ServerState]:
+        """The session's MCP servers."""
+        return () if self.session.servers is None else self.session.servers.status()
+
+    def fork(self) -> str:
+        """Copy the session as it stands; the copy's id."""
+        archive, seed, choices = self.factory.sessions.archive, self.session.seed, self.session.choices
+        source = archive.get(seed.session_id).source
+        roots = tuple(str(root) for root in seed.extra_roots)
+        new = NewSession(new_session_id(), str(seed.cwd), roots, source, choices.mode, options=choices.stored())
+        return archive.fork(seed.session_id, new).id
+
+    def steer(self, text: str) -> bool:
+        """Tell the running turn's model something; False where no turn runs that could take it."""
+        from acp_adapter.extensions import steer  # noqa: PLC0415 - it needs this module's users
+
+        return steer(self.session, text)

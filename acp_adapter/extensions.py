@@ -1,0 +1,109 @@
+"""Methods beside the SDK's: those of the protocol that it does not route, the community's, and our own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from acp_adapter.session import SessionState
+from acp_adapter.session_manager import RunBlocking, SessionManager
+from agent_core.errors import RequestError
+from agent_core.factory import AgentFactory
+
+Params = Mapping[str, Any]
+Json = dict[str, Any]
+Submit = Callable[[str, str], Awaitable[None]]
+
+DELETE, LOGOUT = "session/delete", "logout"
+STEERING, REWIND = "session/steering", "hermes/session/rewind"
+
+
+class Extensions:
+    """The methods by name, without the underscore that those outside the protocol have on the wire."""
+
+    def __init__(
+        self, factory: AgentFactory, sessions: SessionManager, run_blocking: RunBlocking, submit: Submit
+    ) -> None:
+        """Make it.
+
+        Args:
+            submit: begins a turn of a session (by id) with a text, which nobody waits for.
+        """
+        self._factory = factory
+        self._sessions = sessions
+        self._run_blocking = run_blocking
+        self._submit = submit
+        self.methods: Mapping[str, Callable[[Params], Awaitable[Json]]] = {
+            DELETE: self._delete,
+            LOGOUT: self._logout,
+            STEERING: self._steer,
+            REWIND: self._rewind,
+        }
+
+    async def _delete(self, params: Params) -> Json:
+        """ACP `session/delete`."""
+        await self._sessions.delete(_session_id(params))
+        return {}
+
+    async def _logout(self, params: Params) -> Json:  # noqa: ARG002 - every method has the same form
+        """ACP `logout`: sessions that are open go on, no other one is opened."""
+        await self._run_blocking(self._factory.sign_out)
+        return {}
+
+    async def _rewind(self, params: Params) -> Json:
+        from acp_adapter.rewinding import rewind_session  # noqa: PLC0415 - most people never undo
+
+        session = await self._sessions.reach(_session_id(params))
+        try:
+            return await rewind_session(self._factory.sessions, session, params, self._run_blocking)
+        finally:
+            self._sessions.rest(session)
+
+    async def _steer(self, params: Params) -> Json:
+        """`_session/steering`, in the form that other agents gave it: words for the turn that runs.
+
+        Returns:
+            outcome: injected; promptRequired where no turn runs and the client asks to be told so; else
+            startedNewTurn.
+        """
+        session = await self._sessions.reach(_session_id(params))
+        text = _text_of(params.get("prompt"))
+        if steer(session, text):
+            return {"outcome": "injected"}
+        if _wants_to_prompt(params):
+            return {"outcome": "promptRequired", "reason": "noRunningTurn"}
+        await self._submit(session.id, text)
+        return {"outcome": "startedNewTurn"}
+
+
+def steer(session: SessionState, text: str) -> bool:
+    """Tell the session's running turn something; False, and nothing happens, if there is none."""
+    agent, bridge = session.agent, session.bridge
+    if agent is None or bridge is None or not agent.steer(text):
+        return False
+    bridge.note_steering(text)
+    return True
+
+
+def _session_id(params: Params) -> str:
+    session_id = params.get("sessionId")
+    if not isinstance(session_id, str):
+        raise RequestError("sessionId must be the id of a session.")
+    return session_id
+
+
+def _text_of(prompt: object) -> str:
+    blocks = prompt if isinstance(prompt, list) else []
+    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    if not blocks or len(texts) != len(blocks) or not all(isinstance(text, str) for text in texts):
+        raise RequestError("prompt must be a list of text blocks: only words can be given to a running turn.")
+    text = "\n\n".join(map(str, texts)).strip()
+    if not text:
+        raise RequestError("The prompt is empty. Send at least one text block with something in it.")
+    return text
+
+
+def _wants_to_prompt(params: Params) -> bool:
+    meta = params.get("_meta")
+    steering = meta.get("steering") if isinstance(meta, dict) else None
+    return isinstance(steering, dict) and steering.get("idleBehavior") == "promptRequired"

@@ -1,0 +1,82 @@
+"""The card of a tool call as a permission question shows it: only what the question adds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from acp_adapter.cards.blocks import diff_block, text_block
+from tools.approval.actions import CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.questions import Question
+from tools.result import ShownDiff
+
+_MOST_OTHERS = 100
+_LONGEST_TITLE = 200
+
+
+def asked_card(question: Question) -> dict[str, Any]:
+    """ACP v1 `ToolCallUpdate` on the id of the call that asks, pending."""
+    call: dict[str, Any] = {"toolCallId": question.tool_call_id, "status": "pending"}
+    match question.action:
+        case WritePath() as change:
+            return {**call, **_change(change, question)}
+        case ReadPath(path=path):
+            return {
+                **call,
+                "title": f"Read {path}: it {question.reason}",
+                "locations": [{"path": str(path)}],
+            }
+        case RunCommand(command=command, cwd=cwd):
+            # No content: it would replace the card's terminal.
+            return {
+                **call,
+                "title": f"{command} (it {question.reason})",
+                "rawInput": {"command": command, "cwd": str(cwd), "reason": question.reason},
+            }
+        case CallMcpTool(server=server, tool=tool, arguments=arguments):
+            return {
+                **call,
+                "title": " ".join(f"Call {tool} of the MCP server {server}".split())[:_LONGEST_TITLE],
+                "content": [text_block(arguments, "json")],
+            }
+        case LeavePlan(plan=plan):
+            return {
+                **call,
+                "kind": "switch_mode",
+                "title": "Begin with this plan?",
+                "content": [text_block(plan)],
+            }
+
+
+def _change(change: WritePath, question: Question) -> dict[str, Any]:
+    path, real = change.shown, change.path
+    # A symbolic link must not hide where the change goes. (The workspace itself may be reached by one.)
+    led_away = real.name != path.name or (bool(question.reason) and real != path)
+    name = f"{path.name} → {real}" if led_away else path.name
+    more = f" and {len(question.others)} more" if question.others else ""
+    why = f": it {question.reason}" if question.reason else ""
+    places = (path, *((real,) if led_away else ()), *question.others[:_MOST_OTHERS])
+    content = [_difference(change)]
+    if question.others:
+        content.append(text_block("\n".join(["The same for:", *_listed(question.others)])))
+    return {
+        "title": f"{change.verb.capitalize()} {name}{more}{why}",
+        "locations": [{"path": str(place)} for place in places],
+        "content": content,
+    }
+
+
+def _difference(change: WritePath) -> dict[str, Any]:
+    if any(b"\0" in part for part in (change.before, change.after) if part is not None):
+        return text_block(f"{change.shown} is not a text file.")
+    return diff_block(ShownDiff(change.shown, _text(change.before), _text(change.after)))
+
+
+def _listed(paths: Sequence[Path]) -> list[str]:
+    names = [str(path) for path in paths[:_MOST_OTHERS]]
+    return [*names, f"… and {len(paths) - _MOST_OTHERS} more"] if len(paths) > _MOST_OTHERS else names
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace").replace("\r\n", "\n")

@@ -1,0 +1,131 @@
+"""The answers that a permission question offers, with labels that say exactly what each does.
+
+ACP v1, `PermissionOption`: ids are ours and stay the same, kinds tell the editor how to show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.questions import Answer, Question
+from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, SameThing
+
+Kind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+
+_SESSION = "(this session)"
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One answer that can be chosen.
+
+    Attributes:
+        tells_why: the person is asked for words afterwards.
+    """
+
+    id: str
+    kind: Kind
+    label: str
+    answer: Answer
+    tells_why: bool = False
+
+    def option(self) -> dict[str, Any]:
+        """As ACP `PermissionOption`."""
+        return {"optionId": self.id, "kind": self.kind, "name": self.label}
+
+
+def offers_of(question: Question, *, can_tell_why: bool) -> tuple[Offer, ...]:
+    """The answers to `question`: yes first and the safest last, but no first where that is the better guess.
+
+    Args:
+        can_tell_why: the editor can ask for words.
+    """
+    tells_why = can_tell_why and question.no_explains
+    if isinstance(question.action, LeavePlan):
+        return tuple(_of_plan(tells_why=tells_why))
+    allowing = (
+        Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True)),
+        *(_lasting(grant, question.action) for grant in question.reaches),
+    )
+    reject, *more = _rejecting(question, tells_why=tells_why)
+    return (reject, *allowing, *more) if question.is_risky else (*allowing, reject, *more)
+
+
+def _of_plan(*, tells_why: bool) -> Iterator[Offer]:
+    yield Offer("plan_default", "allow_once", "Yes, ask before each edit", Answer(allowed=True, mode="default"))
+    yield Offer(
+        "plan_accept_edits",
+        "allow_always",
+        "Yes, edit files without asking",
+        Answer(allowed=True, mode="accept_edits"),
+    )
+    yield Offer("plan_reject", "reject_once", "No, keep planning", Answer(allowed=False))
+    if tells_why:
+        yield Offer(
+            "plan_revise", "reject_once", "No, and tell what to change", Answer(allowed=False), tells_why=True
+        )
+
+
+def _rejecting(question: Question, *, tells_why: bool) -> Iterator[Offer]:
+    yield Offer("reject_once", "reject_once", "Reject", Answer(allowed=False))
+    if tells_why:
+        yield Offer("reject_why", "reject_once", "Reject and tell why", Answer(allowed=False), tells_why=True)
+    if question.no_lasts:
+        label = f"Always reject {_same(question.action)} {_SESSION}"
+        yield Offer("reject_always", "reject_always", label, Answer(allowed=False, scope="session"))
+
+
+def _lasting(grant: Grant, action: Action) -> Offer:
+    return Offer(
+        f"allow_{grant.scope}",
+        "allow_always",
+        f"Always allow {_reach(grant, action)} {_SESSION}",
+        Answer(allowed=True, scope=grant.scope),
+    )
+
+
+def _reach(grant: Grant, action: Action) -> str:
+    match grant:
+        case SameThing():
+            return _same(action)
+        case CommandsLike(prefix=prefix):
+            options = " with no other options" if prefix.dangers else ""
+            return f"`{_clipped(prefix.shown)}` in this directory{options}"
+        case FilesBelow(kind="read", shown=shown):
+            return f"reading in {_end_of(shown)}"
+        case FilesBelow(shown=shown):
+            return f"edits in {_end_of(shown)}"
+        case OfServer(server=server):
+            return f"every tool of {_clipped(server)}"
+
+
+def _same(action: Action) -> str:
+    match action:
+        case ReadPath():
+            return "reading this path"
+        case WritePath(after=None):
+            return "deleting this file"
+        case WritePath():
+            return "edits of this file"
+        case RunCommand():
+            return "this exact command in this directory"
+        case CallMcpTool(server=server, tool=tool):
+            return f"{_clipped(tool)} of {_clipped(server)}"
+        case LeavePlan():
+            return "leaving plan mode"
+
+
+def _clipped(text: str) -> str:
+    """On one line, its beginning where it is long: names may come from a server."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_NAME else f"{line[:_LONGEST_NAME]}…"
+
+
+def _end_of(path: str) -> str:
+    """On one line, its end where it is long."""
+    line = " ".join(path.split())
+    return line if len(line) <= _LONGEST_NAME else f"…{line[-_LONGEST_NAME:]}"

@@ -1,0 +1,58 @@
+"""A session's workspace with what the editor lends it: its unsaved files, and its terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.editor_calls import EditorCalls
+from agent_core.interrupt import CancelToken
+from agent_core.workspace import Workspace
+from tools.context import FileSystem
+from tools.toolbox import Toolbox
+
+if TYPE_CHECKING:
+    from agent_core.mcp.session_servers import SessionServers
+
+
+def with_servers(workspace: Workspace, servers: SessionServers | None) -> Workspace:
+    """The workspace with the tools of the session's MCP servers."""
+    return workspace if servers is None else replace(workspace, tools=Toolbox(servers.entries), mcp=servers)
+
+
+def with_editor_files(workspace: Workspace, calls: EditorCalls, client: ClientCapabilities) -> Workspace:
+    """The workspace with files as the editor has them, where it lets us see or write them."""
+    if not (client.read_files or client.write_files):
+        return workspace
+    from acp_adapter.client_io.files import EditorFileSystem  # noqa: PLC0415 - not every editor has them
+    from acp_adapter.client_io.memory import EditorMemory  # noqa: PLC0415
+
+    disk, memory = workspace.files, EditorMemory()
+
+    def files(token: CancelToken) -> FileSystem:
+        return EditorFileSystem(disk(token), calls, client, token, memory, workspace.roots)
+
+    return replace(workspace, files=files)
+
+
+def with_editor_terminals(
+    workspace: Workspace,
+    calls: EditorCalls,
+    client: ClientCapabilities,
+    chosen: Callable[[], bool],
+    show: Callable[[str, str], None],
+) -> Workspace:
+    """The workspace with the editor's terminals for its commands, where it has some and the person chose them.
+
+    Args:
+        chosen: whether they are chosen now.
+        show: puts a terminal on the card of the call that runs in it: (call id, terminal id).
+    """
+    if not client.terminals:
+        return workspace
+    from acp_adapter.client_io.terminals import EditorTerminals  # noqa: PLC0415 - few people choose them
+
+    terminals = EditorTerminals(workspace.terminal, calls, chosen, show, workspace.settings.terminal)
+    return replace(workspace, terminal=terminals)

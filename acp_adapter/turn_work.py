@@ -1,0 +1,123 @@
+"""A turn's work on its worker thread: the agent is made, the prompt completed, the conversation run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.commands import refresh_offer
+from acp_adapter.events import EventBridge
+from acp_adapter.links.draft import Draft
+from acp_adapter.naming import name_after_answer, name_after_prompt, wants_better
+from acp_adapter.questions import EditorQuestions
+from acp_adapter.session import SessionState
+from agent_core.agent import AIAgent
+from agent_core.callbacks import AgentCallbacks
+from agent_core.errors import TurnInterrupted, UnknownSession
+from agent_core.factory import AgentFactory
+from agent_core.interrupt import CancelToken
+from agent_core.messages import Content
+from agent_core.prompt_parts import SaidPart
+from agent_core.services import SessionServices, TurnServices
+from agent_core.turn_result import ConversationResult
+from agent_core.workspace import CallIdentity
+from tools.approval.actions import Action
+from tools.context import ToolContext
+
+_PATIENCE_WITH_SERVERS = 2.0
+"""Seconds that a session's first prompt waits for its MCP servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnWork:
+    """The work of one turn. `on_mode` is told of a mode that the agent changed."""
+
+    factory: AgentFactory
+    executor: Executor
+    session: SessionState
+    bridge: EventBridge
+    token: CancelToken
+    client: ClientCapabilities
+    on_mode: Callable[[str], None]
+
+    def run(self, content: Content, said: tuple[SaidPart, ...], draft: Draft | None = None) -> ConversationResult:
+        """Run the turn; blocks until it is over. Links are read once the turn has begun, so that no prompt is lost.
+
+        Raises:
+            HermesError: it failed; the text is for the user.
+        """
+        session, bridge = self.session, self.bridge
+        try:
+            refresh_offer(session.shelf, session.outbox)
+            self._wait_for_servers()
+            agent = session.agent or self._make_agent()
+        except BaseException:
+            # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
+            self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
+            raise
+        name_after_prompt(self.factory.sessions.archive, session, said)
+        timeout = self.factory.approval_timeout()
+        questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
+        callbacks = bridge.callbacks(questions.ask, self.on_mode)
+        result = agent.run_conversation(
+            content,
+            turn_id=bridge.turn_id,
+            token=self.token,
+            callbacks=callbacks,
+            complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,
+        )
+        if wants_better(self.factory, session):
+            self.executor.submit(name_after_answer, self.factory, session, said, result["final_response"])
+        return result
+
+    def _reading(self, draft: Draft, callbacks: AgentCallbacks) -> Callable[[], Content]:
+        from acp_adapter.links.filling import LinkCalls, filled  # noqa: PLC0415 - most prompts link to nothing
+
+        session, turn_id = self.session, self.bridge.turn_id
+        services = TurnServices(session.services or SessionServices(), session.workspace.approvals, callbacks)
+
+        def context(call_id: str, on_allowed: Callable[[Action], None]) -> ToolContext:
+            call = CallIdentity(session.id, turn_id, turn_id, call_id)
+            return session.workspace.context(
+                call, self.token, services, on_allowed=on_allowed, on_output=lambda _: None
+            )
+
+        return lambda: filled(draft, LinkCalls(context, self.bridge.on_tool, turn_id))
+
+    def _wait_for_servers(self) -> None:
+        """Let the session's servers come up before its first request, and tell of those that cannot."""
+        servers = self.session.servers
+        if servers is None:
+            return
+        from agent_core.mcp.telling import still_waiting, told, waiting  # noqa: PLC0415 - most sessions have no servers
+
+        if not self.session.servers_awaited:
+            self.session.servers_awaited = True
+            if note := waiting(servers.status()):
+                self.bridge.on_notice(note)
+                servers.wait(_PATIENCE_WITH_SERVERS, self.token)
+            if note := still_waiting(servers.status()):
+                self.bridge.on_notice(note)
+        for failure in told(servers.status(), self.session.failures_told):
+            self.bridge.on_notice(failure, "warning")
+
+    def _make_agent(self) -> AIAgent:
+        session = self.session
+        roots = tuple(str(root) for root in session.seed.extra_roots)
+        try:
+            self.factory.sessions.take(session.id, str(session.seed.cwd), roots)
+        except UnknownSession:
+            # One that was open for long without a prompt may have been tidied away; it begins anew.
+            if not session.is_new:
+                raise
+        services, choices = session.services or self.factory.services(session.id), session.choices
+        agent = self.factory.agent(session.id, session.workspace, services, choices, on_note=self.bridge.on_note)
+        if self.token.is_set():
+            # The turn may have been given up meanwhile; it must not take the next one's place.
+            raise TurnInterrupted
+        session.agent, session.services, session.is_new = agent, services, False
+        if session.choices != choices:
+            self.factory.switch(agent, session.choices, services.model)
+        return agent

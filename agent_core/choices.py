@@ -1,0 +1,68 @@
+"""What the person chose for one session: its permission mode, its model, and how the two behave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+if TYPE_CHECKING:  # loading these takes longer than all else that the first session's answer needs
+    from agent_core.providers.base import ReasoningEffort
+    from agent_core.sessions.records import SessionRecord
+    from tools.approval.policy import EditPolicy, Mode
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChoices:
+    """The choices; each default is what the settings say, or the careful value.
+
+    Attributes:
+        edits: whether edits are asked about as the mode says, or always.
+        model: provider:model; '' is the settings' choice.
+        effort: how much the model thinks; None is the settings' choice.
+        thoughts: show the model's reasoning.
+        editor_terminals: run commands in the editor's terminals, where it offers them.
+    """
+
+    mode: Mode = "default"
+    edits: EditPolicy = "mode"
+    model: str = ""
+    effort: ReasoningEffort | None = None
+    thoughts: bool = True
+    editor_terminals: bool = False
+
+    def stored(self) -> dict[str, Any]:
+        """What was chosen, without the mode, which a stored session has in a place of its own."""
+        values = {"edits": self.edits, "model": self.model, "effort": self.effort}
+        switches = {"thoughts": self.thoughts, "editor_terminals": self.editor_terminals}
+        defaults = SessionChoices()
+        return {name: value for name, value in {**values, **switches}.items() if value != getattr(defaults, name)}
+
+    @classmethod
+    def from_record(cls, record: SessionRecord) -> SessionChoices:
+        """The choices of a stored session; values that this version does not know become the careful ones."""
+        from agent_core.providers.base import ReasoningEffort  # noqa: PLC0415
+        from tools.approval.policy import EditPolicy, Mode  # noqa: PLC0415
+
+        options = record.options
+        careful = cls()
+        model = options.get("model")
+        return cls(
+            mode=_one_of(record.mode, get_args(Mode), careful.mode),
+            edits=_one_of(options.get("edits"), get_args(EditPolicy), careful.edits),
+            model=model if isinstance(model, str) else "",
+            effort=_one_of(options.get("effort"), get_args(ReasoningEffort), None),
+            thoughts=_switch(options, "thoughts", careful.thoughts),
+            editor_terminals=_switch(options, "editor_terminals", careful.editor_terminals),
+        )
+
+
+def _one_of(value: object, known: tuple[_T, ...], otherwise: _T) -> _T:
+    return next((name for name in known if name == value), otherwise)
+
+
+def _switch(options: Mapping[str, Any], name: str, otherwise: bool) -> bool:
+    value = options.get(name)
+    return value if isinstance(value, bool) else otherwise

@@ -1,0 +1,203 @@
+"""The process of a stdio server: started in a group of its own, heard on its pipes, and gone at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO
+
+from agent_core.mcp.errors import McpFailure
+from agent_core.mcp.specs import ServerSpec
+from tools.environments.child_env import child_environment
+from tools.environments.exit_watch import open_exit_watch
+from tools.environments.guardian import Guardian
+from tools.environments.process_groups import signal_group
+
+_READ_BYTES = 64 * 1024
+_TAIL_CHARS = 4_000
+_KILL_SECONDS = 2.0
+_LAST_WORDS_SECONDS = 0.5
+# The server's process waits for a first line until its group is registered with the guardian; if we die before, its
+# input ends and the server never starts. A shell reads a pipe byte by byte: the server gets all that follows.
+_AFTER_GO = 'IFS= read -r go && exec "$@"'
+_GO = b"\n"
+
+
+class Child:
+    """A running server. Made by `start` and used on the service loop only, except `kill`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], guardian: Guardian) -> None:
+        self._process = process
+        self._guardian = guardian
+        self._tail = ""
+        self._stdin: asyncio.StreamWriter | None = None
+        self._stdout: asyncio.StreamReader | None = None
+        self._transports: list[asyncio.BaseTransport] = []
+        # Those that have no transport yet to close them.
+        self._unopened = [pipe for pipe in (process.stdin, process.stderr, process.stdout) if pipe is not None]
+        self._hearing: asyncio.Task[None] | None = None
+        self._watch = open_exit_watch(process)
+        self.exited = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._watch, self._note_exit)
+
+    @classmethod
+    async def start(cls, spec: ServerSpec, cwd: Path, guardian: Guardian, base: Mapping[str, str]) -> Child:
+        """Start the server's program in `cwd`, not through a shell's parsing.
+
+        Args:
+            base: the variables of this process; the child gets them filtered, with those of the spec.
+
+        Raises:
+            McpFailure: the program is not there or cannot be started.
+        """
+        env = child_environment(base, {"PWD": str(cwd), **dict(spec.env)})
+        program = _program(spec, env)
+        guardian.ready()
+        try:
+            process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds on a loop that nobody waits for
+                ["/bin/sh", "-c", _AFTER_GO, "hermes-acp-mcp", program, *spec.args],
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                close_fds=True,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as problem:
+            reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+            raise McpFailure(f"{program} could not be started in {cwd}: {spec.hide(str(reason))}.") from problem
+        guardian.add(process.pid)
+        child = cls(process, guardian)
+        try:
+            await child._open_pipes()
+        except BaseException:
+            await child.end(0)
+            raise
+        return child
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is the number of its group."""
+        return self._process.pid
+
+    def last_words(self) -> str:
+        """The last lines that it wrote to its standard error."""
+        return self._tail.strip()
+
+    def ended_how(self) -> str:
+        """Its end in words, once it has exited: «exited with status 1»."""
+        status = self._process.poll()
+        if status is None:
+            return "closed its output"
+        if status >= 0:
+            return f"exited with status {status}"
+        return f"was ended by {_signal_name(-status)}"
+
+    def kill(self) -> None:
+        """Kill the whole group now; from any thread."""
+        if self._process.returncode is None:
+            signal_group(self.pid, signal.SIGKILL)
+
+    async def read(self) -> bytes:
+        """The next bytes of its standard output; b'' at the end."""
+        return b"" if self._stdout is None else await self._stdout.read(_READ_BYTES)
+
+    async def write(self, data: bytes) -> None:
+        """Write to its standard input.
+
+        Raises:
+            OSError: it does not read any more.
+        """
+        if self._stdin is None:
+            raise BrokenPipeError("the input is not open")
+        self._stdin.write(data)
+        await self._stdin.drain()
+
+    async def end(self, grace: float) -> None:
+        """Close its input, give it `grace` seconds, then end it with its whole group; all bounded."""
+        if self._stdin is not None:
+            self._stdin.close()
+        if not await self.exits_in(grace):
+            signal_group(self.pid, signal.SIGTERM)
+            if not await self.exits_in(grace):
+                self.kill()
+                await self.exits_in(_KILL_SECONDS)
+        self._process.poll()
+        self._guardian.discard(self.pid)
+        await self._let_go()
+
+    async def exits_in(self, seconds: float) -> bool:
+        """Whether it exits within so many seconds, or has."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.exited.wait()
+        return self.exited.is_set()
+
+    async def _open_pipes(self) -> None:
+        self._stdout = await self._reader(self._unopened.pop())
+        errors = await self._reader(self._unopened.pop())
+        transport, protocol = await self._loop.connect_write_pipe(
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), self._unopened.pop()
+        )
+        self._transports.append(transport)
+        self._stdin = asyncio.StreamWriter(transport, protocol, None, self._loop)
+        self._hearing = asyncio.create_task(self._hear(errors))
+        self._stdin.write(_GO)
+
+    async def _reader(self, pipe: IO[bytes]) -> asyncio.StreamReader:
+        reader = asyncio.StreamReader(limit=_READ_BYTES)
+        transport, _ = await self._loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+        self._transports.append(transport)
+        return reader
+
+    async def _hear(self, errors: asyncio.StreamReader) -> None:
+        while data := await errors.read(_READ_BYTES):
+            self._tail = (self._tail + data.decode("utf-8", "replace"))[-_TAIL_CHARS:]
+
+    def _note_exit(self) -> None:
+        self._loop.remove_reader(self._watch)
+        # What it left behind would hold its pipes open. It is not reaped yet: the group's number is still its own.
+        self.kill()
+        self.exited.set()
+
+    async def _let_go(self) -> None:
+        self._loop.remove_reader(self._watch)
+        os.close(self._watch)
+        if self._hearing is not None:
+            # Its group is gone, so this normally ends by itself; the last words come last.
+            await asyncio.wait({self._hearing}, timeout=_LAST_WORDS_SECONDS)
+            self._hearing.cancel()
+            await asyncio.gather(self._hearing, return_exceptions=True)
+        if self._stdin is not None and self._stdin.transport.get_write_buffer_size():
+            self._stdin.transport.abort()  # a mere close would wait until all is read
+        for transport in self._transports:
+            transport.close()
+        for pipe in self._unopened:
+            pipe.close()
+
+
+def _program(spec: ServerSpec, env: Mapping[str, str]) -> str:
+    if os.sep in spec.command and not os.path.isabs(spec.command):  # noqa: PTH117
+        raise McpFailure(f"The command {spec.command!r} is a relative path. Give its absolute path.")
+    found = shutil.which(spec.command, path=env.get("PATH", os.defpath))
+    if found is not None:
+        return os.path.abspath(found)  # noqa: PTH100 - PATH may hold relative directories; links stay as they are
+    if os.path.isabs(spec.command):  # noqa: PTH117
+        raise McpFailure(f"There is no program {spec.command}. Install it, or correct its path in the settings.")
+    raise McpFailure(f"The program {spec.command!r} is not on the PATH. Install it, or give its absolute path.")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

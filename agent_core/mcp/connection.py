@@ -1,0 +1,150 @@
+"""Opens the connection to one server, and closes it with all that belongs to it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent_core.mcp.child import Child
+from agent_core.mcp.errors import McpFailure
+from agent_core.mcp.failures import Heard
+from agent_core.mcp.specs import McpLimits, ServerSpec
+from agent_core.mcp.streams import WatchedStream, child_streams
+from tools.environments.guardian import Guardian
+
+if TYPE_CHECKING:
+    import httpx2
+
+_DRAIN_SECONDS = 1.0
+_EXIT_SECONDS = 0.5
+_HTTP_ERROR = 400
+_MESSAGES = frozenset({"", "application/json", "text/event-stream"})
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What servers run in: the directory, who guards their processes, our variables (filtered before use)."""
+
+    cwd: Path
+    guardian: Guardian
+    variables: Mapping[str, str]
+    limits: McpLimits
+
+
+@dataclass(slots=True)
+class Line:
+    """What one connection is made of.
+
+    Attributes:
+        over: set when nothing more comes from the server.
+        failure: why we gave up on it, if it was us.
+        child: its process, for stdio.
+        loaded: called when all is ready on our side, and only the server is waited for.
+    """
+
+    heard: Heard = field(default_factory=Heard)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    failure: McpFailure | None = None
+    child: Child | None = None
+    loaded: Callable[[], None] = lambda: None
+
+    def give_up(self, failure: McpFailure) -> None:
+        """Nothing more is wanted of the server."""
+        self.failure = failure
+        self.over.set()
+
+
+@asynccontextmanager
+async def connected(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
+    """The streams of a transport to the server; at the end its process is gone.
+
+    `line` is filled while the connection is open, and knows afterwards how it ended.
+
+    Raises:
+        McpFailure: its program could not be started.
+        Exception: whatever the SDK raises; `failures.in_words` tells it.
+    """
+    opening = _over_pipes if spec.transport == "stdio" else _over_network
+    async with opening(spec, around, line) as (incoming, outgoing):
+        yield WatchedStream(incoming, line.over.set), outgoing
+
+
+async def load_sdk() -> None:
+    """Import the SDK: one to two seconds of this thread, the first time."""
+    # Servers that were asked for together first start their processes, which then load at the same time.
+    await asyncio.sleep(0)
+    importlib.import_module("mcp")
+
+
+@asynccontextmanager
+async def _over_pipes(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
+    line.child = child = await Child.start(spec, around.cwd, around.guardian, around.variables)
+    watch = asyncio.create_task(_watch(child, line))
+    try:
+        await load_sdk()
+        line.loaded()
+        async with child_streams(child, around.limits.message_bytes, line.give_up, line.heard.add_noise) as streams:
+            yield streams
+    finally:
+        watch.cancel()
+        # One that ended its output is about to exit.
+        had_exited = await child.exits_in(_EXIT_SECONDS) if line.over.is_set() else child.exited.is_set()
+        await child.end(around.limits.close_seconds)
+        line.heard.last_words = child.last_words()
+        line.heard.ended = child.ended_how() if had_exited else ""
+
+
+async def _watch(child: Child, line: Line) -> None:
+    await child.exited.wait()
+    # Its output normally ends now; a process that it has set free may hold it open.
+    await asyncio.sleep(_DRAIN_SECONDS)
+    line.over.set()
+
+
+@asynccontextmanager
+async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
+    await load_sdk()
+    line.loaded()
+    if spec.transport == "sse":
+        from mcp.client.sse import sse_client  # noqa: PLC0415 - loaded with the SDK
+
+        def make(
+            headers: dict[str, str] | None = None,  # noqa: ARG001 - ours are used
+            timeout: httpx2.Timeout | None = None,  # noqa: ARG001
+            auth: httpx2.Auth | None = None,  # noqa: ARG001
+        ) -> httpx2.AsyncClient:
+            return _client(spec, line.heard, around.limits)
+
+        async with sse_client(spec.url, httpx_client_factory=make) as (incoming, outgoing):
+            yield incoming, outgoing
+        return
+    from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
+
+    async with (
+        _client(spec, line.heard, around.limits) as client,
+        streamable_http_client(spec.url, http_client=client, max_sse_event_size=around.limits.message_bytes) as (
+            incoming,
+            outgoing,
+        ),
+    ):
+        yield incoming, outgoing
+
+
+def _client(spec: ServerSpec, heard: Heard, limits: McpLimits) -> httpx2.AsyncClient:
+    import httpx2  # noqa: PLC0415 - loaded with the SDK
+
+    async def note(response: httpx2.Response) -> None:
+        # The streamable kind's GET and DELETE are extras that a server may refuse.
+        if spec.transport == "http" and response.request.method != "POST":
+            return
+        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        heard.status = response.status_code if response.status_code >= _HTTP_ERROR else 0
+        heard.content_type = "" if heard.status or kind in _MESSAGES or not response.is_success else kind
+
+    timeout = httpx2.Timeout(limits.connect_seconds, read=limits.call_seconds + limits.connect_seconds)
+    return httpx2.AsyncClient(headers=dict(spec.headers), timeout=timeout, event_hooks={"response": [note]})

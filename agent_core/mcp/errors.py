@@ -1,0 +1,15 @@
+"""What goes wrong with MCP servers.
+
+McpFailure          `str(failure)` is for the person and the model: what happened and what to do, without secrets
+└── McpCallFailed   one call failed; the server goes on
+"""
+
+from __future__ import annotations
+
+
+class McpFailure(Exception):
+    """A server could not be started or reached, or the connection to it is over."""
+
+
+class McpCallFailed(McpFailure):
+    """A server did not do what one call asked."""

@@ -1,0 +1,151 @@
+"""The messages of a connection, as the SDK's sessions take them: over a child's pipes, and with an end to be seen."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from agent_core.mcp.child import Child
+from agent_core.mcp.errors import McpFailure
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from mcp.shared.message import SessionMessage
+
+log = logging.getLogger(__name__)
+
+_SHOWN_CHARS = 200
+
+
+class Lines:
+    """Cuts bytes into lines of at most `longest` bytes."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def add(self, data: bytes) -> list[bytes]:
+        """The lines that `data` completes, without their ends.
+
+        Raises:
+            McpFailure: a line is too long.
+        """
+        *ended, rest = data.split(b"\n")
+        lines = []
+        for end in ended:
+            lines.append(b"".join([*self._parts, end]))
+            self._parts, self._length = [], 0
+        if rest:
+            self._parts.append(rest)
+            self._length += len(rest)
+        if self._length > self._longest:
+            raise McpFailure(f"It sent a message of more than {self._longest // 1024 // 1024} MB.")
+        return lines
+
+
+class WatchedStream:
+    """What a server sends, passed on as it is; `on_end` is called when nothing more comes."""
+
+    def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
+        self._inner = inner
+        self._on_end = on_end
+
+    @property
+    def last_context(self) -> Any:
+        """The context in which the last message was sent, where the transport knows it."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message."""
+        try:
+            message: SessionMessage | Exception = await self._inner.receive()
+        except Exception:
+            # However it says so: this was the last.
+            self._on_end()
+            raise
+        return message
+
+    async def aclose(self) -> None:
+        """Close it."""
+        await self._inner.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            message: SessionMessage | Exception = await self._inner.__anext__()
+        except StopAsyncIteration:
+            self._on_end()
+            raise
+        return message
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+@asynccontextmanager
+async def child_streams(
+    child: Child, longest: int, on_failure: Callable[[McpFailure], None], on_noise: Callable[[str], None]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """The messages from and to a child, one a line of JSON.
+
+    Args:
+        longest: bytes of one message.
+        on_failure: told why reading was given up.
+        on_noise: told of each line that is no message.
+    """
+    import anyio  # noqa: PLC0415 - loaded with the SDK
+    from mcp.shared.message import SessionMessage  # noqa: PLC0415
+    from mcp_types import jsonrpc_message_adapter  # noqa: PLC0415
+
+    arriving, to_read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    to_write, leaving = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async def read() -> None:
+        lines = Lines(longest)
+        async with arriving:
+            while data := await child.read():
+                try:
+                    complete = lines.add(data)
+                except McpFailure as problem:
+                    on_failure(problem)
+                    return
+                for line in complete:
+                    try:
+                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    except ValueError:
+                        on_noise(line[:_SHOWN_CHARS].decode("utf-8", "replace"))
+                        continue
+                    await arriving.send(SessionMessage(message))
+
+    async def write() -> None:
+        async for item in leaving:
+            text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+            await child.write(text.encode() + b"\n")
+
+    async def carry(work: Callable[[], Any]) -> None:
+        # A closed pipe or stream is how a connection ends: whoever reads sees it.
+        with suppress(OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await work()
+
+    tasks = [asyncio.create_task(carry(read)), asyncio.create_task(carry(write))]
+    try:
+        yield to_read, to_write
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for stream in (arriving, to_read, to_write, leaving):
+            stream.close()

@@ -1,0 +1,66 @@
+"""Files with the outputs that were too long to show: a directory for each session, a file for each tool call."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+_HASH_LENGTH = 32
+_MAX_AGE = 7 * 86_400.0
+
+
+class SavedOutputs:
+    """The files below `root`. They are for the eyes of the person, and go with their session or after seven days."""
+
+    def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
+        self._root = root
+        self._clock = clock
+
+    def file_of(self, session_id: str, call_id: str) -> Path:
+        """Where the output of a call goes; nothing is made."""
+        return self._directory(session_id) / f"{_file_name(call_id)}.txt"
+
+    def drop(self, session_id: str) -> None:
+        """Remove the files of a session; what cannot be removed is left for `prune`."""
+        shutil.rmtree(self._directory(session_id), ignore_errors=True)
+
+    def prune(self) -> int:
+        """Remove what was not written for seven days; how many files."""
+        before, dropped = self._clock() - _MAX_AGE, 0
+        for directory in self._root.glob("*/"):
+            for file in directory.glob("*.txt"):
+                dropped += _drop_if_old(file, before)
+            try:
+                directory.rmdir()
+            except OSError:  # it has newer files
+                continue
+        return dropped
+
+    def _directory(self, session_id: str) -> Path:
+        return self._root / _file_name(session_id)
+
+
+def _drop_if_old(file: Path, before: float) -> bool:
+    try:
+        if file.lstat().st_mtime >= before:
+            return False
+        file.unlink()
+    except OSError as problem:
+        log.warning("the old output %s could not be removed: %s", file, problem.strerror)
+        return False
+    return True
+
+
+def _file_name(given: str) -> str:
+    """Ids come from models and editors: only harmless ones are names as they are."""
+    if _PLAIN_NAME.fullmatch(given):
+        return given
+    return hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]

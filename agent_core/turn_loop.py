@@ -1,0 +1,172 @@
+"""The loop of one turn: ask the model, do what it calls for, until it has said its last word. A method per verb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_core.asking.reply import CallIds, Reply
+from agent_core.asking.route import Route
+from agent_core.asking.survive import Asker, Patience
+from agent_core.callbacks import Step
+from agent_core.messages import Message, tool_message, user_message
+from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.knowledge.pricing import cost_of
+from agent_core.services import SessionServices, TurnServices
+from agent_core.tool_runner import ToolRunner
+from agent_core.turn import Turn
+from agent_core.turn_ending import Ending
+from agent_core.turn_result import StopReason
+from agent_core.workspace import Workspace
+from tools.toolsets import get_tool_definitions
+
+_CONTINUATIONS = 3
+_GO_ON = (
+    "[Your answer reached the output limit here. The person has seen it up to this point. "
+    "Go on exactly where it stops, and repeat nothing.]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which models are asked, the first one first, and how much they shall think."""
+
+    route: Route
+    reasoning: ReasoningEffort | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLoop:
+    """Runs the turns of one agent.
+
+    Attributes:
+        target: what is asked now; it may be another at each request.
+        toolsets, disabled: which tools the model is told of.
+    """
+
+    session_id: str
+    workspace: Workspace
+    services: SessionServices
+    target: Callable[[], Target]
+    toolsets: tuple[str, ...]
+    disabled: tuple[str, ...]
+    cache_ttl: CacheTtl
+    patience: Patience
+
+    def run(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
+        """Run the turn: why it stopped, and the answer's text."""
+        self._renew_tools()
+        asker = self._asker(turn)
+        while turn.budget.spend():
+            self._follow_target(turn, asker)
+            reply = self._ask(turn, asker)
+            if reply.finish == "refusal":
+                return ending.refused("".join((*asker.carried, reply.text)))
+            if reply.tool_calls:
+                self._remember(turn, asker, reply)
+                self._use_tools(turn, reply)
+                _pass_on(turn, turn.steering.take())
+            elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
+                turn.continuations += 1
+                asker.keep_unfinished(reply.text, _GO_ON)
+            elif reply.text.strip() and (words := turn.steering.take_or_close()):
+                self._remember(turn, asker, reply)
+                _pass_on(turn, words)
+            else:
+                return ending.last_word(reply, asker.carried)
+        return ending.out_of_budget(asker.carried)
+
+    def _asker(self, turn: Turn) -> Asker:
+        return Asker(
+            route=turn.route,
+            history=turn.history,
+            build=lambda choice, messages: self._request(turn, choice, messages),
+            token=turn.token,
+            callbacks=turn.callbacks,
+            ids=CallIds(self.services.call_ids),
+            omissions=self.services.omissions,
+            prefix=self.services.prefix,
+            count=lambda usage, choice: self._count(turn, usage, choice),
+            patience=self.patience,
+        )
+
+    def _follow_target(self, turn: Turn, asker: Asker) -> None:
+        """Go on with other models, where they were switched since the last request."""
+        route = self.target().route
+        if route is not turn.planned:
+            turn.planned, turn.route = route, route.begin(turn.token)
+            asker.route = turn.route
+
+    def _request(self, turn: Turn, choice: ModelChoice, messages: Sequence[Message]) -> ModelRequest:
+        return ModelRequest(
+            model=choice.model,
+            messages=({"role": "system", "content": turn.system}, *messages),
+            tools=self._tool_definitions(),
+            max_tokens=choice.max_tokens,
+            reasoning=self.target().reasoning,
+            cache_ttl=self.cache_ttl,
+            session_id=self.session_id,
+        )
+
+    def _ask(self, turn: Turn, asker: Asker) -> Reply:
+        reply = asker.ask()
+        choice = turn.route.choice
+        if turn.callbacks.step_callback is not None:
+            turn.callbacks.step_callback(
+                Step(
+                    iteration=turn.budget.used,
+                    finish=reply.finish,
+                    usage=reply.usage,
+                    context_length=choice.context_length,
+                    model=choice.name,
+                    cost=cost_of(reply.usage, choice.facts, self.cache_ttl),
+                    session_cost=self.services.spent.cost,
+                )
+            )
+        return reply
+
+    def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
+        cost = cost_of(usage, choice.facts, self.cache_ttl)
+        turn.count(usage, cost)
+        self.services.spent = self.services.spent.add(usage, cost)
+
+    @staticmethod
+    def _remember(turn: Turn, asker: Asker, reply: Reply) -> None:
+        turn.history.remember(reply.message(turn.route.choice))
+        asker.carried.clear()
+
+    def _use_tools(self, turn: Turn, reply: Reply) -> None:
+        runner = ToolRunner(
+            self.workspace,
+            TurnServices(self.services, self.workspace.approvals, turn.callbacks),
+            frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions()),  # type: ignore[index]
+            token=turn.token,
+            session_id=self.session_id,
+            turn_id=turn.id,
+            task_id=turn.task_id,
+            listener=turn.callbacks.tool_progress_callback,
+        )
+        for call, result in runner.run(reply.tool_calls, reply.problems):
+            turn.history.remember(tool_message(call, result.text))
+
+    def _renew_tools(self) -> None:
+        """Tell the model of tools that came or went with the session's servers; else its list stays as it is."""
+        if self.services.tools is not None and self.services.extra_tools != self._extra_tools():
+            self.services.tools = None
+            self.services.prefix.expect("tools")
+
+    def _tool_definitions(self) -> Sequence[dict[str, object]]:
+        if self.services.tools is None:
+            self.services.extra_tools = self._extra_tools()
+            self.services.tools = get_tool_definitions(self.toolsets, self.disabled, self.workspace.tools)
+        return self.services.tools
+
+    def _extra_tools(self) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self.workspace.tools.extra())
+
+
+def _pass_on(turn: Turn, words: str) -> None:
+    """What the person has said meanwhile, for the model's next request."""
+    if words:
+        turn.history.remember(user_message(words))

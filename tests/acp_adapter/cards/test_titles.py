@@ -1,0 +1,93 @@
+"""Titles: one line, bounded, and nothing in them that shows another name than the real one."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_adapter.cards.looks import card_details, look_of
+from acp_adapter.cards.titles import first_line, one_line, unmasked
+
+CWD = "/srv/project"
+
+
+def _title(name: str, **arguments: object) -> str:
+    return str(card_details(name, arguments, CWD)["title"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\nb", "a b"),
+        ("a \r\n\t b\n", "a b"),
+        ("a\u2028b\x85c", "a b c"),
+        ("a  b", "a  b"),
+        ("\x1b[31mred\x00\x07", "[31mred"),
+        ("sums\u202egpj.py\u2066", "sumsgpj.py"),
+        ("👩\u200d💻 **bold** `x` <b>", "👩\u200d💻 **bold** `x` <b>"),
+        ("", ""),
+    ],
+)
+def test_a_title_is_one_line_without_control_characters(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+@pytest.mark.parametrize("length", [199, 200, 201, 5000])
+def test_a_title_has_at_most_200_characters_and_shows_that_it_was_cut(length: int) -> None:
+    title = _title("search_files", pattern="x" * length)
+    assert len(one_line("x" * length)) == min(length, 200)
+    assert (one_line("x" * length)[-1] == "…") == (length > 200)
+    assert len(title) == 200
+    assert title.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("command", "title"),
+    [
+        ("make test", "make test"),
+        ("cat <<END > a\nsecond\nEND", "cat <<END > a …"),
+        ("\n\n  make\n", "make"),
+        ("make\r\n", "make"),
+        ("printf 'a\tb'", "printf 'a b'"),
+        ("  \n ", "?"),
+        (7, "7"),
+        (None, "?"),
+        ("x" * 300 + "\ny", "x" * 199 + "…"),
+    ],
+)
+def test_a_command_is_shown_by_its_first_line(command: object, title: str) -> None:
+    assert _title("terminal", command=command) == title
+
+
+def test_a_question_is_shown_by_its_first_line() -> None:
+    assert _title("clarify", question="Which one?\nThis or that?") == "Which one? …"
+    assert _title("clarify") == "Ask a question"
+
+
+def test_what_a_path_hides_is_not_hidden_in_the_title() -> None:
+    assert _title("patch", path="a\u202eyp.exe") == "Edit ayp.exe"
+    assert _title("patch", path="a\nb.py") == "Edit a b.py"
+    assert _title("patch", path="*_a_*.py") == "Edit *_a_*.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("mcp__git__log", "git: log"),
+        ("mcp__git-hub__create__issue", "git-hub: create__issue"),
+        ("mcp__broken", "mcp__broken"),
+        ("mcp____x", "mcp____x"),
+        ("plugin__tool", "plugin__tool"),
+        ("od\nd", "od d"),
+        ("", "A tool"),
+    ],
+)
+def test_a_tool_without_a_look_is_shown_by_its_name(name: str, title: str) -> None:
+    assert _title(name) == look_of(name).waiting == title
+
+
+def test_a_text_without_a_line_has_a_title_all_the_same() -> None:
+    assert first_line(" \n\t", "nothing") == "nothing"
+
+
+def test_what_is_to_be_allowed_is_shown_with_its_hidden_characters_written_out() -> None:
+    assert unmasked("rm a\u202eb\n\tcd \x1b[8mx\r") == "rm a\\u202eb\n\tcd \\x1b[8mx\\r"

@@ -1,0 +1,157 @@
+"""`/mcp`, `/tools`, `/cost` and `/context` on what they may meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from acp_adapter.commands import Told, typed_command
+from agent_core.asking.view import Omissions
+from agent_core.errors import AuthRequired
+from agent_core.events import ContextUsed
+from agent_core.mcp.specs import ServerStatus
+from agent_core.messages import Message, assistant_message, user_message
+from agent_core.prompt_parts import SaidText
+from agent_core.providers.base import Usage
+from agent_core.providers.choice import ModelChoice, ModelFacts
+from agent_core.providers.knowledge.pricing import Spent
+from agent_core.sessions.records import RESET, StoredEvent, TurnRecord
+from tools.registry import ToolEntry
+
+_FACTS = ModelFacts(context_length=200_000, input_price=3.0, output_price=15.0)
+
+
+def _entry(name: str, toolset: str, description: str) -> ToolEntry:
+    return ToolEntry(name, toolset, {"type": "object"}, lambda: None, description)
+
+
+@dataclass
+class _Desk:
+    """The part of a desk that looking needs."""
+
+    entries: tuple[ToolEntry, ...] = (_entry("read_file", "files", "Read a file. More of it."),)
+    states: tuple[ServerStatus, ...] = ()
+    choice: ModelChoice | None = field(
+        default_factory=lambda: ModelChoice(
+            "north", "opus", "offline", "", "given", facts=_FACTS, context_length=200_000
+        )
+    )
+    messages: list[Message] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    story: Any = field(default_factory=lambda: SimpleNamespace(turns=(), events=()))
+
+    def tools(self) -> tuple[ToolEntry, ...]:
+        return self.entries
+
+    def servers(self) -> tuple[ServerStatus, ...]:
+        return self.states
+
+    def model(self) -> ModelChoice:
+        if self.choice is None:
+            raise AuthRequired("No model is configured.")
+        return self.choice
+
+    @property
+    def session(self) -> Any:
+        services = SimpleNamespace(system="s" * 400, omissions=Omissions(), spent=self.spent)
+        return SimpleNamespace(id="ses_1", services=services)
+
+    @property
+    def factory(self) -> Any:
+        store = SimpleNamespace(messages=lambda _: self.messages)
+        archive = SimpleNamespace(story=lambda _: self.story)
+        return SimpleNamespace(sessions=SimpleNamespace(store=store, archive=archive))
+
+
+def _typed(text: str, desk: _Desk) -> str:
+    typed = typed_command((SaidText(text),))
+    assert typed is not None
+    outcome = typed.command.run(typed, desk)  # type: ignore[arg-type]
+    assert isinstance(outcome, Told)
+    return outcome.text
+
+
+def test_servers_are_shown_with_what_went_wrong():
+    states = (
+        ServerStatus("files", "ready", tools=("mcp__files__read", "mcp__files__write")),
+        ServerStatus("a|b`\n", "failed", error="It ended at once | code 1"),
+        ServerStatus("half", "ready", tools=("mcp__half__x",), left_out=("odd: its schema is no object",)),
+    )
+    rows = _typed("/mcp", _Desk(states=states)).splitlines()
+    assert len(rows) == 5
+    assert rows[2] == "| files | ready | 2 |  |"
+    assert rows[3] == "| a\\|b\\` | failed |  | It ended at once \\| code 1 |"
+    assert "odd: its schema" in rows[4]
+
+
+def test_tools_are_shown_by_toolset_those_of_servers_last():
+    entries = (
+        _entry("mcp__a__x", "mcp-a", "From a server\nover <b>lines</b>. Second."),
+        _entry("read_file", "files", "Read a file. More of it."),
+    )
+    told = _typed("/tools", _Desk(entries))
+    assert told.index("**files**") < told.index("**MCP server a**")
+    assert "- `read_file`: Read a file.\n" in told
+    assert told.endswith("From a server over \\<b\\>lines\\</b\\>.")
+
+
+def test_without_tools_it_says_so():
+    assert "no tools" in _typed("/tools", _Desk(()))
+
+
+def test_the_cost_is_told_with_what_it_is_made_of():
+    spent = Spent(3, Usage(12_000, 340, 8_000, None, 0), 0.0421)
+    told = _typed("/cost", _Desk(spent=spent))
+    assert "**$0.04**, 3 requests" in told
+    assert "| read by the model (all prompts) | 12k |" in told
+    assert "| of these reasoning | not told |" in told
+    assert "`north:opus`" in told
+    assert "$3 read, $15 written" in told
+
+
+@pytest.mark.parametrize(("cost", "choice"), [(None, None), (None, ModelChoice("x", "y", "offline", "", "given"))])
+def test_an_unknown_cost_is_no_number(cost: float | None, choice: ModelChoice | None):
+    told = _typed("/cost", _Desk(spent=Spent(1, Usage(), cost), choice=choice))
+    assert "not known, 1 request." in told
+    assert "$" not in told
+
+
+def test_the_window_is_shown_by_kind_with_bars():
+    desk = _Desk(
+        messages=[
+            user_message(
+                [{"type": "text", "text": "x" * 40_000}, {"type": "image_url", "image_url": {"url": "data:"}}]
+            ),
+            assistant_message("y" * 4_000),
+        ]
+    )
+    told = _typed("/context", desk)
+    assert "of 200k that `north:opus` can take: 6 %" in told
+    assert "| Your messages | ≈ 10k | `█░" in told
+    assert "| Images and documents | ≈ 1.5k |" in told
+    assert "| System prompt | ≈ 100 |" in told
+    assert "Tool results" not in told
+
+
+def test_what_a_server_counted_is_told_unless_the_model_began_anew_since():
+    counted = StoredEvent(1, 0, 0.0, (ContextUsed(34_000, 200_000),))
+    story = SimpleNamespace(turns=(TurnRecord(1, "one", 0.0),), events=(counted,))
+    assert "counted 34k of 200k" in _typed("/context", _Desk(story=story))
+    story.turns = (*story.turns, TurnRecord(2, "two", 0.0, outcome=RESET))
+    assert "counted" not in _typed("/context", _Desk(story=story))
+
+
+def test_without_a_model_the_window_is_not_known():
+    assert "can take" not in _typed("/context", _Desk(choice=None))
+
+
+def test_pathological_text_never_leaves_its_line(tmp_path: Path):
+    entry = _entry("x", "files", "```\n# Heading\n| a | b |\x1b[31m\u202e")
+    (line,) = [line for line in _typed("/tools", _Desk((entry,))).splitlines() if line.startswith("- ")]
+    assert "\u202e" not in line
+    assert "\x1b" not in line
+    assert "\\# Heading \\| a \\| b \\|" in line

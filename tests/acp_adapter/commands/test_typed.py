@@ -1,0 +1,163 @@
+"""Which prompts are commands."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_adapter.commands import Told, is_at_once, is_slashed, offered, typed_command
+from acp_adapter.commands.custom import read_command
+from acp_adapter.commands.table import BUILT_IN
+from acp_adapter.commands.typed import is_slip
+from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
+
+_OWN = tuple(
+    command
+    for name in ("explain", "docs:write", "undo")
+    if (command := read_command(name, f"Do {name} with $ARGUMENTS.", "project")) is not None
+)
+_LINK = SaidLink("file:///srv/app/a.py", "a.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "rest"),
+    [
+        ("/undo", "undo", ""),
+        ("  /redo \n", "redo", ""),
+        ("/Undo", "undo", ""),
+        ("/rewind  3 ", "rewind", "3"),
+        ("/undo that please", "undo", "that please"),
+        ("/queue two\nlines", "queue", "two\nlines"),
+        ("/review\nmain..HEAD", "review", "main..HEAD"),
+        ("/explain a b", "explain", "a b"),
+        ("/docs:write it", "docs:write", "it"),
+    ],
+)
+def test_a_prompt_that_begins_with_a_commands_name_is_that_command(text, name, rest):
+    typed = typed_command((SaidText(text),), _OWN)
+    assert typed is not None
+    assert (typed.command.name, typed.rest) == (name, rest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "undo",
+        "please /undo",
+        "/undoes",
+        "/usr/bin/env is a path",
+        "/srv/a.py is broken",
+        "/help.md is wrong",
+        "/undo/redo",
+        "/post answers with 404",
+        "/tcp",
+        "/docs",
+        "/",
+        "",
+        "/\nundo",
+        "// undo",
+    ],
+)
+def test_everything_else_is_for_the_model(text):
+    assert typed_command((SaidText(text),), _OWN) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("/undoo", "undo"),
+        ("/udno", "undo"),  # the first letter is right
+        ("/rewnid 2", "rewind"),
+        ("/hlep", "help"),
+        ("/exprot md", "export"),
+        ("/tool", "tools"),
+        ("/explian x", "explain"),
+        ("/models", "model"),
+    ],
+)
+def test_a_slip_of_the_finger_is_asked_about_and_does_nothing(text, meant):
+    typed = typed_command((SaidText(text),), _OWN)
+    assert typed is not None
+    outcome = typed.command.run(typed, None)
+    assert isinstance(outcome, Told)
+    assert f"`/{meant}`" in outcome.text
+    assert "Nothing was done" in outcome.text
+
+
+def test_a_slip_that_may_mean_two_commands_names_both():
+    typed = typed_command((SaidText("/modl"),))
+    assert typed is not None
+    assert "Did you mean `/mode` or `/model`?" in typed.command.run(typed, None).text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "slip"),
+    [
+        ("undo", "undo", False),
+        ("cost", "host", True),
+        ("mcp", "mc", False),
+        ("abcd", "abdc", True),
+        ("abcd", "badc", False),
+        ("abcde", "abcd", True),
+        ("bcde", "abcde", True),
+        ("title", "titles", True),
+        ("reset", "test", False),
+    ],
+)
+def test_a_slip_is_one_letter_or_two_neighbours(one, other, slip):
+    assert is_slip(one, other) is slip
+
+
+def test_no_built_in_name_is_a_slip_of_another_so_each_can_be_typed():
+    for name in BUILT_IN:
+        typed = typed_command((SaidText(f"/{name}"),))
+        assert typed is not None
+        assert typed.command is BUILT_IN[name]
+
+
+def test_what_comes_with_a_command_goes_into_its_words_in_order():
+    parts = (SaidText("/review "), _LINK, SaidText(" and this: "), SaidDocument("file:///srv/app/b.md", "text"))
+    typed = typed_command(parts)
+    assert typed is not None
+    assert typed.rest == "a.py and this: b.md"
+    assert typed.attached == 2
+    assert typed.parts == parts
+
+
+def test_a_command_must_stand_first():
+    assert typed_command((_LINK, SaidText("/undo"))) is None
+    assert typed_command((SaidText("Look: "), SaidText("/undo"))) is None
+    assert typed_command((SaidImage("image/png", ""), SaidText("/undo"))) is None
+    assert typed_command(()) is None
+
+
+def test_only_steering_does_not_wait_for_the_running_turn():
+    at_once = {name for name in BUILT_IN if is_at_once((SaidText(f"/{name} words"),))}
+    assert at_once == {"steer"}
+    assert not is_at_once((SaidText("/steering"),))
+
+
+def test_only_a_slash_at_the_beginning_may_be_a_command():
+    assert is_slashed((SaidText("  /whatever"),))
+    assert not is_slashed((SaidText("what /help"),))
+    assert not is_slashed((_LINK,))
+    assert not is_slashed(())
+
+
+def test_a_built_in_command_cannot_be_replaced():
+    (offer,) = [command for command in offered(_OWN).commands if command.name == "undo"]
+    assert offer == BUILT_IN["undo"].offer
+    typed = typed_command((SaidText("/undo"),), _OWN)
+    assert typed is not None
+    assert typed.command is BUILT_IN["undo"]
+
+
+def test_every_command_is_offered_with_what_may_follow_it():
+    commands = {command.name: command.hint for command in offered(_OWN).commands}
+    assert list(commands)[:19] == [
+        *("help", "model", "mode", "tools", "mcp", "context", "cost", "undo", "rewind", "redo", "reset", "fork"),
+        *("title", "export", "init", "review", "steer", "queue", "version"),
+    ]
+    assert list(commands)[19:] == ["explain", "docs:write"]
+    assert commands["rewind"] == "how many turns"
+    assert commands["undo"] == ""
+    assert all(command.description for command in offered(_OWN).commands)

@@ -1,0 +1,83 @@
+"""What goes over the wire, in whole transcripts: each scenario with each kind of client, against its golden file.
+
+`GOLDEN_UPDATE=1` (or `make golden`) writes the files anew; what changed is for a person to review.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acp_adapter.jsonrpc import is_id
+from acp_adapter.wire_rules import WireRules
+from tests.support.editor import PROFILES
+from tests.support.scenarios import ALL
+from tests.support.scenarios.scenario import Scenario
+from tests.support.scenarios.stage import Stage
+from tests.support.scenarios.transcript import transcript
+
+GOLDEN = Path(__file__).parent / "golden"
+UPDATES = os.environ.get("GOLDEN_UPDATE") == "1"
+
+
+async def _played(scenario: Scenario, root: Path, profile: str) -> str:
+    async with Stage(root, profile) as stage:
+        await scenario.play(stage)
+    _hold_to_rules(stage)
+    return transcript(stage, whole=scenario.whole)
+
+
+def _hold_to_rules(stage: Stage) -> None:
+    broken: list[str] = []
+    for frames in stage.connections:
+        rules = WireRules(broken.append)
+        for frame in frames:
+            if frame.ours and is_id(frame.id):
+                rules.check_received(frame.message)
+            elif not frame.ours and not _rejects(frame.message):
+                rules.check_sent(frame.message)
+    assert not broken
+
+
+def _rejects(message: dict) -> bool:
+    """Whether this answers something that was never let in."""
+    return message.get("error", {}).get("code") in {-32700, -32600}
+
+
+def _sections(about: str, played: dict[str, str]) -> str:
+    texts: dict[str, list[str]] = {}
+    for profile, text in played.items():
+        texts.setdefault(text, []).append(profile)
+    parts = [f"=== {', '.join(profiles)} ===\n{text}" for text, profiles in texts.items()]
+    return "\n".join([f"{about}\n", *parts])
+
+
+@pytest.fixture
+def short_root() -> Iterator[Path]:
+    """Where the scenarios play: labels are cut at long paths, and pytest's are."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+@pytest.mark.parametrize("scenario", ALL, ids=lambda scenario: scenario.name)
+async def test_the_transcript_is_as_it_was_reviewed(scenario: Scenario, short_root: Path) -> None:
+    played = {profile: await _played(scenario, short_root / profile, profile) for profile in PROFILES}
+    text, path = _sections(scenario.about, played), GOLDEN / f"{scenario.name}.txt"
+    if UPDATES:
+        path.write_text(text, encoding="utf-8")
+        return
+    known = path.read_text(encoding="utf-8") if path.exists() else ""
+    changed = difflib.unified_diff(known.splitlines(), text.splitlines(), "as reviewed", "as it is now", lineterm="")
+    assert known == text, "\n".join(["The transcript is another one (GOLDEN_UPDATE=1 takes it over):", *changed])
+
+
+def test_there_are_enough_scenarios_and_each_golden_file_has_one() -> None:
+    names = [scenario.name for scenario in ALL]
+    assert len(names) == len(set(names)) >= 40
+    assert {path.stem for path in GOLDEN.glob("*.txt")} == set(names)
+    assert all(scenario.about for scenario in ALL)

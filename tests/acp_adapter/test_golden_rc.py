@@ -1,0 +1,31 @@
+"""The golden transcripts and the protocol's requirements, with the pre-release of the SDK's next version."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SDK = Path(os.environ.get("HERMES_RC_SDK", ROOT / ".cache" / "sdk-rc"))
+_SAYS_VERSION = "import importlib.metadata as m; print(m.version('agent-client-protocol'))"
+
+
+@pytest.mark.skipif(not (SDK / "acp").is_dir(), reason="the SDK's pre-release is not there: make sdk-rc")
+@pytest.mark.timeout(400)
+def test_the_transcripts_are_the_same_with_the_sdks_next_version() -> None:
+    surroundings = {**os.environ, "PYTHONPATH": str(SDK)}
+    surroundings.pop("GOLDEN_UPDATE", None)
+
+    def python(*words: str) -> str:
+        ran = subprocess.run(
+            [sys.executable, *words], cwd=ROOT, env=surroundings, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stdout[-8000:] + ran.stderr[-2000:]
+        return ran.stdout
+
+    assert python("-c", _SAYS_VERSION).startswith("1.")
+    python("-m", "pytest", "--maxfail=5", "tests/acp_adapter/test_golden.py", "tests/tck")

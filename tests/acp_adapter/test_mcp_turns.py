@@ -1,0 +1,107 @@
+"""MCP servers that an editor gives a session: there in its turns, asked for, told of when they fail, gone with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import mcp  # noqa: F401 - loaded before, so that no test's patience with its servers goes by meanwhile
+import pytest
+
+from agent_core.mcp.specs import ServerSpec
+from tests.support.editor import PLAIN, ZED, Editor
+from tests.support.editor_host import RpcError
+from tests.support.in_memory import EditorFactory
+from tests.support.mcp_servers import on_the_wire, plain
+from tests.support.processes import has_ended
+from tests.support.waiting import wait_until
+
+
+async def opened(
+    start: EditorFactory, workspace: Path, *specs: ServerSpec, profile: Mapping[str, Any] = PLAIN
+) -> tuple[Editor, str]:
+    agent = await start()
+    await agent.initialize(profile)
+    return agent, await agent.new_session(workspace, mcpServers=[on_the_wire(spec) for spec in specs])
+
+
+def called(tool: str, server: str = "plain", **arguments: Any) -> str:
+    """The line that makes the offline model call a server's tool."""
+    return f"call mcp__{server}__{tool} {json.dumps(arguments)}"
+
+
+def questions(agent: Editor) -> list[dict[str, Any]]:
+    return [frame.params for frame in agent.frames if frame.method == "session/request_permission"]
+
+
+def card(agent: Editor, session: str, number: int = -1) -> dict[str, Any]:
+    return list(agent.cards(session).values())[number]
+
+
+async def test_a_tool_of_a_server_is_asked_for_called_and_shown(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await opened(start, workspace, plain())
+    await agent.prompt(session, called("echo", text="hello"))
+    (question,) = questions(agent)
+    assert "echo" in question["toolCall"]["title"]
+    shown = card(agent, session)
+    assert (shown["status"], shown["kind"], shown["title"]) == ("completed", "other", "plain: echo")
+    assert shown["rawInput"] == {"text": "hello"}
+    assert "hello" in json.dumps(shown["content"])
+
+
+async def test_a_server_that_cannot_be_started_is_told_by_name_once(start: EditorFactory, workspace: Path) -> None:
+    agent, session = await opened(start, workspace, ServerSpec("vault", "stdio", command="/nowhere/mcp"), plain())
+    await agent.prompt(session, "say one")
+    await agent.prompt(session, "say two")
+    said = agent.text(session)
+    assert said.count("MCP server vault could not be used: There is no program /nowhere/mcp.") == 1
+    await agent.prompt(session, called("echo", text="x"))
+    assert card(agent, session)["status"] == "completed"
+
+
+async def test_a_silent_server_holds_the_first_prompt_up_for_a_moment_and_visibly(
+    start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await opened(start, workspace, plain("slow", "silent"))
+    await agent.prompt(session, "say ready")
+    said = agent.text(session)
+    assert "Waiting for MCP server: slow" in said
+    assert "going on without: MCP server slow" in said
+    assert said.endswith(".\n\nready\n")
+
+
+async def test_a_malformed_server_is_refused_by_name(start: EditorFactory, workspace: Path) -> None:
+    agent = await start()
+    await agent.initialize()
+    params = {"cwd": str(workspace), "mcpServers": [{"name": "bad", "type": "pigeon"}]}
+    with pytest.raises(RpcError) as refused:
+        await agent.request("session/new", params)
+    assert refused.value.code == -32602
+    assert "'bad'" in str(refused.value)
+
+
+async def test_closing_a_session_ends_its_servers_and_no_others(start: EditorFactory, workspace: Path) -> None:
+    agent, first = await opened(start, workspace, plain())
+    second = await agent.new_session(workspace, mcpServers=[on_the_wire(plain())])
+    pids = []
+    for session in (first, second):
+        await agent.prompt(session, called("pid"))
+        pids.append(int(card(agent, session)["content"][0]["content"]["text"].strip("`\n")))
+    await agent.request("session/close", {"sessionId": first})
+    await asyncio.to_thread(wait_until, lambda: has_ended(pids[0]))
+    assert not has_ended(pids[1])
+
+
+@pytest.mark.parametrize("profile", [PLAIN, ZED])
+async def test_progress_is_text_on_the_card_of_every_client(
+    start: EditorFactory, workspace: Path, profile: Mapping[str, Any]
+) -> None:
+    agent, session = await opened(start, workspace, plain(), profile=profile)
+    await agent.prompt(session, called("step"))
+    shown = json.dumps(agent.updates(session, "tool_call_update"))
+    assert "a third (1/3)" in shown
+    assert "terminal_output" not in shown
+    assert "all of it" in json.dumps(card(agent, session)["content"])

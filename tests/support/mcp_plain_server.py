@@ -1,0 +1,143 @@
+"""A small MCP server over stdio without the SDK, so that it starts at once and can misbehave.
+
+Its first argument says how: `plain`; `silent` never answers; `exits` complains and goes; `noisy` writes lines that
+are no messages; `deaf` ignores the end of its input and SIGTERM. With `tools` a JSON list follows that replaces its
+tools.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+NOTHING: dict[str, Any] = {"type": "object"}
+TOOLS = [
+    {"name": "echo", "description": "Says it again.", "inputSchema": TEXT},
+    {"name": "variable", "inputSchema": TEXT},
+    {"name": "pid", "inputSchema": NOTHING},
+    {"name": "cwd", "inputSchema": NOTHING},
+    {"name": "offspring", "inputSchema": NOTHING},
+    {"name": "crash", "inputSchema": NOTHING},
+    {"name": "big", "inputSchema": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+    {"name": "long", "inputSchema": TEXT},
+    {"name": "step", "inputSchema": NOTHING},
+    {"name": "refuse", "inputSchema": NOTHING},
+    {"name": "fail", "inputSchema": NOTHING},
+]
+
+
+def main() -> None:
+    mode = sys.argv[1] if len(sys.argv) > 1 else "plain"
+    if mode == "exits":
+        sys.stderr.write("could not open the vault with the key " + os.environ.get("VAULT_KEY", "") + "\n")
+        sys.exit(3)
+    if mode == "deaf":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if mode == "noisy":
+        _write("Starting up!\n[1, 2]\n{not json\n")
+    tools = json.loads(sys.argv[2]) if mode == "tools" else TOOLS
+    for line in sys.stdin:
+        message = json.loads(line)
+        if mode != "silent":
+            _take(message, tools)
+    while mode == "deaf":
+        signal.pause()
+
+
+def _take(message: dict[str, Any], tools: list[dict[str, Any]]) -> None:
+    method, params = message.get("method"), message.get("params", {})
+    match method:
+        case "initialize":
+            _answer(
+                message,
+                {
+                    "protocolVersion": params["protocolVersion"],
+                    "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "plain", "version": "1"},
+                },
+            )
+        case "tools/list":
+            # Two pages, to see that both are asked for.
+            if params.get("cursor") == "rest":
+                _answer(message, {"tools": tools[1:]})
+            else:
+                _answer(message, {"tools": tools[:1], "nextCursor": "rest"})
+        case "tools/call":
+            _call(message, params["name"], params.get("arguments", {}))
+        case "notifications/cancelled":
+            _note_cancel(params)
+
+
+_long_calls: dict[Any, str] = {}
+
+
+def _call(message: dict[str, Any], name: str, arguments: dict[str, Any]) -> None:
+    match name:
+        case "echo":
+            _say(message, arguments["text"])
+        case "variable":
+            _say(message, os.environ.get(arguments["text"], "(not set)"))
+        case "pid":
+            _say(message, str(os.getpid()))
+        case "cwd":
+            _say(message, str(Path.cwd()))
+        case "offspring":
+            # Takes the pipes with it.
+            _say(message, str(subprocess.Popen(["sleep", "600"]).pid))
+        case "crash":
+            sys.stderr.write("out of cheese\n")
+            sys.stderr.flush()
+            os._exit(7)
+        case "big":
+            _say(message, "x" * arguments.get("size", 0))
+        case "long":
+            # Tells how far it is, and ends by a cancellation only: it is noted in the file that `text` names.
+            _long_calls[message["id"]] = arguments["text"]
+            _tell_progress(message)
+        case "step":
+            _tell_progress(message)
+            _say(message, "all of it")
+        case "refuse":
+            _send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32602, "message": "not like this"}})
+        case "fail":
+            result = {"content": [{"type": "text", "text": "no such issue"}], "isError": True}
+            _answer(message, result)
+
+
+def _tell_progress(message: dict[str, Any]) -> None:
+    token = message["params"]["_meta"]["progressToken"]
+    note = {"progressToken": token, "progress": 1, "total": 3, "message": "a third"}
+    _send({"jsonrpc": "2.0", "method": "notifications/progress", "params": note})
+
+
+def _note_cancel(params: dict[str, Any]) -> None:
+    path = _long_calls.pop(params.get("requestId"), None)
+    if path is not None:
+        Path(path).touch()
+
+
+def _say(message: dict[str, Any], text: str) -> None:
+    _answer(message, {"content": [{"type": "text", "text": text}]})
+
+
+def _answer(message: dict[str, Any], result: dict[str, Any]) -> None:
+    _send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+def _send(message: dict[str, Any]) -> None:
+    _write(json.dumps(message) + "\n")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""MCP servers for tests: as specs of processes, and one that listens on a loopback port."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from agent_core.mcp.specs import ServerSpec
+
+_PLAIN = Path(__file__).with_name("mcp_plain_server.py")
+_SDK = Path(__file__).with_name("mcp_sdk_server.py")
+
+KEY = ("Authorization", "Bearer open")
+
+
+def plain(name: str = "plain", mode: str = "plain", *, env: tuple[tuple[str, str], ...] = ()) -> ServerSpec:
+    """A server that starts at once; `mode` says how it misbehaves."""
+    return ServerSpec(name, "stdio", command=sys.executable, args=("-IS", str(_PLAIN), mode), env=env)
+
+
+def with_tools(name: str, tools: list[dict[str, Any]]) -> ServerSpec:
+    """A server that offers just these tools."""
+    return ServerSpec(name, "stdio", command=sys.executable, args=("-IS", str(_PLAIN), "tools", json.dumps(tools)))
+
+
+def sdk_over_stdio(name: str = "sdk") -> ServerSpec:
+    """A server made with the official SDK."""
+    return ServerSpec(name, "stdio", command=sys.executable, args=(str(_SDK), "stdio"))
+
+
+@contextmanager
+def sdk_on_a_port() -> Iterator[str]:
+    """The same server, listening; yields its origin: `/mcp` is http, `/events/sse` is sse, `/page` is neither."""
+    command = (sys.executable, str(_SDK), "network")
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
+
+
+def on_the_wire(spec: ServerSpec) -> dict[str, Any]:
+    """The server as an editor gives it to a session."""
+    if spec.transport == "stdio":
+        env = [{"name": name, "value": value} for name, value in spec.env]
+        return {"name": spec.name, "command": spec.command, "args": list(spec.args), "env": env}
+    headers = [{"name": name, "value": value} for name, value in spec.headers]
+    return {"type": spec.transport, "name": spec.name, "url": spec.url, "headers": headers}

@@ -1,0 +1,45 @@
+"""What a scenario is, and the table of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from tests.support.scenarios.stage import Stage
+
+Play = Callable[[Stage], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One thing to be seen on the wire.
+
+    Attributes:
+        name: also its golden file's.
+        about: a sentence for whoever reads that file.
+        whole: what is the same in most scenarios (the greeting, options, commands) is written out.
+    """
+
+    name: str
+    about: str
+    play: Play
+    whole: bool = False
+
+
+class Scenarios:
+    """A table that functions put themselves into; their names and docstrings are the scenarios'."""
+
+    def __init__(self) -> None:
+        self.all: list[Scenario] = []
+
+    def __call__(self, play: Play) -> Play:
+        return self._add(play, whole=False)
+
+    def whole(self, play: Play) -> Play:
+        """As a call, for a scenario whose transcript leaves nothing out."""
+        return self._add(play, whole=True)
+
+    def _add(self, play: Play, *, whole: bool) -> Play:
+        name = str(getattr(play, "__name__", play))
+        self.all.append(Scenario(name, " ".join((play.__doc__ or "").split()), play, whole))
+        return play

@@ -1,0 +1,155 @@
+"""Where a scenario plays: a home, a small project, a server in memory, and an editor of some profile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from agent_core.config import ConfigSource
+from agent_core.home import Home
+from tests.support.editor import PROFILES, Editor
+from tests.support.editor_frames import Frame
+from tests.support.editor_host import RpcError
+from tests.support.in_memory import serving
+from tests.support.model_server import ModelServer
+from tests.support.settings_files import configure, use_model
+
+FILES = {
+    "README.md": "# Sums\n\nA small example.\n",
+    "sums.py": "def add(a, b):\n    return a - b\n",
+    "tests/test_sums.py": "from sums import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n",
+}
+
+TOLD_OF_A_MODE = ("current_mode_update", "config_option_update")
+"""The updates that tell of a chosen mode; a scenario waits for them, so that what it does next comes after them."""
+
+
+class Stage:
+    """What a scenario uses. The server starts with `greet`, so that settings can be written first.
+
+    Attributes:
+        agent: the editor of the present connection.
+        session: the session that was opened last.
+        connections: the frames of the connections so far.
+    """
+
+    agent: Editor
+    session: str
+
+    def __init__(self, root: Path, profile: str) -> None:
+        self.profile = profile
+        self.home, self.workspace = root / "home", root / "workspace"
+        self.outside = root / "outside"
+        self.connections: list[list[Frame]] = []
+        self._config: ConfigSource | None = None
+        self._stack = AsyncExitStack()
+        self.home.mkdir(parents=True)
+        for name, text in FILES.items():
+            self.write(name, text)
+        self.outside.mkdir()
+
+    def write(self, name: str, text: str) -> Path:
+        """A file of the project."""
+        path = self.workspace / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def settings(self, **settings: Any) -> None:
+        """The home's config.yaml."""
+        configure(self.home, settings)
+
+    def model(self, *replies: Any, default: Any = None, **settings: Any) -> ModelServer:
+        """A model on the wire, with these replies, in place of the offline one."""
+        server = self._stack.enter_context(ModelServer(*replies, default=default))
+        use_model(self.home, server, **settings)
+        self.use_own_settings()
+        return server
+
+    def use_own_settings(self) -> None:
+        """No offline model: what the settings say."""
+        self._config = ConfigSource(Home(self.home))
+
+    async def greet(self, **changes: Any) -> Any:
+        """Start the server and send initialize, with `changes` to the profile's capabilities."""
+        running = serving(self.home, config=self._config, front_door=True)
+        self.agent = await self._stack.enter_async_context(running)
+        self.connections.append(self.agent.frames)
+        return await self.agent.initialize(PROFILES[self.profile], **changes)
+
+    async def open(self, **params: Any) -> str:
+        """session/new in the project, with what is told behind its answer."""
+        self.session = await self.agent.new_session(self.workspace, **params)
+        await self.agent.wait_for_update(self.session, "available_commands_update")
+        return self.session
+
+    async def begin(self, **params: Any) -> None:
+        """Greet and open."""
+        await self.greet()
+        await self.open(**params)
+
+    async def prompt(self, *lines: str) -> Any:
+        """A prompt whose lines the offline model does."""
+        return await self.agent.prompt(self.session, "\n".join(lines))
+
+    def begin_prompt(self, *lines: str) -> asyncio.Future[Any]:
+        """A prompt that is not waited for."""
+        return self.agent.begin_prompt(self.session, "\n".join(lines))
+
+    async def refused(self, method: str, params: Mapping[str, Any]) -> RpcError:
+        """A request that must be answered with an error."""
+        try:
+            result = await self.agent.request(method, params)
+        except RpcError as error:
+            return error
+        raise AssertionError(f"{method} was answered with {result}, not with an error")
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        """A request about the session."""
+        return await self.agent.request(method, {"sessionId": self.session, **params})
+
+    async def choose(self, method: str, *told: str, **params: Any) -> None:
+        """Set a mode or an option, and wait until it is told by each of the updates `told` as well."""
+        since = len(self.agent.frames)
+        await self.ask(method, **params)
+        for kind in told or TOLD_OF_A_MODE:
+            await self.agent.wait_for_update(self.session, kind, since=since)
+
+    async def until_text(self, text: str) -> None:
+        """Wait until the answer so far ends so."""
+        await self.agent.until(lambda: self.agent.text(self.session).endswith(text), what=f"the text {text!r}")
+
+    async def until_output(self) -> None:
+        """Wait until a command has printed something."""
+
+        def prints(frame: Frame) -> bool:
+            update = frame.update
+            return update.get("sessionUpdate") == "tool_call_update" and (
+                "terminal_output" in update.get("_meta", {}) or is_picture(update)
+            )
+
+        await self.agent.wait_for(prints, what="output")
+
+    async def until_asked(self) -> Frame:
+        """Wait for a permission question."""
+        return await self.agent.wait_for_call("session/request_permission")
+
+    async def reconnect(self) -> None:
+        """The editor ends, and begins again with another server on the same home."""
+        await self._stack.aclose()
+        self._stack = AsyncExitStack()
+        await self.greet()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+
+def is_picture(update: Mapping[str, Any]) -> bool:
+    """Whether this shows a command's last lines while it runs."""
+    return set(update) == {"sessionUpdate", "toolCallId", "content"}

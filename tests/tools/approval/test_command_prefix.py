@@ -1,0 +1,202 @@
+"""What «always for `git push …`» covers, and what it does not; and which commands have such words at all."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.approval.command_patterns import DANGEROUS_PATTERNS
+from tools.approval.command_prefix import _REPEATABLE, plain_words, prefix_of
+
+CWD = Path("/srv/project")
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("pytest -q tests", "pytest …"),
+        ("  pytest  ", "pytest …"),
+        ("./scripts/check.sh --fast", "./scripts/check.sh …"),
+        ("make test", "make test …"),
+        ("npm run test:unit", "npm run test:unit …"),
+        ("docker compose ps", "docker compose ps …"),
+        ("cargo test --lib", "cargo test …"),
+        ("gh pr list", "gh pr list …"),
+        ("git log 'a b'", "git log …"),
+        ("git push origin main", "git push …"),
+        ("git push --force origin main", "git push …"),
+        ("cp a.txt b.txt", "cp …"),
+    ],
+)
+def test_a_simple_command_is_known_by_its_program_and_its_subcommand(command, shown):
+    prefix = prefix_of(command, CWD)
+
+    assert prefix is not None
+    assert prefix.shown == shown
+    assert prefix.covers(command, CWD)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "pytest | tee log",
+        "pytest && rm x",
+        "pytest; rm x",
+        "pytest & ",
+        "pytest\nrm x",
+        "pytest > log",
+        "pytest < log",
+        "pytest 2>&1",
+        "pytest $(rm x)",
+        "pytest `rm x`",
+        'pytest "$(rm x)"',
+        'pytest "$HOME"',
+        "pytest $ARGS",
+        "pytest ~/x",
+        "pytest tests/*.py",
+        "pytest {a,b}",
+        "pytest test_[ab].py",
+        "(pytest)",
+        "{ pytest; }",
+        "! pytest",
+        "FLAG=1 pytest",
+        "a\\ b",
+        "pytest # rm",
+        "pytest 'unclosed",
+        "sudo pytest",
+        "env pytest",
+        "timeout 5 pytest",
+        "python -m pytest",
+        "python x.py",
+        "python3.11 x.py",
+        "bash run.sh",
+        "uv run pytest",
+        "npx jest",
+        "bundle exec rake",
+        "xargs rm",
+        "ssh host ls",
+        "find . -name x",
+        "awk 1 x",
+        "eval ls",
+        "make",
+        "git -C other push",
+        "git --no-pager log",
+        "npm run",
+        "docker compose --file x up",
+        "if true",
+        "x" * 1001,
+    ],
+)
+def test_whatever_else_a_command_may_be_has_none(command):
+    assert prefix_of(command, CWD) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm a.txt",
+        "rm -rf build",
+        "git clean -fd",
+        "git reset --hard",
+        "git checkout -- a",
+        "git branch -D old",
+        "git stash drop",
+        "docker run image",
+        "kill 12",
+        "curl -d x https://example.com",
+        "npm publish",
+        "cp ~/.ssh/id_rsa x",
+        "cp .env x",
+        "cp a /etc/x",
+        "scp a host:b",
+    ],
+)
+def test_most_dangerous_commands_are_never_allowed_by_their_first_words(command):
+    assert prefix_of(command, CWD) is None
+
+
+@pytest.mark.parametrize(
+    ("granted", "later"),
+    [
+        ("pytest tests/a.py", "pytest tests/b.py -x --lf"),
+        ("pytest", "pytest 'tests/a b.py'"),
+        ("make test", "make test VERBOSE=1"),
+        ("git push origin main", "git push"),
+        ("git push origin main", "git push origin other"),
+        ("git push -u origin main", "git push -u origin other"),
+        ("git push -u origin main", "git push origin other"),
+        ("git push origin main:old", "git push origin main:old"),
+        ("cp a.txt b.txt", "cp src/c.txt d.txt"),
+        ("git stash", "git stash"),
+    ],
+)
+def test_later_commands_of_the_same_kind_are_covered(granted, later):
+    assert prefix_of(granted, CWD).covers(later, CWD)
+
+
+@pytest.mark.parametrize(
+    ("granted", "later"),
+    [
+        ("pytest", "pytestx"),
+        ("pytest", "pytest-watch"),
+        ("pytest", "/tmp/pytest"),
+        ("pytest", "./pytest"),
+        ("make test", "make deploy"),
+        ("make test", "make"),
+        ("make test", "make test-all"),
+        ("git log", "git push"),
+        # Not a simple command any more.
+        ("pytest", "pytest; rm -rf src"),
+        ("pytest", "pytest && git push"),
+        ("pytest", "pytest > out.txt"),
+        ("pytest", "pytest $(cat x)"),
+        ("pytest", "pytest `cat x`"),
+        ("pytest", "pytest \n rm x"),
+        ("pytest", "X=1 pytest"),
+        ("pytest", "sudo pytest"),
+        # Dangerous, and the one that was granted was not, or for another reason.
+        ("pytest", "pytest .env"),
+        ("pytest", "pytest /etc/passwd"),
+        ("git log", "git log --output=x"),
+        ("git stash list", "git stash drop"),
+        ("git stash", "git stash clear"),
+        ("cp a b", "cp .env b"),
+        ("cp a b", "cp a .git/hooks/pre-commit"),
+        # Dangerous as before, with something that says more.
+        ("git push origin main", "git push --force origin main"),
+        ("git push origin main", "git push -f"),
+        ("git push origin main", "git push origin +main"),
+        ("git push origin main", "git push origin :main"),
+        ("git push origin main", "git push origin main:release"),
+        ("git push origin main", "git push https://example.com/x.git"),
+        ("git push origin main", "git push git@example.com:x.git"),
+        ("git push origin main", "git push origin --delete main"),
+        ("cp a b", "cp -r a b"),
+        ("cp a b", "cp a /srv/other/b"),
+        ("cp a b", "cp ../secret b"),
+        ("cp a b", "cp a src/../../b"),
+        ("cp a b", "cp a '~/b'"),
+        ("cp a b", "cp a .github/workflows/x.yml"),
+        ("cp a b", "cp a .bashrc"),
+        ("mv a b", "cp a b"),
+    ],
+)
+def test_whatever_reaches_further_is_asked_again(granted, later):
+    assert not prefix_of(granted, CWD).covers(later, CWD)
+
+
+@pytest.mark.parametrize("cwd", [Path("/srv"), CWD / "src", Path("/srv/project-two")])
+def test_another_directory_is_asked_again(cwd):
+    assert not prefix_of("pytest", CWD).covers("pytest", cwd)
+
+
+def test_a_forbidden_command_is_covered_by_nothing():
+    assert not prefix_of("cp a b", CWD).covers("cp a /dev/sda", CWD)
+
+
+def test_each_danger_that_may_be_allowed_is_one_that_is_known():
+    assert set(_REPEATABLE.values()) <= {why for _, why in DANGEROUS_PATTERNS}
+
+
+def test_words_are_read_as_the_shell_would():
+    assert plain_words("""git commit -m 'a b' "c"d""") == ("git", "commit", "-m", "a b", "cd")

@@ -1,0 +1,170 @@
+"""What an answer for the session covers: what was said, and nothing wider."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
+from tools.approval.grants import Grants
+from tools.approval.policy import Rules, decide
+from tools.approval.scopes import FilesBelow, OfServer, reaches
+
+ROOT = Path("/srv/project")
+OTHER_ROOT = Path("/srv/library")
+ROOTS = (ROOT, OTHER_ROOT)
+LIBRARIES = Path("/usr/lib/python3/json")
+
+
+def _write(path, before=b"a", after=b"b"):
+    return WritePath(path, before, after, shown=path)
+
+
+def _scopes(action, *, is_risky=False):
+    return [grant.scope for grant in reaches(action, ROOTS, is_risky=is_risky)]
+
+
+def _granted(action, scope):
+    grants = Grants()
+    [grant] = [grant for grant in reaches(action, ROOTS, is_risky=False) if grant.scope == scope]
+    grants.allow(grant)
+    return grants
+
+
+@pytest.mark.parametrize(
+    ("granted", "other"),
+    [
+        (ReadPath(ROOT / "a"), ReadPath(ROOT / "b")),
+        (ReadPath(ROOT / "a"), ReadPath(ROOT / "a/b")),
+        (ReadPath(ROOT / "a"), _write(ROOT / "a")),
+        (_write(ROOT / "a"), ReadPath(ROOT / "a")),
+        (_write(ROOT / "a"), _write(ROOT / "b")),
+        (_write(ROOT / "a"), _write(ROOT / "a", after=None)),
+        (_write(ROOT / "a", after=None), _write(ROOT / "a")),
+        (RunCommand("rm a", ROOT), RunCommand("rm b", ROOT)),
+        (RunCommand("rm a", ROOT), RunCommand("rm a", OTHER_ROOT)),
+        (RunCommand("rm a", ROOT), RunCommand("rm a ", ROOT)),
+        (CallMcpTool("s", "t", "{}"), CallMcpTool("s", "u", "{}")),
+        (CallMcpTool("s", "t", "{}"), CallMcpTool("s2", "t", "{}")),
+        (CallMcpTool("s", "t", "{}"), CallMcpTool("S", "t", "{}")),
+        (CallMcpTool("a", "b_c", "{}"), CallMcpTool("a_b", "c", "{}")),
+    ],
+)
+def test_the_same_thing_is_nothing_else(granted, other):
+    grants = _granted(granted, "session")
+
+    assert grants.allows(granted, is_risky=True)
+    assert not grants.allows(other, is_risky=False)
+
+
+def test_a_file_that_may_be_edited_may_be_edited_again_and_made():
+    grants = _granted(_write(ROOT / "a", b"1", b"2"), "session")
+
+    assert grants.allows(_write(ROOT / "a", b"2", b"3"), is_risky=False)
+    assert grants.allows(_write(ROOT / "a", None, b"3"), is_risky=False)
+
+
+def test_a_tool_that_may_be_called_may_be_called_with_other_arguments():
+    assert _granted(CallMcpTool("s", "t", "{}"), "session").allows(CallMcpTool("s", "t", '{"a": 1}'), is_risky=False)
+
+
+@pytest.mark.parametrize(
+    ("action", "scopes"),
+    [
+        (_write(ROOT / "src/a"), ["session", "directory"]),
+        (_write(ROOT / "src/a", before=None), ["session", "directory"]),
+        (_write(ROOT / "src/a", after=None), ["session"]),
+        (_write(Path("/srv/elsewhere/docs/a")), ["session"]),
+        (ReadPath(LIBRARIES / "a.py"), ["session", "directory"]),
+        (ReadPath(Path("/home/u/notes.txt")), ["session"]),
+        (ReadPath(Path("/notes.txt")), ["session"]),
+        (RunCommand("rm a", ROOT), ["session"]),
+        (RunCommand("git push", ROOT), ["session", "prefix"]),
+        (CallMcpTool("s", "t", "{}"), ["session", "server"]),
+    ],
+)
+def test_what_can_be_offered(action, scopes):
+    assert _scopes(action) == scopes
+
+
+def test_nothing_wide_is_offered_for_a_sensitive_file():
+    assert _scopes(_write(ROOT / ".env"), is_risky=True) == ["session"]
+    assert _scopes(ReadPath(LIBRARIES / "x.pem"), is_risky=True) == ["session"]
+
+
+def test_a_directory_above_the_workspace_is_never_offered_for_reading():
+    deep = Path("/data/u/work/project")
+    assert [grant.scope for grant in reaches(ReadPath(deep.parent / "x"), (deep,), is_risky=False)] == ["session"]
+    beside = reaches(ReadPath(deep.parent / "other/x"), (deep,), is_risky=False)
+    assert [grant.scope for grant in beside] == ["session", "directory"]
+
+
+@pytest.mark.parametrize(
+    ("later", "covered"),
+    [
+        (_write(ROOT / "src/b"), True),
+        (_write(ROOT / "src/deep/er/b", None, b"x"), True),
+        (_write(ROOT / "src/b", after=None), False),
+        (_write(ROOT / "b"), False),
+        (_write(ROOT / "srcx/b"), False),
+        (_write(ROOT / "src2"), False),
+        (ReadPath(ROOT / "src/b"), False),
+        (RunCommand("touch src/b", ROOT / "src"), False),
+    ],
+)
+def test_edits_in_a_directory_are_those_below_it(later, covered):
+    assert _granted(_write(ROOT / "src/a"), "directory").allows(later, is_risky=False) is covered
+
+
+@pytest.mark.parametrize("name", [".env", ".git/config", ".vscode/tasks.json", "key.pem"])
+def test_edits_in_a_directory_are_never_those_of_sensitive_files(name):
+    grants = _granted(_write(ROOT / "src/a"), "directory")
+    rules = Rules(roots=ROOTS)
+
+    assert decide(_write(ROOT / "src/b"), "default", rules, grants).verdict == "allow"
+    assert decide(_write(ROOT / "src" / name), "default", rules, grants).verdict == "ask"
+
+
+def test_reading_in_a_directory_covers_no_writing_and_nothing_sensitive():
+    grants = _granted(ReadPath(LIBRARIES / "a.py"), "directory")
+    rules = Rules(roots=ROOTS)
+
+    assert decide(ReadPath(LIBRARIES / "deep/b.py"), "default", rules, grants).verdict == "allow"
+    assert decide(ReadPath(LIBRARIES / "deep/.env"), "default", rules, grants).verdict == "ask"
+    assert decide(ReadPath(LIBRARIES.parent / "b.py"), "default", rules, grants).verdict == "ask"
+    assert decide(_write(LIBRARIES / "a.py"), "accept_edits", rules, grants).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("server", "covered"), [("files", True), ("files2", False), ("Files", False), ("file", False), ("", False)]
+)
+def test_every_tool_of_a_server_is_of_that_one(server, covered):
+    grants = _granted(CallMcpTool("files", "read", "{}"), "server")
+
+    assert grants.allows(CallMcpTool(server, "write", "{}"), is_risky=False) is covered
+
+
+def test_the_person_reads_which_directory_and_which_server():
+    [_, below] = reaches(_write(OTHER_ROOT / "src/a"), ROOTS, is_risky=False)
+    [_, top] = reaches(_write(ROOT / "a"), ROOTS, is_risky=False)
+    [_, far] = reaches(ReadPath(LIBRARIES / "a"), ROOTS, is_risky=False)
+    assert isinstance(below, FilesBelow)
+    assert [grant.shown for grant in (below, top, far)] == ["library/src/", "project/", "/usr/lib/python3/json/"]
+    assert reaches(CallMcpTool("s", "t", "{}"), ROOTS, is_risky=False)[1] == OfServer("s")
+
+
+def test_a_refusal_is_for_the_same_thing_only():
+    grants = Grants()
+    grants.refuse(_write(ROOT / "a"))
+
+    assert grants.refuses(_write(ROOT / "a", b"2", b"3"))
+    assert not grants.refuses(_write(ROOT / "b"))
+    assert not grants.refuses(_write(ROOT / "a", after=None))
+    assert not grants.refuses(ReadPath(ROOT / "a"))
+
+
+def test_a_refusal_stands_against_a_wider_yes():
+    grants = _granted(_write(ROOT / "src/a"), "directory")
+    grants.refuse(_write(ROOT / "src/b"))
+
+    assert decide(_write(ROOT / "src/b"), "accept_edits", Rules(roots=ROOTS), grants).verdict == "deny"
+    assert decide(_write(ROOT / "src/c"), "default", Rules(roots=ROOTS), grants).verdict == "allow"

@@ -1,0 +1,141 @@
+"""A session's permissions as they stand, and the one place where its person is asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from tools.approval.actions import Action
+from tools.approval.grants import Grants, PastAnswers
+from tools.approval.policy import Decision, EditPolicy, Mode, Rules, decide
+from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
+from tools.approval.waiting import OneAtATime, OpenQuestion
+from tools.context import Interrupt
+from tools.errors import ToolInterrupted
+
+
+class Approvals:
+    """Mode, edit policy, rules and answers of one session; safe to use from several threads.
+
+    Whoever changes the mode, the edit policy or the answers makes waiting questions be decided again.
+
+    Attributes:
+        approver: who is asked.
+        grants: what was answered for longer than once.
+        changes: how often something changed.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        mode: Mode = "default",
+        approver: Approver | None = None,
+        *,
+        edits: EditPolicy = "mode",
+        grants: PastAnswers | None = None,
+    ) -> None:
+        self.rules = rules
+        self.approver = approver or NobodyToAsk()
+        self.grants = grants or Grants()
+        self.changes = 0
+        self._chosen: tuple[Mode, EditPolicy] = mode, edits
+        self._lock = threading.Lock()
+        self._listeners: list[Callable[[], None]] = []
+        # Parallel calls ask one after the other, so that the first answer («always») can spare the next question.
+        self._asking = OneAtATime()
+
+    @property
+    def mode(self) -> Mode:
+        """The permission mode."""
+        return self._chosen[0]
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self.choose(mode, self.edits)
+
+    @property
+    def edits(self) -> EditPolicy:
+        """Whether edits are asked about as the mode says, or always."""
+        return self._chosen[1]
+
+    @edits.setter
+    def edits(self, edits: EditPolicy) -> None:
+        self.choose(self.mode, edits)
+
+    def choose(self, mode: Mode, edits: EditPolicy) -> None:
+        """Change both at once, so that nothing is decided by the one without the other."""
+        if self._chosen != (mode, edits):
+            self._chosen = mode, edits
+            self._changed()
+
+    def decide(self, action: Action) -> Decision:
+        """Whether `action` may happen as things are now."""
+        mode, edits = self._chosen
+        return decide(action, mode, self.rules, self.grants, edits)
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` after each change, on the thread that made it; it must be short and must not raise.
+
+        Returns:
+            a function that forgets the listener.
+        """
+        with self._lock:
+            self._listeners.append(listener)
+        return lambda: self._forget(listener)
+
+    def put(self, question: Question, turn: Interrupt, seen: int, is_needless: Callable[[], bool]) -> Answer | None:
+        """Ask the person, when those who were asked before have answered; what lasts of the answer is kept.
+
+        Args:
+            seen: `changes` from before it was decided to ask.
+            is_needless: whether, as things are now, nobody has to be asked.
+
+        Returns:
+            the answer; None when something changed, so that it has to be decided again.
+
+        Raises:
+            ToolInterrupted: the turn is over; an answer that came too late is not kept.
+        """
+        with self._asking.place(turn, lambda: self.changes != seen) as is_mine:
+            if not is_mine or self.changes != seen:
+                return None
+            answer = self._ask(question, turn, OpenQuestion(turn, lambda: self.changes, seen, is_needless))
+            if turn.is_set():
+                raise ToolInterrupted
+            if answer is not None:
+                self._keep(question, answer)
+            return answer
+
+    def _ask(self, question: Question, turn: Interrupt, asked: OpenQuestion) -> Answer | None:
+        forget = self.on_change(asked.notify)
+        try:
+            return self.approver.ask(question, asked)
+        except ToolInterrupted:
+            if turn.is_set() or not asked.is_withdrawn:
+                raise
+            return None
+        finally:
+            forget()
+
+    def _keep(self, question: Question, answer: Answer) -> None:
+        if not answer.allowed and answer.scope == "session" and question.no_lasts:
+            self.grants.refuse(question.action)
+            self._changed()
+        # A scope that was not offered is no wider than once.
+        grant = next((grant for grant in question.reaches if grant.scope == answer.scope), None)
+        if answer.allowed and grant is not None:
+            self.grants.allow(grant)
+            self._changed()
+
+    def _changed(self) -> None:
+        with self._lock:
+            self.changes += 1
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener()
+        self._asking.wake()
+
+    def _forget(self, listener: Callable[[], None]) -> None:
+        with self._lock:
+            if listener in self._listeners:
+                self._listeners.remove(listener)

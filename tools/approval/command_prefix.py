@@ -1,0 +1,152 @@
+"""The first words of a command, as what a person may allow: «always for `pytest …`».
+
+Only a command that is surely a single one has such words. A grant covers later commands that begin with the same
+words in the same directory, and that are no more dangerous than the one that was asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.approval.command_patterns import DANGEROUS_PATTERNS
+from tools.approval.command_reading import outside_quotes, readings
+from tools.approval.commands import classify_command
+from tools.approval.sensitive import why_sensitive_to_write
+from tools.changes.shell_reader import read_script
+from tools.changes.shell_syntax import Simple
+from tools.changes.wrappers import bare_name, unwrapped
+
+Words = tuple[str, ...]
+
+_FLAGS = re.IGNORECASE | re.MULTILINE
+_MAX_CHARS = 1_000
+# Outside of quotes: no operator, no variable, no glob, no brace, no tilde, no line break.
+_PLAIN = re.compile(r"[\w@%+=:,./ \t-]+")
+_PROGRAM = re.compile(r"[\w.][\w./+-]*")
+_SUBCOMMAND = re.compile(r"[A-Za-z][\w:.-]*")
+# What they run is in their arguments, whatever they begin with.
+_RUNS_ANYTHING = re.compile(
+    r"(?:ba|z|da|k|fi|c|tc)?sh|(?:python|pypy|perl|ruby|node|php|lua|deno)[\d.]*|[gmn]?awk|eval|exec|source|\.|xargs"
+    r"|parallel|find|fd|sudo|doas|su|env|ssh|watch|tmux|screen|script|osascript|npx|pnpx|bunx|uvx|trap"
+    r"|if|then|elif|else|do|while|until|for|case|select|function|time|coproc"
+)
+_SUBCOMMANDS: Mapping[str, int] = {
+    **dict.fromkeys(
+        (
+            "git", "docker", "podman", "kubectl", "helm", "terraform", "tofu", "npm", "pnpm", "yarn", "bun", "cargo",
+            "go", "uv", "pip", "pip3", "poetry", "pdm", "hatch", "conda", "bundle", "gem", "composer", "mix",
+            "dotnet", "dart", "rustup", "make", "gmake", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw",
+            "ninja", "brew", "apt", "apt-get", "dnf", "systemctl", "rails", "hg", "svn", "jj",
+        ),
+        1,
+    ),
+    **dict.fromkeys(("gh", "glab", "aws", "gcloud", "az"), 2),
+}  # fmt: skip
+_TWO_LEVELS = frozenset({
+    ("docker", "compose"), ("podman", "compose"), ("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"),
+    ("git", "remote"), ("git", "worktree"), ("git", "submodule"), ("git", "bisect"),
+})  # fmt: skip
+_REPEATABLE: Mapping[Words, str] = {
+    ("git", "push"): "changes git history, the work tree or a remote",
+    ("git", "stash"): "takes changes out of the work tree",
+    ("git", "apply"): "changes files through git",
+    ("git", "am"): "changes files through git",
+    ("git", "mv"): "changes files through git",
+    ("cp",): "writes files",
+    ("mv",): "writes files",
+}
+"""The dangerous commands of which all alike may be allowed, each with the one danger that it may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandPrefix:
+    """Commands that begin with `words` in `cwd`.
+
+    Attributes:
+        dangers: what the command that was asked about is dangerous for; a later one may be so for nothing else.
+        known: all its words. Options, addresses and refspecs of a later dangerous command have to be among them.
+    """
+
+    words: Words
+    cwd: Path
+    dangers: frozenset[str]
+    known: frozenset[str]
+
+    @property
+    def shown(self) -> str:
+        """As a person reads it: `git push …`."""
+        return f"{' '.join(self.words)} …"
+
+    def covers(self, command: str, cwd: Path) -> bool:
+        """Whether `command` is one of them."""
+        words = plain_words(command)
+        if cwd != self.cwd or words is None or _first_words(words) != self.words:
+            return False
+        dangers = dangers_of(command)
+        if not dangers <= self.dangers:
+            return False
+        return not dangers or all(word in self.known or _is_harmless(word, cwd) for word in words)
+
+
+def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
+    """What «always for commands like this» would mean for `command`; None where that is not safe to offer."""
+    words = plain_words(command)
+    first = _first_words(words) if words is not None else None
+    if words is None or first is None:
+        return None
+    dangers = dangers_of(command)
+    if dangers and dangers != {_REPEATABLE.get(first)}:
+        return None
+    return CommandPrefix(first, cwd, dangers, frozenset(words))
+
+
+def plain_words(command: str) -> Words | None:
+    """The words of a command that is surely a single one, with nothing that the shell would still work out.
+
+    None for pipes, lists, background jobs, redirections, substitutions, variables, globs, assignments and wrappers.
+    """
+    text = command.strip()
+    blanked = outside_quotes(text) if len(text) <= _MAX_CHARS else None
+    if blanked is None or not _PLAIN.fullmatch(blanked):
+        return None
+    script = read_script(text)
+    if not script.is_certain or len(script.items) != 1:
+        return None
+    command_read = script.items[0]
+    if not isinstance(command_read, Simple) or command_read.redirects:
+        return None
+    words = tuple(word.literal for word in command_read.words)
+    known = tuple(word for word in words if word is not None)
+    if not known or len(known) != len(words) or "=" in known[0]:
+        return None
+    return known if unwrapped(known) == known else None
+
+
+def dangers_of(command: str) -> frozenset[str]:
+    """Everything that `command` is dangerous for, not only the first; empty for an ordinary one."""
+    texts = readings(command[:_MAX_CHARS])
+    found = {why for pattern, why in DANGEROUS_PATTERNS if any(re.search(pattern, text, _FLAGS) for text in texts)}
+    first = classify_command(command)
+    return frozenset(found) if first.level == "ordinary" else frozenset({*found, first.why})
+
+
+def _first_words(words: Words) -> Words | None:
+    """The program, with its subcommands where it has some."""
+    program, name = words[0], bare_name(words[0])
+    if not _PROGRAM.fullmatch(program) or _RUNS_ANYTHING.fullmatch(name):
+        return None
+    depth = 1 + _SUBCOMMANDS.get(name, 0)
+    if (name, *words[1:2]) in _TWO_LEVELS:
+        depth = 3
+    first = words[:depth]
+    return first if len(first) == depth and all(_SUBCOMMAND.fullmatch(word) for word in first[1:]) else None
+
+
+def _is_harmless(word: str, cwd: Path) -> bool:
+    """True for a plain name: no option, no address, no refspec, and as a path below `cwd` and not sensitive."""
+    if not word or word[0] in "-+/~" or ":" in word or ".." in word.split("/"):
+        return False
+    return not why_sensitive_to_write(cwd / word)

@@ -1,0 +1,58 @@
+"""Leaving plan mode: the plan is shown to the person, whose answer says in which mode the session goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tools.approval.actions import LeavePlan
+from tools.approval.approvals import Approvals
+from tools.approval.policy import Mode
+from tools.approval.questions import Question
+from tools.context import Interrupt
+
+PLAN_NOTE = (
+    "[Plan mode is on: read and think, change nothing. Commands run only if they surely change nothing. "
+    "Ask what is unclear. When the plan is complete, call exit_plan_mode with it. "
+    "Plan mode is over once that says so, or with a later prompt without this note.]"
+)
+"""What the model is told with a prompt that is sent in plan mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """What came of a plan.
+
+    Attributes:
+        outcome: `elsewhere`: the session is not in plan mode, or the person left it without an answer.
+        mode: the mode that the session is in now, where the plan was approved; else None.
+        words: what the person wants changed.
+        note: why it was rejected although nobody said so (time-out, disconnect).
+    """
+
+    outcome: Literal["approved", "rejected", "elsewhere"]
+    mode: Mode | None = None
+    words: str = ""
+    note: str = ""
+
+
+def propose(approvals: Approvals, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
+    """Show `plan` (Markdown) to the person on the card of the call; on a yes the session's mode changes.
+
+    Raises:
+        ToolInterrupted: the turn is over.
+    """
+    question = Question(tool_call_id, LeavePlan(plan), "", no_explains=True)
+    answer = None
+    while answer is None:
+        seen = approvals.changes
+        if approvals.mode != "plan":
+            return PlanAnswer("elsewhere")
+        answer = approvals.put(question, interrupt, seen, lambda: approvals.mode != "plan")
+    if not answer.allowed:
+        return PlanAnswer("rejected", words=answer.words, note=answer.note)
+    if approvals.mode != "plan":
+        return PlanAnswer("elsewhere")
+    mode = answer.mode or "default"
+    approvals.mode = mode
+    return PlanAnswer("approved", mode)

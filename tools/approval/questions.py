@@ -1,0 +1,73 @@
+"""What the person is asked about an action, and what they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tools.approval.actions import Action
+from tools.approval.policy import Mode
+from tools.approval.scopes import Grant, Scope
+from tools.context import Interrupt
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the person is asked: may this action of this tool call happen?
+
+    Attributes:
+        reason: why it is asked, in words that follow «because it …»; '' where that needs none.
+        others: files to which the same is to happen; one answer is for all.
+        is_risky: whoever does not look should rather say no.
+        reaches: how much wider than once a yes may be.
+        no_lasts: a no may be for the rest of the session.
+        no_explains: there is somebody to hear why not.
+    """
+
+    tool_call_id: str
+    action: Action
+    reason: str
+    others: tuple[Path, ...] = ()
+    is_risky: bool = False
+    reaches: tuple[Grant, ...] = ()
+    no_lasts: bool = False
+    no_explains: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a question.
+
+    Attributes:
+        scope: how far the yes or the no reaches; a no is for once or for the session.
+        note: why the answer is no although nobody said so (time-out, disconnect).
+        words: what the person said with their no.
+        mode: for `LeavePlan`, the mode to go on in.
+    """
+
+    allowed: bool
+    scope: Scope = "once"
+    note: str = ""
+    words: str = ""
+    mode: Mode | None = None
+
+
+class Approver(Protocol):
+    """Whoever can put a question to the person."""
+
+    def ask(self, question: Question, interrupt: Interrupt) -> Answer:
+        """Block until there is an answer; anything but a clear yes is a no.
+
+        Raises:
+            ToolInterrupted: `interrupt` was set: the turn is over, or the question became needless.
+        """
+        ...
+
+
+class NobodyToAsk:
+    """The approver of a session without a person: what would have to be asked is refused."""
+
+    def ask(self, question: Question, interrupt: Interrupt) -> Answer:  # noqa: ARG002 - the port's signature
+        """Refuse."""
+        return Answer(allowed=False, note="there is nobody to ask")

@@ -1,0 +1,36 @@
+"""What the model is told when an action may not happen."""
+
+from __future__ import annotations
+
+from tools.approval.actions import Action, describe
+from tools.approval.policy import Decision
+from tools.approval.questions import Answer
+
+
+def denied(action: Action, decision: Decision) -> str:
+    """The policy says no."""
+    match decision.cause:
+        case "plan":
+            return (
+                f"Refused: «{describe(action)}» {decision.reason}. In plan mode you read and think, and nothing is "
+                "changed; do not try another way. When the plan is complete, call exit_plan_mode with it: the user "
+                "then decides."
+            )
+        case "person":
+            return (
+                f"Refused: the user has said no to «{describe(action)}» for the rest of this session. Do not try it "
+                "again or another way; ask the user or go on without it."
+            )
+    return f"Refused: «{describe(action)}» {decision.reason}. No mode allows it; do not try another way."
+
+
+def said_no(action: Action, answer: Answer) -> str:
+    """The person says no, or nobody says yes."""
+    cause = answer.note or "the user said no"
+    lasting = " This holds for the rest of the session." if answer.scope == "session" else ""
+    words = f" The user said: «{answer.words}»" if answer.words else ""
+    advice = "do as the user said" if answer.words else "ask the user or go on without it"
+    return (
+        f"Denied: «{describe(action)}» was not allowed ({cause}).{lasting}{words} Nothing was changed. "
+        f"Do not try to get the same effect another way; {advice}."
+    )
