@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow crash lint format bench docs facts node-clients lock clean
+.PHONY: help setup demo test slow crash golden golden-rc sdk-rc lint format bench docs facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -42,6 +42,23 @@ CRASH_TURNS ?= 300
 crash: $(READY)  ## Kill the agent in hundreds of turns, at any moment, and look what is left (CRASH_TURNS=N)
 	@CRASH_TURNS=$(CRASH_TURNS) $(BIN)/python -m pytest tests/e2e/test_crash.py
 
+golden: $(READY)  ## Write the golden transcripts anew; review what changed
+	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py
+	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
+
+SDK_RC := .cache/sdk-rc
+sdk-rc: $(READY)  ## Install the SDK's pre-release beside the other, for golden-rc
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install -q --python $(BIN)/python --no-deps --prerelease allow --target $(SDK_RC) \
+			agent-client-protocol==1.0.0rc3; \
+	else \
+		$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --pre --upgrade --target $(SDK_RC) \
+			agent-client-protocol==1.0.0rc3; \
+	fi
+
+golden-rc: sdk-rc  ## The golden transcripts and the requirements with the SDK's pre-release
+	@$(BIN)/python -m pytest tests/acp_adapter/test_golden_rc.py
+
 lint: $(READY)  ## Style, types and the import contract
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -57,6 +74,7 @@ bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the
 
 docs: $(READY)  ## Renew the tables in the documentation
 	@$(BIN)/python -m agent_core.providers.resolution.catalog_table docs/models.md
+	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
 
 facts: $(READY)  ## Renew what is known of models (windows, prices) from the packages that maintain it
 	@$(BIN)/python -m scripts.model_facts

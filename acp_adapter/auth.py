@@ -33,6 +33,7 @@ def auth_methods(
     """
     configured = {
         "id": CONFIGURED,
+        "type": "agent",
         "name": "Use the configured model",
         "description": "Uses the model and key from Hermes' own settings (config.yaml, .env or environment).",
     }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.cards.blocks import diff_block, text_block
+from acp_adapter.cards.titles import unmasked
 from tools.approval.actions import CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
 from tools.approval.questions import Question
 from tools.result import ShownDiff
@@ -24,14 +25,14 @@ def asked_card(question: Question) -> dict[str, Any]:
         case ReadPath(path=path):
             return {
                 **call,
-                "title": f"Read {path}: it {question.reason}",
+                "title": unmasked(f"Read {path}: it {question.reason}"),
                 "locations": [{"path": str(path)}],
             }
         case RunCommand(command=command, cwd=cwd):
             # No content: it would replace the card's terminal.
             return {
                 **call,
-                "title": f"{command} (it {question.reason})",
+                "title": unmasked(f"{command} (it {question.reason})"),
                 "rawInput": {"command": command, "cwd": str(cwd), "reason": question.reason},
             }
         case CallMcpTool(server=server, tool=tool, arguments=arguments):
@@ -61,7 +62,7 @@ def _change(change: WritePath, question: Question) -> dict[str, Any]:
     if question.others:
         content.append(text_block("\n".join(["The same for:", *_listed(question.others)])))
     return {
-        "title": f"{change.verb.capitalize()} {name}{more}{why}",
+        "title": unmasked(f"{change.verb.capitalize()} {name}{more}{why}"),
         "locations": [{"path": str(place)} for place in places],
         "content": content,
     }

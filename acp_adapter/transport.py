@@ -18,6 +18,7 @@ from acp_adapter.inbox import Inbox
 from acp_adapter.jsonrpc import Incoming, Rejected, RequestId, encode, is_id, parse_line, wrap_meta
 from acp_adapter.outgoing import ClientGone, OutgoingRequests
 from acp_adapter.stdio import Stdio
+from acp_adapter.wire_rules import WireRules, wire_rules
 
 if TYPE_CHECKING:
     import asyncio  # not at run time: the first answer must not wait for it
@@ -33,7 +34,12 @@ class Transport:
     """One client connection. `on_cancel_request` gets the id of each `$/cancel_request`, on the loop."""
 
     def __init__(
-        self, stdio: Stdio, *, finish_before_end: bool = False, on_over: Callable[[], None] = lambda: None
+        self,
+        stdio: Stdio,
+        *,
+        finish_before_end: bool = False,
+        on_over: Callable[[], None] = lambda: None,
+        rules: WireRules | None = None,
     ) -> None:
         """Make it; `start` begins to read and write.
 
@@ -41,6 +47,7 @@ class Transport:
             finish_before_end: the end of input ends the connection only after every request is answered (for
                 input from a regular file, where the end does not mean that the client left).
             on_over: called once, on any thread, when nothing more will be received.
+            rules: what every message of ours is held to; None makes those of the process.
         """
         self._inbox = Inbox()
         self._reader = LineReader(stdio.reader, self._on_line)
@@ -48,6 +55,8 @@ class Transport:
         self._finish_before_end = finish_before_end
         self._on_over = on_over
         self._over = False
+        self._rules = rules or wire_rules()
+        self._putting = threading.Lock()
         self._lock = threading.Lock()
         self._unanswered: dict[RequestId, str] = {}
         self._cancelled: set[RequestId] = set()
@@ -75,7 +84,7 @@ class Transport:
     def answer(self, request_id: RequestId, *, result: Any = None, error: WireError | None = None) -> None:
         """Answer a request at once, from any thread."""
         outcome = {"result": result} if error is None else {"error": error}
-        self._writer.put(encode({"jsonrpc": "2.0", "id": request_id, **outcome}))
+        self._put({"jsonrpc": "2.0", "id": request_id, **outcome})
         self._answered(request_id)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -102,26 +111,24 @@ class Transport:
             raise ClientGone("The client has closed its end; nothing can be asked any more.")
         if "error" in message:
             message = {**message, "error": sanitised(message["error"])}
-        position = self._writer.put(encode(message))
+        position = self._put(message)
         if "method" not in message:
             self._answered(message.get("id"))
         await self._written(position)
 
     def pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
         """Send many notifications from a worker thread; it waits while the client does not read."""
-        waiting = 0
+        waited_at = 0
         for params in all_params:
-            line = encode({"jsonrpc": "2.0", "method": method, "params": params})
-            self._writer.put(line)
-            waiting += len(line)
-            if waiting > _POURED_BYTES:
+            position = self._put({"jsonrpc": "2.0", "method": method, "params": params})
+            if position - waited_at > _POURED_BYTES:
                 while not self._writer.wait_written(1.0):
                     pass
-                waiting = 0
+                waited_at = position
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send one notification of ours and wait until it is written."""
-        await self._written(self._writer.put(encode({"jsonrpc": "2.0", "method": method, "params": params})))
+        await self._written(self._put({"jsonrpc": "2.0", "method": method, "params": params}))
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """Ask the client something and wait for the result; whoever is cancelled meanwhile withdraws the request.
@@ -133,12 +140,12 @@ class Transport:
         answer: asyncio.Future[Any] = self._loop.create_future()
         request_id = self._outgoing.open(answer)
         try:
-            self._writer.put(encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}))
+            self._put({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
             return await answer
         finally:
             if self._outgoing.forget(request_id):
                 gone = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": request_id}}
-                self._writer.put(encode(gone))
+                self._put(gone)
 
     def after_answer(self, request_id: RequestId, callback: Callable[[], None]) -> None:
         """Run `callback` right after the answer to `request_id` is in the FIFO (at once if it has none pending)."""
@@ -160,6 +167,13 @@ class Transport:
         """Wait until everything is written, at most `timeout` seconds; for the end of the process."""
         return self._writer.wait_written(timeout)
 
+    def _put(self, message: Mapping[str, Any]) -> int:
+        """Hold a message to the rules and queue it, in one step: they see the order in which the client does."""
+        line = encode(message)
+        with self._putting:
+            self._rules.check_sent(message)
+            return self._writer.put(line)
+
     def _on_line(self, line: bytes | None) -> None:
         """On the reader's thread."""
         if line is None:
@@ -178,6 +192,7 @@ class Transport:
 
     def _admitted(self, message: Incoming) -> Incoming | Rejected | None:
         if "method" not in message:
+            self._rules.check_received(message)
             return message
         return self._request(message) if "id" in message else self._notification(message)
 
@@ -189,6 +204,7 @@ class Transport:
                 self._unanswered[request_id] = method
         if taken:
             return Rejected(request_id, INVALID_REQUEST, "The id is in use by a request that is still running.")
+        self._rules.check_received(message)
         if method in _EXTRA_METHODS:
             message["method"] = f"_{method}"
         elif not method.startswith("_"):

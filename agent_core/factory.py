@@ -88,6 +88,7 @@ class AgentFactory:
             closed=files_of(self._config.home.database),
             allowed_commands=frozenset(command.strip() for command in settings.command_allowlist),
             history=history,
+            output_file=lambda call: self.sessions.outputs.file_of(call.session_id, call.call_id),
         )
 
     def servers(self, specs: Sequence[ServerSpec], cwd: Path) -> SessionServers | None:

@@ -40,6 +40,11 @@ class Home:
         return self.root / "blobs"
 
     @property
+    def outputs(self) -> Path:
+        """Outputs that were too long to show, by session and call; for seven days."""
+        return self.root / "outputs"
+
+    @property
     def logs(self) -> Path:
         """Where logs rotate."""
         return self.root / "logs"

@@ -42,7 +42,8 @@ class Workspace:
     """A session's surroundings. `files` and `terminal` are the bare backends: tools get them behind a gate.
 
     `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
-    files were before. `mcp` reaches the session's MCP servers, whose tools are among `tools`.
+    files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
+    MCP servers, whose tools are among `tools`.
     """
 
     cwd: Path
@@ -52,6 +53,7 @@ class Workspace:
     approvals: Approvals
     settings: ToolSettings
     history: Callable[[CallIdentity], FileHistory]
+    output_file: Callable[[CallIdentity], Path | None] = lambda _: None
     tools: Toolbox = field(default_factory=Toolbox)
     mcp: McpTools | None = None
 
@@ -80,6 +82,7 @@ class Workspace:
             settings=self.settings,
             agent=services,
             mcp=self._gated_mcp(gate),
+            output_file=self.output_file(identity),
         )
 
     def _gated_mcp(self, gate: Gate) -> McpTools | None:
@@ -107,6 +110,7 @@ def local_workspace(
     allowed_commands: frozenset[str] = frozenset(),
     settings: ToolSettings | None = None,
     history: Callable[[CallIdentity], FileHistory] = lambda _: NoHistory(),
+    output_file: Callable[[CallIdentity], Path | None] = lambda _: None,
 ) -> Workspace:
     """A workspace on this machine's disk; without an approver, what would be asked is refused.
 
@@ -129,4 +133,5 @@ def local_workspace(
         approvals=Approvals(rules, mode, approver, edits=edits),
         settings=limits,
         history=history,
+        output_file=output_file,
     )

@@ -22,9 +22,7 @@ from tools.toolbox import Toolbox
 log = logging.getLogger(__name__)
 
 
-def dispatch(
-    name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox: Toolbox | None = None
-) -> ToolResult:
+def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox: Toolbox | None = None) -> ToolResult:
     """Run the tool `name` of `toolbox` (None: of the registry) with `arguments`.
 
     Raises:

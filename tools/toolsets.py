@@ -28,9 +28,7 @@ def load_builtin_tools() -> None:
             _discovered = True
 
 
-def select(
-    enabled: Sequence[str], disabled: Sequence[str] = (), toolbox: Toolbox | None = None
-) -> list[ToolEntry]:
+def select(enabled: Sequence[str], disabled: Sequence[str] = (), toolbox: Toolbox | None = None) -> list[ToolEntry]:
     """The available tools of the `enabled` toolsets without those of the `disabled` ones, by name.
 
     The tools that a session's `toolbox` has beside the registry's follow, unless their toolset is disabled.

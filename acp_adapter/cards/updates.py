@@ -83,9 +83,12 @@ def _create(event: ToolAnnounced | ToolRequested, client: ClientCapabilities, de
         "status": "pending",
         **details,
     }
-    if look.result == "terminal" and client.terminal_output:
+    if not client.terminal_output:
+        return card
+    card["_meta"] = {"tool_name": event.name}  # the same clients read the name there
+    if look.result == "terminal":
         card["content"] = [terminal_block(terminal_id(call_id))]
-        card["_meta"] = {"terminal_info": {"terminal_id": terminal_id(call_id), "cwd": event.cwd}}
+        card["_meta"]["terminal_info"] = {"terminal_id": terminal_id(call_id), "cwd": event.cwd}
     return card
 
 

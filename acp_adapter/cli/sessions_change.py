@@ -41,6 +41,7 @@ def _delete(options: argparse.Namespace, library: SessionLibrary, records: Seque
         for record in records:
             try:
                 deleted += library.archive.delete(record.id)
+                library.outputs.drop(record.id)
             except SessionInUse as problem:
                 print(f"hermes-acp sessions: {safe_text(problem.public)}", file=sys.stderr)
     finally:
@@ -69,6 +70,8 @@ def _prune(options: argparse.Namespace, library: SessionLibrary) -> int:
         return refusal
     try:
         deleted = library.archive.prune(before)
+        for session_id in deleted:
+            library.outputs.drop(session_id)
     finally:
         library.files.prune()
     print(f"Deleted {_many(len(deleted))}.")

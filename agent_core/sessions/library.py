@@ -16,6 +16,7 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.live.leases import is_alive, refuse_living
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
+from agent_core.sessions.outputs import SavedOutputs
 from agent_core.sessions.records import SessionRecord
 from tools.recall import SessionRecall
 
@@ -39,6 +40,7 @@ class SessionLibrary:
         self.database = Database(home.database)
         self.archive = SessionArchive(self.database)
         self._blobs = BlobStore(home.blobs)
+        self.outputs = SavedOutputs(home.outputs)
         self._lock = threading.Lock()
         self._files: FileVersions | None = None
         jobs = (self._index, _Once(self._tidy_up))
@@ -140,6 +142,7 @@ class SessionLibrary:
             contents = self.files.contents_of(session_id)
             self.archive.delete(session_id)
             self.files.drop(contents)
+            self.outputs.drop(session_id)
 
     def close(self) -> None:
         """Write what is left, and let other processes have the sessions."""
@@ -152,7 +155,8 @@ class SessionLibrary:
         return index_pending(self.database) > 0
 
     def _tidy_up(self) -> None:
-        """Remove sessions that were opened and never used, and what files were too long ago."""
+        """Remove sessions that were opened and never used, and what files and long outputs were too long ago."""
+        self.outputs.prune()
         try:
             self.archive.drop_empty(self.database.clock() - _DAY)
             self.files.prune()

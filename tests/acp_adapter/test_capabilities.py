@@ -19,7 +19,8 @@ def test_zed_offers_terminal_output_and_no_other_profile_does() -> None:
     "raw",
     [None, [], "text", 7, {}, {"_meta": None}, {"_meta": []}, {"_meta": {"terminal_output": "true"}},
      {"_meta": {"terminal_output": 1}}, {"_meta": {"terminal_output": {}}}, {"terminal_output": True},
-     {"terminal": "yes"}, {"fs": True}, {"fs": {"readTextFile": {}}}, {"elicitation": {}}, {"elicitation": {"form": None}},
+     {"terminal": "yes"}, {"fs": True}, {"fs": {"readTextFile": {}}}, {"elicitation": {}},
+     {"elicitation": {"form": None}},
      {"session": {"configOptions": {}}}, {"session": {"configOptions": {"boolean": False}}}],
 )  # fmt: skip
 def test_what_is_malformed_or_not_there_counts_as_not_offered(raw: Any) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from acp_adapter.front_door import greet
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.front_door import greet
 from acp_adapter.handshake import Greeting, initialize_result
 from acp_adapter.jsonrpc import RequestMeta
 from agent_core.config import Configuration, Overrides, load
@@ -21,7 +21,9 @@ from agent_core.home import Home
 from tests.support.agent_end import RawClient, raw_client, unread
 
 _ROOT = Path(__file__).parents[2]
-_INITIALIZE = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1, "clientCapabilities": {"x": 1, "fs": {"readTextFile": True}}}}
+_OFFERS = {"x": 1, "fs": {"readTextFile": True}}
+_READS = ClientCapabilities(read_files=True)
+_INITIALIZE = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1, "clientCapabilities": _OFFERS}}
 
 
 @pytest.fixture
@@ -50,13 +52,13 @@ def test_initialize_and_the_first_session_are_answered(
         _INITIALIZE, _new(tmp_path, mcpServers=[{"name": "files", "command": "x"}]), {**_new(tmp_path), "id": 3}
     )
     greeting = greet(client.transport, lambda: settings)
-    assert client.read() == {"jsonrpc": "2.0", "id": 1, "result": initialize_result(ClientCapabilities(read_files=True))}
+    assert client.read() == {"jsonrpc": "2.0", "id": 1, "result": initialize_result(_READS)}
     opened = client.read()
     assert opened["id"] == 2
     assert greeting.seed is not None
     assert greeting.seed.session_id == opened["result"]["sessionId"]
     assert [server.name for server in greeting.seed.servers] == ["files"]
-    assert greeting == Greeting(True, ClientCapabilities(read_files=True), "", greeting.seed, ended=False)
+    assert greeting == Greeting(True, _READS, "", greeting.seed, ended=False)
     left = client.transport.take()
     assert left is not None
     assert left["method"] == "session/new", "the second one is the server's"

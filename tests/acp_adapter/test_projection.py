@@ -103,7 +103,7 @@ def test_a_notice_is_one_where_the_client_takes_it_and_text_elsewhere() -> None:
     ]
     (text,) = project(noticed, PLAIN)
     assert (text["sessionUpdate"], text["messageId"]) == ("agent_message_chunk", "m")
-    assert text["content"]["text"] == "The model is another one. It was busy."
+    assert text["content"]["text"].strip() == "The model is another one. It was busy."
 
 
 def test_a_name_comes_with_the_time_and_a_missing_one_changes_nothing() -> None:

@@ -132,4 +132,5 @@ async def test_mcp_servers_that_cannot_be_used_are_named(start: EditorFactory, w
     for _ in ("through the front door", "through the server"):
         session = await agent.new_session(workspace, mcpServers=[server])
         await agent.prompt(session, "say hello")
-        await agent.until(lambda: "files" in agent.text(session), what="the failure")
+        said = await agent.until(lambda of=session: agent.text(of), what="the failure")
+        assert "MCP server files could not be used" in said

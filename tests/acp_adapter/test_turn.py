@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.errors import ProviderError
-from agent_core.events import AgentThought, ToolFinished, ToolOutput
+from agent_core.events import ToolFinished, ToolOutput
 from agent_core.messages import Message
 from tests.support.turn_desk import Desk, Stubborn
 from tests.support.waiting import wait_until

@@ -16,6 +16,7 @@ from typing import Any
 
 from acp_adapter.stdio import Stdio
 from acp_adapter.transport import Transport
+from acp_adapter.wire_rules import WireRules
 
 
 def unread(fd: int) -> int:
@@ -24,13 +25,16 @@ def unread(fd: int) -> int:
 
 
 class AgentEnd:
-    """A transport on fresh pipes. `reader` and `writer` are the client's ends; `over` tells that it has ended."""
+    """A transport on fresh pipes. `reader` and `writer` are the client's ends; `over` tells that it has ended,
+    `broken_rules` what it sent against the rules of the wire."""
 
     def __init__(self, transport: type[Transport] = Transport, **options: Any) -> None:
         agent_in, self.writer = os.pipe()
         self.reader, agent_out = os.pipe()
         self._descriptors = (agent_in, agent_out)
         self.over = threading.Event()
+        self.broken_rules: list[str] = []
+        options.setdefault("rules", WireRules(self.broken_rules.append))
         self.transport = transport(Stdio(agent_in, agent_out), on_over=self.over.set, **options)
         before = set(threading.enumerate())
         self.transport.start()
@@ -43,6 +47,8 @@ class AgentEnd:
             thread.join(10)
             assert not thread.is_alive(), "the reader does not see the end of its input"
         assert self.transport.flush(10), "the writer does not see that nobody reads"
+        # What still comes must not reach whoever is given these numbers next.
+        self.transport._writer.broken = True
         for descriptor in self._descriptors:
             os.close(descriptor)
 

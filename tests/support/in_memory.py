@@ -50,6 +50,7 @@ async def serving(
         finally:
             await asyncio.wait_for(running, 10)
             await asyncio.to_thread(end.close)
+    assert not (check and end.broken_rules), end.broken_rules
 
 
 async def _run(transport: Transport, settings: ConfigSource, server: Serve, *, front_door: bool) -> None:

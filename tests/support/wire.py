@@ -16,7 +16,9 @@ ANYTIME = frozenset(
         "available_commands_update",
         "config_option_update",
         "current_mode_update",
+        "notice",
         "session_info_update",
+        "subagent_update",
         "usage_update",
     }
 )

@@ -45,6 +45,7 @@ def test_the_tools_name_is_told_once_where_its_card_is_made(client: ClientCapabi
     arguments = {"command": "make"}
     made = requested_call(ToolRequested("c", "terminal", arguments, CWD, announced=False), client)
     assert made["name"] == "terminal"
+    assert made.get("_meta", {}).get("tool_name") == ("terminal" if client.terminal_output else None)
     for later in (
         requested_call(ToolRequested("c", "terminal", arguments, CWD, announced=True), client),
         running_call(ToolRunning("c", "terminal", arguments, CWD)),
