@@ -26,10 +26,10 @@ LOCAL_STALL = 900.0
 REASONING_STALL = 600.0
 
 _SET_UP = (
-    "Run `hermes-acp setup` in a terminal, or in {file} set model.provider (for example anthropic, openai, openrouter or "
-    "ollama; custom with model.base_url for any other compatible server) and model.default, and put the key in "
-    "model.api_key or in .env beside it; docs/models.md lists every provider. Or start with --offline to try the editor "
-    "without a model."
+    "Run `hermes-acp setup` in a terminal, or in {file} set model.provider (for example anthropic, openai, "
+    "openrouter or ollama; custom with model.base_url for any other compatible server) and model.default, and put "
+    "the key in model.api_key or in .env beside it; docs/models.md lists every provider. Or start with --offline to "
+    "try the editor without a model."
 )
 
 
