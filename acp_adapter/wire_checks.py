@@ -242,7 +242,7 @@ def ended_cards(sent: Sent) -> str | None:
 
 def fresh_session(sent: Sent) -> str | None:
     """A new session has an id that no other has."""
-    if sent.asked is None or sent.asked.method not in {"session/new", "session/fork"}:
+    if sent.asked is None or sent.asked.method not in {"session/new", "session/fork"} or "error" in sent.message:
         return None
     return f"{sent.asked.method} gives the id of another session" if sent.session is not None else None
 

@@ -40,11 +40,13 @@ async def test_terminals_are_shown_to_clients_that_offer_them_and_to_no_other(
     async with serving(home, front_door=front_door) as editor:
         session = await _session(editor, workspace, profile)
         assert (await editor.prompt(session, "run echo hello"))["stopReason"] == "end_turn"
-        meta = [update["_meta"] for update in editor.updates(session) if "_meta" in update]
+        meta = [dict(update["_meta"]) for update in editor.updates(session) if "_meta" in update]
+        names = [part.pop("tool_name") for part in meta if "tool_name" in part]
         ids = {next(iter(part.values()))["terminal_id"] for part in meta}
         (card,) = editor.cards(session).values()
     assert card["status"] == "completed"
     if terminal:
+        assert names == ["terminal"]
         assert [next(iter(part)) for part in meta] == ["terminal_info", "terminal_output", "terminal_exit"]
         assert card["content"] == [{"type": "terminal", "terminalId": ids.pop()}]
     else:

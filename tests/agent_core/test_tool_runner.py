@@ -7,26 +7,22 @@ import threading
 
 import pytest
 
-from agent_core.callbacks import AgentCallbacks, CallOutput
+from agent_core.callbacks import CallOutput
 from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, tool_call
-from agent_core.services import SessionServices, TurnServices
 from agent_core.tool_runner import ToolRunner
 from agent_core.workspace import local_workspace
 from tests.support.agents import TEST_TOOLS, Ears, in_background
+from tests.support.services import turn_services
 from tests.support.tool_context import ScriptedApprover
 from tools.environments.guardian import Guardian
 from tools.toolsets import select
 
 
-def services_for(workspace):
-    return TurnServices(SessionServices(), workspace.approvals, AgentCallbacks())
-
-
 def in_workspace(path):
     workspace = local_workspace(path, guardian=Guardian())
-    return workspace, services_for(workspace)
+    return workspace, turn_services(approvals=workspace.approvals)
 
 
 @pytest.fixture
@@ -41,7 +37,7 @@ def run(tmp_path, ears):
         workspace = local_workspace(tmp_path, guardian=Guardian(), mode=mode, approver=approver)
         runner = ToolRunner(
             workspace,
-            services_for(workspace),
+            turn_services(approvals=workspace.approvals),
             offered,
             token=token or CancelToken(),
             session_id="session-1",

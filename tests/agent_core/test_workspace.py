@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from agent_core.callbacks import AgentCallbacks
 from agent_core.interrupt import CancelToken
-from agent_core.services import SessionServices, TurnServices
+from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, local_workspace
+from tests.support.services import turn_services
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.context import CommandSpec, TodoItem
@@ -26,7 +28,7 @@ def context_of(workspace, token=None, allowed=None, services=None, output=None):
     return workspace.context(
         CallIdentity("session-1", "task-1", "task-1", "call-1"),
         token or CancelToken(),
-        services or TurnServices(SessionServices()),
+        services or turn_services(),
         on_allowed=(allowed if allowed is not None else []).append,
         on_output=(output if output is not None else []).append,
     )
@@ -35,7 +37,7 @@ def context_of(workspace, token=None, allowed=None, services=None, output=None):
 def test_a_call_knows_itself_and_its_surroundings(tmp_path, guardian):
     settings = ToolSettings(read=ReadSettings(default_lines=7))
     workspace = local_workspace(tmp_path, (tmp_path / "more",), guardian=guardian, settings=settings)
-    token, services, output = CancelToken(), TurnServices(SessionServices()), []
+    token, services, output = CancelToken(), turn_services(), []
     ctx = context_of(workspace, token, services=services, output=output)
     assert (ctx.session_id, ctx.task_id, ctx.tool_call_id) == ("session-1", "task-1", "call-1")
     assert (ctx.cwd, ctx.roots) == (tmp_path, (tmp_path, tmp_path / "more"))
@@ -106,8 +108,8 @@ def test_roots_are_compared_with_their_links_resolved(tmp_path, guardian):
 def test_the_plan_is_kept_and_its_listener_told():
     told = []
     session = SessionServices()
-    services = TurnServices(session, told.append)
+    services = turn_services(session, AgentCallbacks(plan_callback=told.append))
     plan = (TodoItem("1", "Look", "pending"),)
     services.set_todos(list(plan))
-    assert TurnServices(session).todos() == services.todos() == plan
+    assert turn_services(session).todos() == services.todos() == plan
     assert told == [plan]

@@ -13,6 +13,7 @@ import tools.session_search
 from agent_core.services import SessionServices, TurnServices
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.search.recall import SqliteRecall
+from tests.support.services import turn_services
 from tests.support.talks import NOW, Talks, answered, printed
 from tests.support.tool_context import call, error_of, make_context, payload
 from tools.context import ToolContext
@@ -32,7 +33,7 @@ def talks(database: Database) -> Talks:
 
 @pytest.fixture
 def ctx(tmp_path: Path, database: Database) -> ToolContext:
-    return make_context(tmp_path, agent=TurnServices(SessionServices(lambda: SqliteRecall(database, indexing=30))))
+    return make_context(tmp_path, agent=turn_services(SessionServices(lambda: SqliteRecall(database, indexing=30))))
 
 
 def _told(ctx: ToolContext, **args: Any) -> list[dict[str, Any]]:
@@ -75,7 +76,7 @@ def test_nothing_found_says_what_to_try(ctx: ToolContext):
 def test_messages_that_are_not_searched_yet_are_told(tmp_path: Path, talks: Talks, database: Database):
     talks.add("s", ["word"] * 7)
     recall = SqliteRecall(database, indexing=0)
-    ctx = make_context(tmp_path, agent=TurnServices(SessionServices(lambda: recall)))
+    ctx = make_context(tmp_path, agent=turn_services(SessionServices(lambda: recall)))
     value = payload(call(ctx, "session_search", query="word"))
     assert "About 7 messages are not searched yet" in value["note"]
 
@@ -153,7 +154,7 @@ def test_the_person_sees_which_sessions_were_found(ctx: ToolContext, talks: Talk
     assert "The title  (/srv/x, 1 found)" in shown.text
 
 
-@pytest.mark.parametrize("agent", [None, TurnServices(SessionServices())])
+@pytest.mark.parametrize("agent", [None, turn_services()])
 def test_without_stored_sessions_there_is_one_clear_error(tmp_path: Path, agent: TurnServices | None):
     assert "no stored sessions" in error_of(call(make_context(tmp_path, agent=agent), "session_search", query="x"))
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from tests.support.scenarios import answers, greeting, interruptions, questions, sessions, tools
+from tests.support.scenarios import (
+    answers,
+    asking,
+    commands,
+    editors_own,
+    greeting,
+    interruptions,
+    links,
+    options,
+    planning,
+    questions,
+    servers,
+    sessions,
+    steering,
+    tools,
+)
 from tests.support.scenarios.scenario import Scenario
 
-ALL: tuple[Scenario, ...] = tuple(
-    scenario
-    for module in (greeting, answers, tools, questions, interruptions, sessions)
-    for scenario in module.scenario.all
+_BY_SUBJECT = (
+    *(greeting, answers, tools, questions, planning, asking, interruptions, steering),
+    *(sessions, options, commands, links, editors_own, servers),
 )
+ALL: tuple[Scenario, ...] = tuple(scenario for module in _BY_SUBJECT for scenario in module.scenario.all)
 """Every scenario, by subject."""

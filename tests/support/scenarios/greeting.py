@@ -38,6 +38,17 @@ async def sign_in(stage: Stage) -> None:
 
 
 @scenario
+async def logout(stage: Stage) -> None:
+    """After a logout no session is opened, and those that are open go on; signing in again opens them."""
+    await stage.begin()
+    await stage.agent.request("logout", {})
+    await stage.refused("session/new", {"cwd": str(stage.workspace), "mcpServers": []})
+    await stage.prompt("say still here")
+    await stage.agent.request("authenticate", {"methodId": "hermes-configured"})
+    await stage.open()
+
+
+@scenario
 async def no_model(stage: Stage) -> None:
     """Without a configured model the greeting works, and a session says what to do."""
     stage.settings(model={"provider": "openrouter", "default": "some/model"})

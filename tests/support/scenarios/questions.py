@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.support.editor_policies import after, choose, dismiss, never, reject, rubbish
+from tests.support.editor_policies import after, allow, choose, dismiss, in_turn, never, pick, reject, rubbish
 from tests.support.scenarios.scenario import Scenarios
 from tests.support.scenarios.stage import Stage
 
@@ -39,6 +39,52 @@ async def edit_always_allowed(stage: Stage) -> None:
     await stage.begin()
     stage.agent.on_permission = choose("allow_always")
     await stage.prompt("edit sums.py a - b => a + b", "edit sums.py a + b => b + a", "edit README.md small => tiny")
+
+
+@scenario
+async def edits_in_a_directory_allowed(stage: Stage) -> None:
+    """A yes for a directory covers the files in it and below, and no others."""
+    await stage.begin()
+    stage.agent.on_permission = in_turn(pick("allow_directory"), reject)
+    await stage.prompt(
+        "edit tests/test_sums.py 4 => 0",
+        "write tests/more/test_new.py new\\n",
+        "edit sums.py a - b => a + b",
+        "say So.",
+    )
+
+
+@scenario
+async def edit_always_rejected(stage: Stage) -> None:
+    """A no for the session is not asked again for the same file."""
+    await stage.begin()
+    stage.agent.on_permission = in_turn(choose("reject_always"), allow)
+    await stage.prompt("edit sums.py a - b => a + b", "edit sums.py a - b => b - a", "edit README.md small => tiny")
+
+
+@scenario
+async def rejected_with_reason(stage: Stage) -> None:
+    """Who has forms can tell why not; the model is told."""
+    await stage.begin()
+    stage.fill({"reason": "Write it into the tests."})
+    stage.agent.on_permission = pick("reject_why", "reject_once")
+    await stage.prompt("edit sums.py a - b => a + b", "say I understand.")
+
+
+@scenario
+async def commands_like_it_allowed(stage: Stage) -> None:
+    """A yes for commands that begin alike covers those, and no others."""
+    await stage.begin()
+    stage.agent.on_permission = in_turn(pick("allow_prefix", "allow_session"), reject)
+    await stage.prompt("run rm -r tests", "run rm -r tests", "run rm sums.py", "say So.")
+
+
+@scenario
+async def parallel_with_one_denied(stage: Stage) -> None:
+    """Several calls in one answer, of which one is denied: each card ends in its own way."""
+    await stage.begin()
+    stage.agent.on_permission = reject
+    await stage.prompt("parallel", "read sums.py", "edit README.md small => tiny", "run echo still", "end", "say So.")
 
 
 @scenario

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.support.editor_host import RpcError
 from tests.support.in_memory import serving
 from tests.support.model_server import ModelServer
 from tests.support.settings_files import configure, use_model
+from tests.support.waiting import wait_until
 
 FILES = {
     "README.md": "# Sums\n\nA small example.\n",
@@ -69,6 +71,10 @@ class Stage:
         self.use_own_settings()
         return server
 
+    def server(self, default: Any) -> ModelServer:
+        """A model on the wire that always answers so; the settings must name it."""
+        return self._stack.enter_context(ModelServer(default=default))
+
     def use_own_settings(self) -> None:
         """No offline model: what the settings say."""
         self._config = ConfigSource(Home(self.home))
@@ -79,6 +85,11 @@ class Stage:
         self.agent = await self._stack.enter_async_context(running)
         self.connections.append(self.agent.frames)
         return await self.agent.initialize(PROFILES[self.profile], **changes)
+
+    async def greet_with_notices(self) -> Any:
+        """As `greet`, by a client that takes notices too."""
+        session = PROFILES[self.profile].get("session", {})
+        return await self.greet(session={**session, "notices": {}})
 
     async def open(self, **params: Any) -> str:
         """session/new in the project, with what is told behind its answer."""
@@ -98,6 +109,22 @@ class Stage:
     def begin_prompt(self, *lines: str) -> asyncio.Future[Any]:
         """A prompt that is not waited for."""
         return self.agent.begin_prompt(self.session, "\n".join(lines))
+
+    def fill(self, form: Mapping[str, Any] | None) -> None:
+        """From now on the person fills forms so; None declines them."""
+
+        async def answer(_: dict[str, Any]) -> dict[str, Any]:
+            return {"action": "decline"} if form is None else {"action": "accept", "content": dict(form)}
+
+        self.agent.host.forms = answer
+
+    def offers(self, option: str) -> bool:
+        """Whether the session's answer had an option of that id."""
+        return any(each["id"] == option for each in self.agent.opened[self.session]["configOptions"])
+
+    async def load(self) -> Any:
+        """session/load of the session."""
+        return await self.ask("session/load", cwd=str(self.workspace), mcpServers=[])
 
     async def refused(self, method: str, params: Mapping[str, Any]) -> RpcError:
         """A request that must be answered with an error."""
@@ -121,6 +148,18 @@ class Stage:
     async def until_text(self, text: str) -> None:
         """Wait until the answer so far ends so."""
         await self.agent.until(lambda: self.agent.text(self.session).endswith(text), what=f"the text {text!r}")
+
+    async def until_told(self, text: str) -> None:
+        """Wait until a notice or the answer has such words."""
+
+        def tells(frame: Frame) -> bool:
+            return frame.is_update(self.session) and text in json.dumps(frame.update)
+
+        await self.agent.wait_for(tells, what=f"the words {text!r}")
+
+    async def until_there(self, name: str) -> None:
+        """Wait until the project has a file."""
+        await asyncio.to_thread(wait_until, (self.workspace / name).exists)
 
     async def until_output(self) -> None:
         """Wait until a command has printed something."""

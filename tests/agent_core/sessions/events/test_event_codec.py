@@ -17,6 +17,7 @@ from agent_core.events import (
     AgentText,
     AgentThought,
     ContextUsed,
+    Noticed,
     PlanChanged,
     SessionEvent,
     ToolAnnounced,
@@ -58,7 +59,7 @@ def test_what_comes_at_once_comes_back_as_it_was(event: SessionEvent) -> None:
 @pytest.mark.parametrize("event", [event for event in EVENTS if isinstance(event, ToolFinished)])
 def test_a_call_comes_back_with_all_that_it_was(event: ToolFinished) -> None:
     requested = ToolRequested(event.call_id, event.name, event.arguments, event.cwd, announced=False)
-    output = ToolOutput(event.call_id, "more\n", "tail\nmore\n")
+    output = ToolOutput(event.call_id, "more\n", "tail\nmore\n", event.name)
     announced = ToolAnnounced(event.call_id, event.name, event.cwd)
     running = ToolRunning(event.call_id, event.name, event.arguments, event.cwd)
     assert _back(_row(announced, requested, running, output, event)) == (requested, output, event)
@@ -71,7 +72,7 @@ def test_a_call_that_is_open_comes_back_as_far_as_it_went() -> None:
         ToolAnnounced("c", "todo", "/"),
         ToolRequested("c", "todo", {"a": [1]}, "/", announced=False),
     )
-    running, output = ToolRunning("c", "todo", {"a": [1]}, "/"), ToolOutput("c", "x", "x")
+    running, output = ToolRunning("c", "todo", {"a": [1]}, "/"), ToolOutput("c", "x", "x", "todo")
     assert _back(_row(announced)) == (announced,)
     assert _back(_row(announced, requested)) == (requested,)
     assert _back(_row(requested, running)) == (requested, running)
@@ -134,7 +135,7 @@ def test_lone_surrogates_anywhere_are_replaced() -> None:
     shown = (ShownText(good, good), ShownDiff(Path(good), good, good), ShownOutput(good, 0, good))
     assert events == (
         ToolRequested(good, good, {good: good}, good, announced=False),
-        ToolOutput(good, good, good),
+        ToolOutput(good, good, good, good),
         ToolFinished(good, good, {good: good}, good, ToolResult(good, shown, failed=True)),
     )
     assert _back(_row(AgentText(bad, bad))) == (AgentText(good, good),)
@@ -172,7 +173,7 @@ def _rows_of_every_kind() -> list[JournalRow]:
     rows = []
     for event in EVENTS:
         journal = TurnJournal()
-        for one in (ToolAnnounced("c", "todo", "/"), ToolOutput("c", "x", "x"), event):
+        for one in (ToolAnnounced("c", "todo", "/"), ToolOutput("c", "x", "x", "todo"), event):
             journal.record(one)
         rows += journal.take()
     assert {row.kind for row in rows} == set(FORMS)
@@ -208,6 +209,7 @@ def test_older_versions_are_lifted_step_by_step(monkeypatch: pytest.MonkeyPatch)
 _VERSION_1: dict[str, tuple[dict[str, Any], tuple[SessionEvent, ...]]] = {
     "text": ({"id": "m", "text": "x"}, (AgentText("m", "x"),)),
     "thought": ({"id": "m", "text": "x"}, (AgentThought("m", "x"),)),
+    "notice": ({"id": "n", "text": "x", "severity": "warning"}, (Noticed("n", "x", "warning"),)),
     "usage": ({"used": 1, "size": 2, "cost": None}, (ContextUsed(1, 2),)),
     "plan": ({"items": []}, (PlanChanged(()),)),
     "said": ({"id": "u", "parts": []}, (UserSaid("u", ()),)),
@@ -230,7 +232,7 @@ _VERSION_1: dict[str, tuple[dict[str, Any], tuple[SessionEvent, ...]]] = {
         },
         (
             ToolRequested("c", "patch", {"path": "a.py"}, "/srv", announced=False),
-            ToolOutput("c", "out", "ut"),
+            ToolOutput("c", "out", "ut", "patch"),
             ToolFinished(
                 "c",
                 "patch",
