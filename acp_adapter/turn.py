@@ -65,9 +65,10 @@ class Answered:
             "inputTokens": used["input_tokens"],
             "outputTokens": used["output_tokens"],
             "totalTokens": used["input_tokens"] + used["output_tokens"],
-            "cachedReadTokens": used["cached_tokens"],
-            "thoughtTokens": used["reasoning_tokens"],
         }
+        # Of these, 0 is what a provider does not say.
+        parts = {"cachedReadTokens": used["cached_tokens"], "thoughtTokens": used["reasoning_tokens"]}
+        tokens |= {name: count for name, count in parts.items() if count}
         return {"stopReason": self.stop, "usage": tokens}
 
 

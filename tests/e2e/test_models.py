@@ -62,7 +62,7 @@ async def test_each_protocol_uses_a_tool_and_shows_the_retry_of_a_failure(
     use_model(home, model_server, model={"api_mode": api_mode, "api_key": FIRST})
     agent, session = await opened(editor, workspace)
 
-    assert await agent.prompt(session, "What does it do?") == {"stopReason": "end_turn"}
+    assert (await agent.prompt(session, "What does it do?"))["stopReason"] == "end_turn"
 
     assert {request.path.partition("?")[0] for request in model_server.requests} == {PATHS[api_mode].path}
     assert agent.text(session) == "I look. It subtracts."
@@ -97,12 +97,12 @@ async def test_the_fallback_answers_and_says_so_and_the_next_prompt_begins_with_
         )
         agent, session = await opened(editor, workspace)
 
-        assert await agent.prompt(session, "hello") == {"stopReason": "end_turn"}
+        assert (await agent.prompt(session, "hello"))["stopReason"] == "end_turn"
         notice, _, answer = agent.text(session).partition("\n\n")
         for part in ("custom", model_server.base_url, "401", "spare:other-model answers instead"):
             assert part in notice
         assert answer == "from the second"
-        assert await agent.prompt(session, "again") == {"stopReason": "end_turn"}
+        assert (await agent.prompt(session, "again"))["stopReason"] == "end_turn"
 
         assert agent.text(session).endswith("from the first")
         assert [key_of(request) for request in model_server.requests] == [FIRST, FIRST]
@@ -151,11 +151,11 @@ async def test_a_dropped_stream_goes_on_where_it_stopped_and_nothing_is_shown_or
     use_model(home, model_server, model={"api_key": FIRST})
     agent, session = await opened(editor, workspace)
 
-    assert await agent.prompt(session, "Count.") == {"stopReason": "end_turn"}
+    assert (await agent.prompt(session, "Count."))["stopReason"] == "end_turn"
     assert agent.text(session) == "one two three four"
     chunks = agent.updates(session, "agent_message_chunk")
     assert len({chunk["messageId"] for chunk in chunks}) == 1
-    assert await agent.prompt(session, "Write.") == {"stopReason": "end_turn"}
+    assert (await agent.prompt(session, "Write."))["stopReason"] == "end_turn"
 
     assert [card["status"] for card in agent.cards(session).values()] == ["failed", "completed"]
     assert (workspace / "once.txt").read_text() == "once"
@@ -175,8 +175,8 @@ async def test_a_wait_for_a_retry_ends_with_a_cancel_and_with_the_process(
     notice = await agent.wait_for_update(session, "agent_thought_chunk")
     assert "Trying again in 3 min (attempt 2 of 4)" in notice["content"]["text"]
     agent.cancel(session)
-    assert await agent.answer(turn) == {"stopReason": "cancelled"}
-    assert await agent.prompt(session, "again") == {"stopReason": "end_turn"}
+    assert (await agent.answer(turn))["stopReason"] == "cancelled"
+    assert (await agent.prompt(session, "again"))["stopReason"] == "end_turn"
     assert agent.text(session) == "back"
     assert "ignores the cancel" not in agent.stderr
 
@@ -207,7 +207,7 @@ async def test_a_named_server_is_asked_and_wrong_entries_beside_it_only_leave_a_
     configure(home, settings)
     agent, session = await opened(editor, workspace)
 
-    assert await agent.prompt(session, "hello") == {"stopReason": "end_turn"}
+    assert (await agent.prompt(session, "hello"))["stopReason"] == "end_turn"
 
     assert agent.text(session) == "from the house"
     (request,) = model_server.requests

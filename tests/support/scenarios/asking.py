@@ -18,7 +18,7 @@ async def clarify_answered(stage: Stage) -> None:
     await stage.prompt(_ASK, "say Thank you.")
 
 
-@scenario
+@scenario.only("zed")
 async def clarify_in_own_words(stage: Stage) -> None:
     """A form has room for an answer that is none of the choices."""
     await stage.begin()
@@ -26,7 +26,7 @@ async def clarify_in_own_words(stage: Stage) -> None:
     await stage.prompt(_ASK, "say Thank you.")
 
 
-@scenario
+@scenario.only("zed")
 async def clarify_declined(stage: Stage) -> None:
     """Who does not want to answer is not asked again; the turn goes on."""
     await stage.begin()

@@ -104,17 +104,15 @@ async def command_init(stage: Stage) -> None:
 
 @scenario
 async def command_of_the_project(stage: Stage) -> None:
-    """A command of the project is offered with the others; a changed one is offered anew; its text is a prompt."""
+    """A command of the project is offered with the others; its text is the prompt, with what was typed."""
     stage.write(".hermes/commands/twice.md", _EXPLAIN)
     await stage.begin()
     await stage.prompt('/twice "good day" everybody')
 
 
-@scenario.whole
+@scenario.whole_for("plain")
 async def command_offered_anew(stage: Stage) -> None:
     """A command that comes while the session is open is offered with the next prompt."""
-    if stage.profile != "plain":
-        return
     await stage.begin()
     stage.write(".hermes/commands/twice.md", _EXPLAIN)
     await stage.prompt("/twice day")
@@ -128,13 +126,13 @@ async def command_slip(stage: Stage) -> None:
 
 
 @scenario
-async def command_with_a_picture(stage: Stage) -> None:
+async def command_with_an_attachment(stage: Stage) -> None:
     """What is attached to a command that takes none is said not to be used."""
     await stage.begin()
     await stage.agent.prompt(
         stage.session,
         [
-            {"type": "text", "text": "/mode"},
+            {"type": "text", "text": "/version"},
             {"type": "resource_link", "name": "sums.py", "uri": f"file://{stage.workspace}/sums.py"},
         ],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from tests.support.editor_host import RpcError
@@ -13,7 +14,7 @@ scenario = Scenarios()
 
 @scenario
 async def unsaved_buffer(stage: Stage) -> None:
-    """What is in the editor and not saved is what is read, asked about and changed; without the editor it is the disk."""
+    """What the editor has not saved is what is read, asked about and changed; others see the disk."""
     await stage.begin()
     stage.agent.host.buffers[str(stage.workspace / "sums.py")] = "def add(a, b):\n    return a - b  # unsaved\n"
     await stage.prompt("read sums.py", "edit sums.py a - b => a + b", "say Done.")
@@ -29,7 +30,7 @@ async def formatted_on_save(stage: Stage) -> None:
 
 @scenario
 async def editor_refuses_to_write(stage: Stage) -> None:
-    """An editor that cannot write a file."""
+    """An editor that cannot write a file: it is written to the disk."""
     await stage.begin()
 
     async def refuse(_: dict[str, Any]) -> Any:
@@ -55,8 +56,7 @@ async def editor_refuses_to_read(stage: Stage) -> None:
 async def editor_terminal(stage: Stage) -> None:
     """Chosen where it is offered as a switch: commands run in the editor's terminal, which is alone on the card."""
     await stage.begin()
-    if stage.offers("editor_terminals"):
-        await stage.ask("session/set_config_option", configId="editor_terminals", type="boolean", value=True)
+    await _choose_terminals(stage)
     await stage.prompt("run echo checked", "run echo broken; exit 3", "say Done.")
 
 
@@ -69,18 +69,32 @@ async def editor_terminal_refused(stage: Stage) -> None:
         raise RpcError(-32603, "No terminals today.")
 
     stage.agent.handlers["terminal/create"] = refuse
-    if stage.offers("editor_terminals"):
-        await stage.ask("session/set_config_option", configId="editor_terminals", type="boolean", value=True)
+    await _choose_terminals(stage)
     await stage.prompt("run echo checked", "say Done.")
 
 
-@scenario
+@scenario.only("zed")
 async def editor_terminal_cancelled(stage: Stage) -> None:
     """A cancel ends the command in the editor's terminal, and gives the terminal back."""
     await stage.begin()
-    if stage.offers("editor_terminals"):
-        await stage.ask("session/set_config_option", configId="editor_terminals", type="boolean", value=True)
-    turn = stage.begin_prompt("run touch started; echo so far; sleep 60", "say never")
+    await _choose_terminals(stage)
+    waits = 0
+
+    async def wait(params: dict[str, Any]) -> Any:
+        nonlocal waits
+        waits += 1
+        if waits == 1:  # it is withdrawn; two answers at once would have no order
+            await asyncio.Event().wait()
+        return await stage.agent.host.wait_for_exit(params)
+
+    stage.agent.handlers["terminal/wait_for_exit"] = wait
+    turn = stage.begin_prompt("run echo so far; touch started; sleep 60", "say never")
     await stage.until_there("started")
     stage.agent.cancel(stage.session)
     await stage.agent.answer(turn)
+
+
+async def _choose_terminals(stage: Stage) -> None:
+    """Where the editor is offered the choice."""
+    if stage.offers("editor_terminals"):
+        await stage.ask("session/set_config_option", configId="editor_terminals", type="boolean", value=True)

@@ -34,11 +34,9 @@ async def _set(stage: Stage, name: str, value: Any) -> None:
     await stage.ask("session/set_config_option", configId=name, value=value, **kind)
 
 
-@scenario.whole
+@scenario.whole_for("zed")
 async def options_with_models(stage: Stage) -> None:
     """The models of every provider, by provider, and how much the model thinks, where it can be chosen."""
-    if stage.profile != "zed":
-        return
     _two_providers(stage)
     await stage.begin()
 

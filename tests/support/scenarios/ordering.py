@@ -8,15 +8,19 @@ from typing import Any
 
 from tests.support.editor_frames import Frame
 
-_CHOOSING = frozenset({"session/set_mode", "session/set_config_option"})
-_TOLD_OF_CHOICES = frozenset({"current_mode_update", "config_option_update"})
+_TOLD_OF = {
+    "session/set_mode": frozenset({"current_mode_update", "config_option_update"}),
+    "session/set_config_option": frozenset({"current_mode_update"}),
+    "_session/steering": frozenset[str](),
+}
+"""What is answered while a turn goes on, and the updates that tell of it. An option's answer has the options."""
 
 
 def ordered(frames: Iterable[Frame]) -> list[Frame]:
     """The frames in an order that does not depend on who was quicker.
 
     The updates that tell of a mode, and then the answer, stand right behind the request that sets it, whatever a turn
-    says meanwhile. A question is withdrawn before the turn goes on.
+    says meanwhile; so does the answer to words for a turn. A question is withdrawn before the turn goes on.
     """
     told: list[Frame] = []
     answered: set[str] = set()
@@ -45,7 +49,7 @@ class _Choices:
     def anchor(self, frame: Frame) -> Frame | None:
         """The frame that this one stands behind; None for one that stays where it is."""
         if frame.ours:
-            if frame.method in _CHOOSING:
+            if frame.method in _TOLD_OF:
                 self._behind.append([frame])
             return None
         for group in self._behind:
@@ -64,11 +68,12 @@ class _Choices:
 
     @staticmethod
     def _tells(frame: Frame, group: Sequence[Frame]) -> bool:
-        """Each choice is told once by each kind of update; that of an option has the options in its answer."""
+        """Each choice is told once by each kind of update."""
         kind = frame.update.get("sessionUpdate")
         kinds = {each.update.get("sessionUpdate") for each in group}
-        wanted = {"current_mode_update"} if group[0].method == "session/set_config_option" else _TOLD_OF_CHOICES
-        return kind in wanted and kind not in kinds and frame.session_id == group[0].session_id
+        return (
+            kind in _TOLD_OF[str(group[0].method)] and kind not in kinds and frame.session_id == group[0].session_id
+        )
 
 
 def _behind_the_editor(ordered: Sequence[Frame], choices: _Choices) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from tests.support.editor_profiles import PROFILES
 from tests.support.scenarios.stage import Stage
 
 Play = Callable[[Stage], Awaitable[None]]
@@ -18,12 +19,14 @@ class Scenario:
         name: also its golden file's.
         about: a sentence for whoever reads that file.
         whole: what is the same in most scenarios (the greeting, options, commands) is written out.
+        profiles: the editors that it is played with.
     """
 
     name: str
     about: str
     play: Play
     whole: bool = False
+    profiles: tuple[str, ...] = tuple(PROFILES)
 
 
 class Scenarios:
@@ -39,7 +42,15 @@ class Scenarios:
         """As a call, for a scenario whose transcript leaves nothing out."""
         return self._add(play, whole=True)
 
-    def _add(self, play: Play, *, whole: bool) -> Play:
+    def only(self, *profiles: str) -> Callable[[Play], Play]:
+        """As a call, for what other editors would show nothing of."""
+        return lambda play: self._add(play, whole=False, profiles=profiles)
+
+    def whole_for(self, *profiles: str) -> Callable[[Play], Play]:
+        """As `whole`, for a long transcript in which other editors would show nothing else."""
+        return lambda play: self._add(play, whole=True, profiles=profiles)
+
+    def _add(self, play: Play, *, whole: bool, profiles: tuple[str, ...] = tuple(PROFILES)) -> Play:
         name = str(getattr(play, "__name__", play))
-        self.all.append(Scenario(name, " ".join((play.__doc__ or "").split()), play, whole))
+        self.all.append(Scenario(name, " ".join((play.__doc__ or "").split()), play, whole, profiles))
         return play

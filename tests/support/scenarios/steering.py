@@ -23,7 +23,7 @@ async def steering(stage: Stage) -> None:
     await stage.begin()
     turn = stage.begin_prompt(_HELD, "say Done.")
     await stage.until_output()
-    await stage.agent.request("_session/steering", _words(stage, "Only look at the tests."))
+    await stage.agent.request("_session/steering", _words(stage, "say I look at the tests only."))
     stage.write("go", "")
     await stage.agent.answer(turn)
     await stage.reconnect()
@@ -32,15 +32,11 @@ async def steering(stage: Stage) -> None:
 
 @scenario
 async def steering_without_a_turn(stage: Stage) -> None:
-    """Where no turn runs, the client prompts itself if it says so; else a turn begins that nobody waits for."""
+    """Where no turn runs, a client that says so is told to prompt by itself; words must be words."""
     await stage.begin()
     await stage.prompt("say one")
     meta = {"_meta": {"steering": {"idleBehavior": "promptRequired"}}}
     await stage.agent.request("_session/steering", _words(stage, "say nothing", **meta))
-    since = len(stage.agent.frames)
-    await stage.agent.request("_session/steering", _words(stage, "say two"))
-    await stage.until_text("two\n")
-    await stage.agent.wait_for_update(stage.session, "session_info_update", since=since)
     await stage.refused("_session/steering", _words(stage, " "))
 
 
@@ -50,7 +46,7 @@ async def slash_steer(stage: Stage) -> None:
     await stage.begin()
     turn = stage.begin_prompt(_HELD, "say Done.")
     await stage.until_output()
-    await stage.prompt("/steer Only look at the tests.")
+    await stage.prompt("/steer say I look at the tests only.")
     stage.write("go", "")
     await stage.agent.answer(turn)
     await stage.prompt("/steer say No turn runs, so this is a prompt.")
@@ -64,7 +60,7 @@ async def slash_steer_with_notices(stage: Stage) -> None:
     await stage.open()
     turn = stage.begin_prompt(_HELD, "say Done.")
     await stage.until_output()
-    await stage.prompt("/steer Only look at the tests.")
+    await stage.prompt("/steer say I look at the tests only.")
     stage.write("go", "")
     await stage.agent.answer(turn)
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.support.editor_frames import Frame
@@ -14,6 +15,7 @@ from tests.support.scenarios.merging import merged
 from tests.support.scenarios.ordering import ordered, withdrawn
 from tests.support.scenarios.stage import Stage
 
+_ROOT = Path(__file__).parent.parent.parent.parent
 _WIDTH = 110
 _MOST_TEXT = 400
 _NUMBERED = {
@@ -22,7 +24,17 @@ _NUMBERED = {
     "rewind": re.compile(r"\brewind-[0-9a-f]{12}"),
 }
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)")
+_STAMP = re.compile(r"(?<=-)\d{8}-\d{6}(?=\.)")
+_ESTIMATE = re.compile(r"≈ [*]*[\d.,]+k?[*]*")
+_VERSIONS = re.compile(r"hermes-acp \S+(?=, ACP)|agent-client-protocol \S+, Python \S+ on \w+")
 _PORT = re.compile(r"(127\.0\.0\.1|localhost):\d+")
+_CHANGING = (
+    (_TIME, "<time>"),
+    (_STAMP, "<time>"),
+    (_PORT, r"\1:<port>"),
+    (_VERSIONS, "<version>"),
+    (_ESTIMATE, "≈ <number>"),
+)
 _SECONDS = frozenset({"duration"})
 
 
@@ -42,11 +54,13 @@ def transcript(stage: Stage, *, whole: bool) -> str:
             str(stage.outside): "/outside",
             os.environ["HERMES_HOME"]: "/home/hermes",
             sys.executable: "<python>",
+            str(_ROOT): "/hermes",
         }
     )
     parts = []
+    options: dict[str, Any] = {}
     for frames in stage.connections:
-        lines = _Lines(names, whole=whole)
+        lines = _Lines(names, options, whole=whole)
         parts.append("\n".join(lines.of(frames)))
     return "\n--- the editor begins again ---\n".join(parts) + "\n"
 
@@ -77,7 +91,8 @@ class _Names:
         for kind, pattern in _NUMBERED.items():
             seen = self._seen[kind]
             text = pattern.sub(lambda found, seen=seen, kind=kind: _numbered(seen, found[0], kind), text)
-        text = _PORT.sub(r"\1:<port>", _TIME.sub("<time>", text))
+        for pattern, name in _CHANGING:
+            text = pattern.sub(name, text)
         return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}… <{len(text)} characters>"
 
 
@@ -86,14 +101,14 @@ def _numbered(seen: dict[str, str], found: str, kind: str) -> str:
 
 
 class _Lines:
-    """The lines of one connection."""
+    """The lines of one connection. `options` are those of the first session, by id, once it is there."""
 
-    def __init__(self, names: _Names, *, whole: bool) -> None:
+    def __init__(self, names: _Names, options: dict[str, Any], *, whole: bool) -> None:
         self._names = names
         self._whole = whole
         self._methods: dict[tuple[bool, str], str] = {}
         self._questions: dict[str, str] = {}
-        self._options: dict[str, Any] = {}
+        self._options = options
         self._sessions: list[str] = []
 
     def of(self, frames: Iterable[Frame]) -> Iterator[str]:
@@ -165,11 +180,12 @@ class _Lines:
             body["modes"] = f"<at {body['modes']['currentModeId']}>"
         if options := body.get("configOptions"):
             now = {option["id"]: option["currentValue"] for option in options}
-            first = self._options or now
-            self._options = first
+            first = self._options
+            first.update({} if first else now)
             changed = {name: value for name, value in now.items() if first.get(name) != value}
-            told = ", ".join(f"{name}={json.dumps(value)}" for name, value in changed.items())
-            body["configOptions"] = f"<with {told}>" if changed else "<as at first>"
+            told = [f"{name}={json.dumps(value)}" for name, value in changed.items()]
+            told += [f"no {name}" for name in first if name not in now]
+            body["configOptions"] = f"<with {', '.join(told)}>" if told else "<as at first>"
         return body
 
 
