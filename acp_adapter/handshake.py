@@ -119,7 +119,10 @@ def open_session(
     directory, extra = check_place(cwd, additional_directories)
     SignedOut(config.home).check()
     resolve_model(config)
-    choices = SessionChoices(mode="dont_ask" if config.settings.approvals.mode == "off" else "default")
+    choices = SessionChoices(
+        mode="dont_ask" if config.settings.approvals.mode == "off" else "default",
+        editor_terminals=config.settings.editor.terminals,
+    )
     return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices)
 
 

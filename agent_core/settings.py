@@ -145,6 +145,12 @@ class SessionSettings(SettingsPart):
     )
 
 
+class EditorSettings(SettingsPart):
+    """What new sessions use of their editor."""
+
+    terminals: bool = Field(False, description="Run commands in the editor's own terminals, where it offers them.")
+
+
 class ApprovalSettings(SettingsPart):
     """When the person is asked."""
 
@@ -172,6 +178,7 @@ class Settings(SettingsPart):
     agent: AgentSettings = Field(default_factory=AgentSettings)
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
+    editor: EditorSettings = Field(default_factory=EditorSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")
     fallback_providers: tuple[FallbackModel, ...] = Field((), description="Asked when the model cannot answer.")

@@ -63,6 +63,12 @@ def test_the_settings_choose_the_first_mode(setting: str, mode: str, home: Path,
     assert seed.choices.mode == _opened(seed, config)["modes"]["currentModeId"] == mode
 
 
+def test_the_settings_choose_whether_commands_run_in_the_editor_s_terminals(home: Path, tmp_path: Path) -> None:
+    assert not open_session(str(tmp_path), (), (), _config(home)).choices.editor_terminals
+    configure(home, {"editor": {"terminals": True}})
+    assert open_session(str(tmp_path), (), (), _config(home)).choices.editor_terminals
+
+
 def test_a_directory_with_dots_is_made_plain(config: Configuration, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     assert open_session(f"{tmp_path}/a/../a/.", (), (), config).cwd == tmp_path / "a"

@@ -179,6 +179,10 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
             id="the editor's terminal",
         ),
         pytest.param(
+            [*OPENED, _asks(4, "session/fork", sessionId="s"), _answers(4, code=-32000, message="Sign in.")],
+            id="a fork that is refused",
+        ),
+        pytest.param(
             _turn(_card(rawInput=_GREP), _goes_on(status="completed", rawOutput={"exit_code": 1}), END),
             id="an exit code that is an answer",
         ),

@@ -83,8 +83,10 @@ async def commands_like_it_allowed(stage: Stage) -> None:
 async def parallel_with_one_denied(stage: Stage) -> None:
     """Several calls in one answer, of which one is denied: each card ends in its own way."""
     await stage.begin()
-    stage.agent.on_permission = reject
-    await stage.prompt("parallel", "read sums.py", "edit README.md small => tiny", "run echo still", "end", "say So.")
+    stage.agent.on_permission = in_turn(allow, reject, allow)
+    await stage.prompt(
+        "parallel", "write a.txt one", "edit README.md small => tiny", "write b.txt two", "end", "say So."
+    )
 
 
 @scenario

@@ -89,11 +89,3 @@ async def notices(stage: Stage) -> None:
     await stage.greet_with_notices()
     await stage.open(mcpServers=[_server(stage, "vault", "exits")])
     await _first_prompt(stage, "say one")
-
-
-@scenario
-async def bad_servers(stage: Stage) -> None:
-    """A server that is no such thing is refused by its name."""
-    await stage.greet()
-    for server in ({"name": "pigeon", "type": "pigeon"}, {"name": "db"}, {"command": "/bin/true"}):
-        await stage.refused("session/new", {"cwd": str(stage.workspace), "mcpServers": [server]})
