@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,19 +20,55 @@ PROFILES = ("plain", "zed", "jetbrains", "minimal")
 BEGIN = "<!-- support: written by `make docs` from the golden transcripts -->"
 END = "<!-- end of support -->"
 
+_ABOUT = {
+    "What such an editor offers": "Its `clientCapabilities` in `initialize`: all that makes the columns differ.",
+    "What the agent says it can do": (
+        "The answer to `initialize`: `agentCapabilities` and `authMethods`. Only what works is said."
+    ),
+    "Methods that editors call": (
+        "*yes* where the method was answered with a result, or is a notification. Those that begin with `_` are "
+        "outside the protocol: `_session/steering` is the community's, `_hermes/…` our own."
+    ),
+    "Updates that editors are sent": "Kinds of `session/update`.",
+    "Methods that the agent calls": (
+        "Requests and notifications to the editor. None is made that the editor has not offered; "
+        "`session/request_permission` and `$/cancel_request` need no offer."
+    ),
+    "Options that can be chosen": (
+        "Ids of `configOptions`. Switches (`thoughts`, `editor_terminals`) are for editors that show them. "
+        "`thought_level` is there while the chosen model can think more or less."
+    ),
+    "Commands that can be typed": "Names in `available_commands_update`; the person's own come to these.",
+    "`_meta` that the agent sends": "Keys, anywhere in a message.",
+    "What is on tool calls": "`kind` of tool calls, and `type` of what they show.",
+    "Answers that permission questions offer": "`optionId` and `kind`. Which of them a question has follows from it.",
+    "Reasons to stop": "`stopReason` of a prompt's answer. A turn that failed is answered with an error instead.",
+}
+
 _UNREAD = frozenset({"rawInput", "rawOutput"})
 _NOTICES = frozenset({"session/cancel", "$/cancel_request"})
 _ANSWER = re.compile(r"(answer|error) to (\S+) #")
+_MORE = "offering as well"
+"""In a transcript's initialize: what its client offers beside what its profile does."""
+
+_OPTION = re.compile(r"(\w+)=")
+"""In a transcript: an option that has another value than at first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message of a golden transcript. `head` is its first line without the arrow, `body` its JSON."""
+    """One message of a golden transcript.
+
+    Attributes:
+        head: its first line without the arrow; `body` is its JSON.
+        mark: what its being there says: «yes», or «if offered» where the client offers more than its profile does.
+    """
 
     profiles: tuple[str, ...]
     from_agent: bool
     head: str
     body: Any
+    mark: str = "yes"
 
     @property
     def name(self) -> str:
@@ -46,16 +83,21 @@ def entries(golden: Path = GOLDEN) -> list[Entry]:
 
 def support_tables(found: Sequence[Entry]) -> str:
     """The tables, in Markdown."""
-    parts = (
-        ("What the agent says it can do", _capabilities(found)),
-        ("Methods that editors call", _rows("method", _answered(found))),
-        ("Updates that editors are sent", _rows("update", _seen(_updates(found)))),
-        ("Methods that the agent calls", _rows("method", _seen(_calls(found)))),
-        ("`_meta` that the agent sends", _rows("key", _seen(_metas(found)))),
-        ("What is on tool calls", _rows("kind, content", _seen(_cards(found)))),
-        ("Reasons to stop", _rows("stop reason", _seen(_stops(found)))),
-    )
-    return "\n\n".join(f"## {title}\n\n{table}" for title, table in parts)
+    tables = {
+        "What such an editor offers": _rows("client capability", _offers(found), sort=False),
+        "What the agent says it can do": _capabilities(found),
+        "Methods that editors call": _rows("method", _answered(found)),
+        "Updates that editors are sent": _rows("update", _seen(_updates(found))),
+        "Methods that the agent calls": _rows("method", _seen(_calls(found))),
+        "Options that can be chosen": _rows("option", _seen(_options(found)), sort=False),
+        "Commands that can be typed": _rows("command", _seen(_commands(found)), sort=False),
+        "`_meta` that the agent sends": _rows("key", _seen(_metas(found))),
+        "What is on tool calls": _rows("kind, content", _seen(_cards(found))),
+        "Answers that permission questions offer": _rows("answer", _seen(_answers(found))),
+        "Reasons to stop": _rows("stop reason", _seen(_stops(found))),
+    }
+    parts = (f"## {title}\n\n{textwrap.fill(_ABOUT[title], 120)}\n\n{table}" for title, table in tables.items())
+    return "\n\n".join(parts)
 
 
 def with_tables(page: str, tables: str) -> str:
@@ -83,23 +125,28 @@ def main(arguments: Sequence[str]) -> int:
 
 def _read(text: str) -> Iterator[Entry]:
     profiles: tuple[str, ...] = ()
-    head, body = "", list[str]()
+    head, body, mark = "", list[str](), "yes"
     for line in [*text.splitlines(), "=== end ==="]:
         if line.startswith("    "):
             body.append(line)
             continue
         if head:
-            yield Entry(profiles, head[0] == "←", head[2:], json.loads("\n".join(body)) if body else None)
+            entry = Entry(profiles, head[0] == "←", head[2:], json.loads("\n".join(body)) if body else None, mark)
+            if entry.name == "initialize":
+                mark = "if offered" if _MORE in (entry.body or {}) else "yes"
+            yield entry
         head, body = (line if line[:2] in {"→ ", "← "} else ""), []
         if line.startswith("=== "):
             profiles = tuple(line.strip("= ").split(", "))
 
 
 def _seen(pairs: Iterable[tuple[str, Entry]]) -> dict[str, dict[str, str]]:
-    """By name and profile: yes."""
+    """By name and profile: the mark of the messages that have it; «yes» counts most."""
     table: dict[str, dict[str, str]] = {}
     for name, entry in pairs:
-        table.setdefault(name, {}).update(dict.fromkeys(entry.profiles, "yes"))
+        row = table.setdefault(name, {})
+        for profile in entry.profiles:
+            row[profile] = "yes" if row.get(profile) == "yes" else entry.mark
     return table
 
 
@@ -125,6 +172,29 @@ def _updates(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
 def _calls(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
     told = {"update", "answer", "error"}
     return ((entry.name, entry) for entry in found if entry.from_agent and entry.name not in told)
+
+
+def _options(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
+    for entry in found:
+        options = entry.body.get("configOptions") if entry.from_agent and isinstance(entry.body, dict) else None
+        names = _OPTION.findall(options) if isinstance(options, str) else [each["id"] for each in options or ()]
+        for name in names:
+            yield name, entry
+
+
+def _commands(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
+    for entry in found:
+        offered = entry.body.get("availableCommands") if entry.from_agent and isinstance(entry.body, dict) else None
+        for command in offered or ():
+            if not command["description"].endswith(" (project)"):
+                yield f"/{command['name']}", entry
+
+
+def _answers(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
+    for entry in found:
+        if entry.name == "session/request_permission" and entry.from_agent:
+            for option in entry.body["options"]:
+                yield f"`{option['optionId']}` ({option['kind']})", entry
 
 
 def _metas(found: Sequence[Entry]) -> Iterator[tuple[str, Entry]]:
@@ -156,6 +226,15 @@ def _meta_keys(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for part in value:
             yield from _meta_keys(part)
+
+
+def _offers(found: Sequence[Entry]) -> dict[str, dict[str, str]]:
+    table: dict[str, dict[str, str]] = {}
+    for entry in found:
+        greeted = not entry.from_agent and entry.name == "initialize" and entry.body is not None
+        for name, value in _flat(entry.body.get("clientCapabilities") or {} if greeted else {}):
+            table.setdefault(name, {}).update(dict.fromkeys(entry.profiles, value))
+    return table
 
 
 def _capabilities(found: Sequence[Entry]) -> str:

@@ -66,6 +66,14 @@ async def refusal(stage: Stage) -> None:
 
 
 @scenario
+async def turn_limit(stage: Stage) -> None:
+    """A turn that comes to the most requests it may make ends as max_turn_requests."""
+    stage.settings(agent={"max_turns": 2})
+    await stage.begin()
+    await stage.prompt("read sums.py", "read README.md", "say never")
+
+
+@scenario
 async def key_refused(stage: Stage) -> None:
     """A key that the model's server refuses is an error that says what to do, never an empty end."""
     stage.model(default=Status(401, "Incorrect API key provided"))

@@ -60,6 +60,14 @@ async def editor_terminal(stage: Stage) -> None:
     await stage.prompt("run echo checked", "run echo broken; exit 3", "say Done.")
 
 
+@scenario.only("plain", "jetbrains")
+async def editor_terminal_by_settings(stage: Stage) -> None:
+    """Chosen in the settings, for an editor that shows no switches; one without terminals is not asked for any."""
+    stage.settings(editor={"terminals": True})
+    await stage.begin()
+    await stage.prompt("run echo checked", "say Done.")
+
+
 @scenario
 async def editor_terminal_refused(stage: Stage) -> None:
     """An editor that makes no terminal after all: the command runs without it."""
@@ -73,11 +81,11 @@ async def editor_terminal_refused(stage: Stage) -> None:
     await stage.prompt("run echo checked", "say Done.")
 
 
-@scenario.only("zed")
+@scenario.only("zed", "jetbrains")
 async def editor_terminal_cancelled(stage: Stage) -> None:
     """A cancel ends the command in the editor's terminal, and gives the terminal back."""
+    stage.settings(editor={"terminals": True})
     await stage.begin()
-    await _choose_terminals(stage)
     waits = 0
 
     async def wait(params: dict[str, Any]) -> Any:
@@ -89,6 +97,7 @@ async def editor_terminal_cancelled(stage: Stage) -> None:
 
     stage.agent.handlers["terminal/wait_for_exit"] = wait
     turn = stage.begin_prompt("run echo so far; touch started; sleep 60", "say never")
+    await stage.agent.wait_for_call("terminal/wait_for_exit")
     await stage.until_there("started")
     stage.agent.cancel(stage.session)
     await stage.agent.answer(turn)

@@ -73,20 +73,20 @@ async def rejected_with_reason(stage: Stage) -> None:
 
 @scenario
 async def commands_like_it_allowed(stage: Stage) -> None:
-    """A yes for commands that begin alike covers those, and no others."""
+    """A yes for commands that begin alike covers those, and no others; one for this command covers it alone."""
     await stage.begin()
-    stage.agent.on_permission = in_turn(pick("allow_prefix", "allow_session"), reject)
-    await stage.prompt("run rm -r tests", "run rm -r tests", "run rm sums.py", "say So.")
+    stage.agent.on_permission = in_turn(pick("allow_prefix"), pick("allow_session"), reject)
+    copies = ("run cp sums.py a.py", "run cp sums.py b.py")
+    await stage.prompt(*copies, "run rm -f a.py", "run rm -f a.py", "run rm -f b.py", "say So.")
 
 
 @scenario
 async def parallel_with_one_denied(stage: Stage) -> None:
     """Several calls in one answer, of which one is denied: each card ends in its own way."""
     await stage.begin()
-    stage.agent.on_permission = in_turn(allow, reject, allow)
-    await stage.prompt(
-        "parallel", "write a.txt one", "edit README.md small => tiny", "write b.txt two", "end", "say So."
-    )
+    stage.agent.on_permission = reject
+    # Commands wait for each other and for the rest, so that their ends have an order.
+    await stage.prompt("parallel", "read sums.py", "run rm -r tests", "run echo still", "end", "say So.")
 
 
 @scenario

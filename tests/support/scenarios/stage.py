@@ -191,4 +191,6 @@ class Stage:
 
 def is_picture(update: Mapping[str, Any]) -> bool:
     """Whether this shows a command's last lines while it runs."""
-    return set(update) == {"sessionUpdate", "toolCallId", "content"}
+    if set(update) != {"sessionUpdate", "toolCallId", "content"}:
+        return False
+    return all(item["type"] == "content" for item in update["content"])

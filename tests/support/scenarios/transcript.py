@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.support.editor_frames import Frame
+from tests.support.editor_profiles import PROFILES
 from tests.support.scenarios.merging import merged
 from tests.support.scenarios.ordering import ordered, withdrawn
 from tests.support.scenarios.stage import Stage
@@ -54,13 +56,14 @@ def transcript(stage: Stage, *, whole: bool) -> str:
             str(stage.outside): "/outside",
             os.environ["HERMES_HOME"]: "/home/hermes",
             sys.executable: "<python>",
+            shutil.which("bash") or "/bin/sh": "<shell>",
             str(_ROOT): "/hermes",
         }
     )
     parts = []
     options: dict[str, Any] = {}
     for frames in stage.connections:
-        lines = _Lines(names, options, whole=whole)
+        lines = _Lines(names, options, stage.profile, whole=whole)
         parts.append("\n".join(lines.of(frames)))
     return "\n--- the editor begins again ---\n".join(parts) + "\n"
 
@@ -103,12 +106,13 @@ def _numbered(seen: dict[str, str], found: str, kind: str) -> str:
 class _Lines:
     """The lines of one connection. `options` are those of the first session, by id, once it is there."""
 
-    def __init__(self, names: _Names, options: dict[str, Any], *, whole: bool) -> None:
+    def __init__(self, names: _Names, options: dict[str, Any], profile: str, *, whole: bool) -> None:
         self._names = names
         self._whole = whole
         self._methods: dict[tuple[bool, str], str] = {}
         self._questions: dict[str, str] = {}
         self._options = options
+        self._profile = profile
         self._sessions: list[str] = []
 
     def of(self, frames: Iterable[Frame]) -> Iterator[str]:
@@ -129,7 +133,8 @@ class _Lines:
         if (question := withdrawn(frame)) is not None:
             params["requestId"] = self._questions.get(question, question)
         if method == "initialize" and not self._whole:
-            return f"{method} {number}", {}
+            more = _more(params["clientCapabilities"], PROFILES[self._profile])
+            return f"{method} {number}", {"offering as well": more} if more else {}
         place = self._place(params.pop("sessionId", None))
         if method == "session/update":
             return self._update(dict(frame.update), place)
@@ -187,6 +192,17 @@ class _Lines:
             told += [f"no {name}" for name in first if name not in now]
             body["configOptions"] = f"<with {', '.join(told)}>" if told else "<as at first>"
         return body
+
+
+def _more(offered: Json, known: Json) -> Json:
+    """What is in `offered` and not in `known`, however deep."""
+    found = {}
+    for name, value in offered.items():
+        if name not in known:
+            found[name] = value
+        elif isinstance(value, dict) and (more := _more(value, known[name])):
+            found[name] = more
+    return found
 
 
 def _folded(value: Any, depth: int = 1) -> Iterator[str]:
