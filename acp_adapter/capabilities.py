@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ClientCapabilities:
+class ClientCapabilities(NamedTuple):  # the cheapest to define: the first answer waits for this
     """The client's offers, as far as this agent uses them (ACP v1, initialization: `clientCapabilities`).
 
     Attributes:

@@ -121,9 +121,12 @@ class Chooser:
     async def _show(self, session: SessionState) -> None:
         async with session.choosing:
             try:
-                session.outbox.put(OptionsOffered(await self.options(session)))
+                options = await self.options(session)
             except HermesError:
                 log.info("session %s is not shown the new models", session.id, exc_info=True)
+                return
+            if session in self._sessions.all():  # it may have been closed meanwhile
+                session.outbox.put(OptionsOffered(options))
 
     async def _take(self, session: SessionState, choices: SessionChoices) -> None:
         before, used = session.choices, session.model_used

@@ -25,10 +25,14 @@ class RequestMeta:
 
     The SDK spreads `_meta` into keyword arguments, where its keys would override real parameters; so this object is
     put in its place, under the single key `hermes_meta`.
+
+    Attributes:
+        capabilities: what the client can do, as `initialize` has it: the SDK drops what it does not know.
     """
 
     request_id: RequestId = None
     meta: Mapping[str, Any] = field(default_factory=dict)
+    capabilities: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ def parse_line(line: bytes) -> Incoming | Rejected | None:
 def wrap_meta(params: Incoming, request_id: RequestId) -> None:
     """Replace `_meta` in `params` by a `RequestMeta`."""
     meta = params.get("_meta")
-    params["_meta"] = {"hermes_meta": RequestMeta(request_id, meta if isinstance(meta, dict) else {})}
+    own = RequestMeta(request_id, meta if isinstance(meta, dict) else {}, params.get("clientCapabilities"))
+    params["_meta"] = {"hermes_meta": own}
 
 
 def is_id(value: object) -> TypeGuard[RequestId]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.sessions.files.paths import shown_path
+from agent_core.sessions.records import RESET
 from agent_core.sessions.rewind.rewinder import FileOutcome, RewindPlan, RewindReport
 
 _MOST_TOLD = 30
@@ -34,9 +35,16 @@ def told_of(report: RewindReport, plan: RewindPlan, cwd: Path) -> str:
     ):
         lines += _listed(title, outcomes, cwd)
     if plan.kind == "undo" and not report.trouble:
-        gone = "The model does not see it any more, and the editor only until it loads the session again."
-        lines += ["", f"{gone} `/redo` brings it back."]
+        lines += ["", f"{_what_is_seen(plan)} `/redo` brings it back."]
     return "\n".join(lines)
+
+
+def _what_is_seen(plan: RewindPlan) -> str:
+    resets = [turn for turn in plan.turns if turn.record.outcome == RESET]
+    if not resets:
+        return "The model does not see it any more, and the editor only until it loads the session again."
+    again = "The model sees again what was said before `/reset`"
+    return f"{again}." if len(resets) == len(plan.turns) else f"{again}, and nothing of the other turns."
 
 
 def plan_result(plan: RewindPlan) -> dict[str, Any]:

@@ -107,12 +107,11 @@ class HermesACPAgent:
 
     @_method
     async def initialize(
-        self, client_capabilities: object = None, client_info: object = None, **_: object
+        self, client_info: object = None, hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `initialize`."""
         self._sessions.source = str(getattr(client_info, "name", ""))
-        dump = getattr(client_capabilities, "model_dump", None)
-        self._sessions.client = read_capabilities(dump(by_alias=True) if dump else client_capabilities)
+        self._sessions.client = read_capabilities(hermes_meta.capabilities)
         return initialize_result(self._sessions.client)
 
     @_method
@@ -203,9 +202,12 @@ class HermesACPAgent:
 
     @_method
     async def cancel(self, session_id: str, **_: object) -> None:
-        """ACP `session/cancel`: everything prompted so far in this session ends as cancelled."""
+        """ACP `session/cancel`: everything prompted so far in this session ends as cancelled.
+
+        A prompt behind a load waits for that (`reach`), and so must a cancel behind both.
+        """
         try:
-            self._sessions.get(session_id).cancel()
+            (await self._sessions.reach(session_id)).cancel()
         except UnknownSession:
             log.info("a cancel for a session that is not there was ignored")
 
@@ -255,11 +257,13 @@ class HermesACPAgent:
     async def _submit(self, session_id: str, text: str) -> None:
         """Begin a turn that no request waits for."""
         session = await self._sessions.reach(session_id)
-        prompt = Prompt(text, (SaidText(text),))
+        prompt, ticket = Prompt(text, (SaidText(text),)), Ticket(None, CancelToken())
+        # Now, not when the task begins: a cancel or a close that comes right behind must find it.
+        session.tickets.append(ticket)
 
         async def run() -> None:
             try:
-                await self._run(session, prompt, Ticket(None, CancelToken()))
+                await self._run(session, prompt, ticket)
             except HermesError as problem:
                 session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", problem.public, "error"))
 

@@ -87,7 +87,8 @@ class TurnRunner:
         Raises:
             HermesError: the turn failed; the text is for the user.
         """
-        session.tickets.append(ticket)
+        if ticket not in session.tickets:
+            session.tickets.append(ticket)
         try:
             if session.turn.locked() and is_at_once(prompt.said):
                 told, prompt = await self._command(session, prompt, ticket.token)

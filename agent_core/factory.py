@@ -157,6 +157,8 @@ class AgentFactory:
         config, choices = self._config.load(), choices or SessionChoices()
         route = self._route(config, self._choice(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
+        if choice.name == choices.model:
+            services.model = choice.name
         return AIAgent(
             choice.model,
             self._provider(choice),

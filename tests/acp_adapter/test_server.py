@@ -215,3 +215,15 @@ async def test_signing_in_works_with_the_one_method_there_is(editor: Editor) -> 
     with pytest.raises(RpcError) as refused:
         await editor.request("authenticate", {"methodId": "other"})
     assert refused.value.code == -32602
+
+
+@pytest.mark.parametrize("front_door", [True, False])
+async def test_a_client_can_do_the_same_whoever_answers_its_initialize(
+    front_door: bool, home: Path, workspace: Path
+) -> None:
+    """The front door, or the server, whose SDK drops the capabilities that it does not know."""
+    async with serving(home, front_door=front_door) as editor:
+        await editor.initialize(PLAIN, session={"notices": {}})
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "/steer")
+        assert len(editor.updates(session, "notice")) == 1

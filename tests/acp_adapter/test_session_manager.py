@@ -216,6 +216,20 @@ class TestLoad:
             await editor.answer(mode)
             assert (await editor.answer(turn))["stopReason"] == "end_turn"
 
+    @pytest.mark.parametrize("method", ["session/load", "session/resume"])
+    async def test_a_cancel_right_behind_a_load_and_a_prompt_ends_the_prompt(
+        self, home: Path, workspace: Path, method: str
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.request("session/list", {})
+            loading = editor.begin(method, _place(session, workspace))
+            turn = editor.begin_prompt(session, "sleep 0.5\nsay Two.")
+            editor.cancel(session)
+            await editor.answer(loading)
+            assert (await editor.answer(turn))["stopReason"] == "cancelled"
+
     async def test_a_failed_turn_says_so_when_it_is_shown_again(self, home: Path, workspace: Path) -> None:
         async with serving(home) as editor:
             await editor.initialize()

@@ -10,7 +10,6 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from agent_core.errors import AuthRequired, SettingsError
-from agent_core.providers.knowledge.listing import ModelListing, list_models
 from agent_core.providers.knowledge.offered import OfferedModel, as_offered
 from agent_core.providers.resolution.resolve import resolve_named
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.providers.choice import ModelChoice
     from agent_core.providers.knowledge.configured import ConfiguredProvider
+    from agent_core.providers.knowledge.listing import ModelListing
     from agent_core.providers.knowledge.model_lists import ModelLists
 
 log = logging.getLogger(__name__)
@@ -29,6 +29,12 @@ _ANY = "any"
 _Told = tuple[str, tuple[OfferedModel, ...] | None]
 
 
+def _listed(choice: ModelChoice) -> ModelListing:
+    from agent_core.providers.knowledge.listing import list_models  # noqa: PLC0415 - most starts ask nobody
+
+    return list_models(choice)
+
+
 class Renewal:
     """Renews the lists of one process. Safe for threads.
 
@@ -36,7 +42,7 @@ class Renewal:
         ask: how a server is asked; it never raises, and has an end.
     """
 
-    def __init__(self, lists: ModelLists, ask: Callable[[ModelChoice], ModelListing] = list_models) -> None:
+    def __init__(self, lists: ModelLists, ask: Callable[[ModelChoice], ModelListing] = _listed) -> None:
         self._lists = lists
         self._ask = ask
         self._running = threading.Lock()

@@ -192,7 +192,10 @@ class TestReset:
         await talk.say("todo read; edit")
         before = talk.history()
         await talk.say("/reset")
-        assert "/reset" in await talk.say("/undo")
+        told = await talk.say("/undo")
+        assert "«/reset»" in told
+        assert "sees again" in told
+        assert "does not see" not in told
         assert talk.history() == before
         assert [entry["content"] for entry in talk.editor.updates(talk.session, "plan")[-1]["entries"]] == [
             "read",

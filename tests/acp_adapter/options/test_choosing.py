@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acp_adapter.choosing import Chooser
+from acp_adapter.session import SessionState
 from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
+from agent_core.options import Option
 from agent_core.providers.knowledge.model_lists import ModelLists
 from agent_core.providers.knowledge.offered import OfferedModel
+from agent_core.sessions.library import SessionLibrary
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
 from tests.support.list_server import ListServer, model_list
@@ -175,6 +180,25 @@ async def test_the_command_line_goes_before_what_is_stored_and_the_person_before
     assert asked(other)[-1] == "second"
 
 
+async def test_a_model_that_was_chosen_before_the_first_prompt_is_the_one_that_it_used_last(
+    home: Path, workspace: Path, one: ModelServer, other: ModelServer
+) -> None:
+    settings(home, one, other)
+    async with live(home) as editor:
+        session, _ = await begin(editor, workspace)
+        await editor.prompt(session, "hi")
+    async with live(home) as editor:
+        await editor.initialize()
+        await editor.load_session(session, workspace)
+        await choose(editor, session, "model", "other:second")
+        await editor.prompt(session, "hi")
+    library = SessionLibrary(Home(home))
+    try:
+        assert library.archive.get(session).model == "other:second"
+    finally:
+        library.close()
+
+
 async def test_an_effort_reaches_the_request_and_goes_with_a_model_that_has_none(
     home: Path, workspace: Path, one: ModelServer, other: ModelServer
 ) -> None:
@@ -241,6 +265,31 @@ async def test_what_a_server_newly_lists_is_shown_to_open_sessions(home: Path, w
             (again,) = next(option for option in answer["configOptions"] if option["id"] == "model")["options"]
             assert again == group
         assert len(server.asked) == 1
+
+
+async def test_a_session_that_is_closed_meanwhile_is_not_shown_new_models(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, closed, real = threading.Event(), threading.Event(), Chooser.offered
+
+    def offered(self: Chooser, session: SessionState) -> tuple[Option, ...]:
+        known = real(self, session)
+        if any(group.choices[1:] for option in known for group in option.groups):
+            looked.set()
+            closed.wait(10)
+        return known
+
+    with ListServer({"/v1/models": model_list("fresh")}) as server:
+        own = {"base_url": f"{server.origin}/v1", "model": "house"}
+        configure(home, {"model": {"provider": "work"}, "providers": {"work": own}})
+        monkeypatch.setattr(Chooser, "offered", offered)
+        async with live(home) as editor:
+            session, _ = await begin(editor, workspace)
+            assert await asyncio.to_thread(looked.wait, 10)
+            await editor.request("session/close", {"sessionId": session})
+            closed.set()
+            await begin(editor, workspace)
+            assert not editor.updates(session, "config_option_update")
 
 
 async def test_offline_there_is_one_model_and_nobody_is_asked(
