@@ -87,6 +87,8 @@ class SessionCalls:
         self, method: str, params: Mapping[str, Any], interrupt: Interrupt, timeout: float | None = None
     ) -> dict[str, Any]:
         """As in `EditorCalls`."""
+        if interrupt.is_set():  # nothing is asked for a turn that is over, not even to be withdrawn at once
+            raise ToolInterrupted
         request = self._request(method, {"sessionId": self._session_id, **params})
         try:
             future = asyncio.run_coroutine_threadsafe(request, self._loop)

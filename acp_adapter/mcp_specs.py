@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from agent_core.errors import RequestError
 from agent_core.mcp.specs import ServerSpec
@@ -71,7 +72,18 @@ def _network(entry: Entry, name: str, what: str, kind: Literal["http", "sse"]) -
     url = _text(entry, "url", what)
     if not url.lower().startswith(("http://", "https://")):
         raise RequestError(f"{what}: url must begin with http:// or https://.")
+    if not _names_a_host(url):
+        raise RequestError(f"{what}: url must have a host, as in https://mcp.example.com/mcp; a port is a number.")
     return ServerSpec(name, kind, url=url, headers=_pairs(entry, "headers", what))
+
+
+def _names_a_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # not a number, or too big
+    except ValueError:
+        return False
+    return bool(parts.hostname)
 
 
 def _text(entry: Entry, key: str, what: str) -> str:

@@ -47,11 +47,14 @@ class Outbox:
         self._queue: deque[_Pending] = deque()
         self._waiting = 0
         self._flushing = False
+        self._closed = False
         self._idle = asyncio.Event()
 
     def put(self, event: SessionEvent) -> None:
-        """Add an event, from any thread; it never waits."""
+        """Add an event, from any thread; it never waits. After `close` it is dropped."""
         with self._condition:
+            if self._closed:
+                return
             if not (self._queue and self._queue[-1].absorb(event)):
                 self._queue.append(_Pending(event))
             self._waiting += _size(event)
@@ -77,6 +80,14 @@ class Outbox:
             starts = bool(self._queue) and self._claim_flush()
         if starts:
             asyncio.run_coroutine_threadsafe(self._flush(), self._loop)
+
+    async def close(self) -> None:
+        """Wait, on the loop, until what was put is written. What comes later nobody hears: the session is over."""
+        await self.drain()
+        with self._condition:
+            self._closed = True
+        # Something may have come between the two.
+        await self.drain()
 
     async def drain(self) -> None:
         """Wait, on the loop, until everything put so far is written."""

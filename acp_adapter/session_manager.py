@@ -27,6 +27,7 @@ from agent_core.sessions.records import NewSession, SessionRecord
 from agent_core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
 
 log = logging.getLogger(__name__)
@@ -119,10 +120,14 @@ class SessionManager:
             library.move(session_id, *_places(place))
             return record, seed, prepared
 
+        def check() -> None:
+            library.archive.get(session_id)
+            self._factory.settings()
+
         async with self._change(session_id):
             place = await finding_place
             # What cannot be brought back is not given up either.
-            await self._run_blocking(lambda: library.archive.get(session_id))
+            await self._run_blocking(check)
             await self._leave(session_id)
             record, seed, prepared = await self._run_blocking(lambda: prepare(place))
             session = self._enter(seed, prepared, held=True)
@@ -194,14 +199,9 @@ class SessionManager:
 
     async def close(self, session: SessionState) -> None:
         """Cancel a session's work, wait for its turn to end, and free everything it holds; it stays stored."""
-        if self._sessions.get(session.id) is session:
-            del self._sessions[session.id]
-        if session.idle is not None:
-            session.idle.cancel()
-        session.cancel()
-        async with session.turn:
-            session.unload()
-            await self._run_blocking(lambda: self._free(session))
+        # Who loads it meanwhile waits: what is freed here by its id must not be the new one's.
+        async with self._change(session.id):
+            await self._end(session)
 
     async def delete(self, session_id: str) -> None:
         """Remove a session, live or stored, and every trace of it; without one of that id nothing happens.
@@ -220,10 +220,22 @@ class SessionManager:
             live.cancel()
             async with live.turn:
                 await self._run_blocking(lambda: library.delete(session_id))
-            await self.close(live)
+            await self._end(live)
+
+    async def _end(self, session: SessionState) -> None:
+        if self._sessions.get(session.id) is session:
+            del self._sessions[session.id]
+        if session.idle is not None:
+            session.idle.cancel()
+        session.cancel()
+        async with session.turn:
+            session.unload()
+            await self._run_blocking(lambda: self._free(session))
+        # A title or a list of models may still be on its way; the editor knows no such session any more.
+        await session.outbox.close()
 
     def _change(self, session_id: str) -> asyncio.Lock:
-        """Held while a session of that id comes to be live or is deleted."""
+        """Held while a session of that id comes to be live, is closed or deleted."""
         return self._changing.setdefault(session_id, asyncio.Lock())
 
     async def _leave(self, session_id: str) -> None:
@@ -235,7 +247,7 @@ class SessionManager:
             raise RequestError(
                 f"A prompt is running in session {session_id!r}. Cancel it or wait for its end, then load it again."
             )
-        await self.close(live)
+        await self._end(live)
 
     def _unload_soon(self, session: SessionState) -> None:
         task = asyncio.ensure_future(self._unload(session))
@@ -269,8 +281,7 @@ class SessionManager:
 
         outbox, cards = Outbox(loop, deliver, held=held), CardFields()
         calls = SessionCalls(self._transport, loop, seed.session_id, outbox, cards)
-        servers = self._factory.servers(seed.servers, seed.cwd)
-        workspace = with_editor_files(with_servers(prepared.workspace, servers), calls, client)
+        workspace = with_editor_files(with_servers(prepared.workspace, prepared.servers), calls, client)
         workspace = with_editor_terminals(workspace, calls, client, wants_terminals, show_terminal)
         workspace.approvals.approver = EditorApprover(calls, client, prepared.timeout)
         session = SessionState(
@@ -281,7 +292,7 @@ class SessionManager:
             cards=cards,
             choices=seed.choices,
             shelf=prepared.shelf,
-            servers=servers,
+            servers=prepared.servers,
             idle_seconds=prepared.idle_seconds,
         )
         self._sessions[seed.session_id] = session
@@ -296,7 +307,9 @@ class SessionManager:
         workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.choices)
         shelf = CommandShelf(seed.cwd, self._factory.home.root)
         shelf.refresh()
-        return _Prepared(workspace, shelf, self._factory.approval_timeout(), self._factory.idle_seconds())
+        # Made here, because the first ones of a process load their code.
+        servers = self._factory.servers(seed.servers, seed.cwd)
+        return _Prepared(workspace, shelf, servers, self._factory.approval_timeout(), self._factory.idle_seconds())
 
     def _free(self, session: SessionState) -> None:
         if session.servers is not None:
@@ -309,6 +322,7 @@ class SessionManager:
 class _Prepared:
     workspace: Workspace
     shelf: CommandShelf
+    servers: SessionServers | None
     timeout: float
     idle_seconds: float
 

@@ -94,10 +94,12 @@ class TurnWork:
         from agent_core.mcp.telling import still_waiting, told, waiting  # noqa: PLC0415 - most sessions have no servers
 
         if not self.session.servers_awaited:
-            self.session.servers_awaited = True
             if note := waiting(servers.status()):
                 self.bridge.on_notice(note)
                 servers.wait(_PATIENCE_WITH_SERVERS, self.token)
+            if self.token.is_set():
+                return  # nothing goes on without them, and the next prompt has a wait of its own
+            self.session.servers_awaited = True
             if note := still_waiting(servers.status()):
                 self.bridge.on_notice(note)
         for failure in told(servers.status(), self.session.failures_told):

@@ -87,10 +87,15 @@ class Server:
         peer = self._peer
         if peer is None or self.now.state != "ready":
             raise McpFailure(self._absence())
+        seconds = self._around.limits.call_seconds
         try:
-            return await peer.call(tool, arguments, self._around.limits.call_seconds, on_progress)
+            # The SDK counts from the moment when the call is written: to a server that does not read, that is never.
+            async with asyncio.timeout(seconds + _NOTICE_SECONDS):
+                return await peer.call(tool, arguments, seconds, on_progress)
         except McpCallFailed:
             raise
+        except TimeoutError as problem:
+            raise McpCallFailed(f"It did not take the call within {seconds:g} s.") from problem
         except Exception as problem:
             await self._until_reason_is_known()
             if self.now.state == "ready":

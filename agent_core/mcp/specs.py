@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 Transport = Literal["stdio", "http", "sse"]
 State = Literal["connecting", "ready", "failed", "closed"]
@@ -35,8 +35,7 @@ class ServerSpec:
         values = {value for _, value in (*self.env, *self.headers) if len(value) >= _SHORTEST_SECRET}
         # «Bearer abc» is a secret in its parts, too.
         values |= {part for value in values for part in value.split() if len(part) > 2 * _SHORTEST_SECRET}
-        if self.url:
-            parts = urlsplit(self.url)
+        if (parts := self._address()) is not None:
             values |= {part for part in (parts.query, parts.password or "") if len(part) >= _SHORTEST_SECRET}
         for value in sorted(values, key=len, reverse=True):
             text = text.replace(value, "***")
@@ -46,13 +45,22 @@ class ServerSpec:
         """Where the server is, for people: the program, or the address without what may be secret in it."""
         if self.transport == "stdio":
             return self.command
-        parts = urlsplit(self.url)
+        parts = self._address()
+        if parts is None:
+            return "the server's address"
         host = parts.hostname or "?"
         try:
             port = f":{parts.port}" if parts.port else ""
         except ValueError:  # not a number
             port = ""
         return f"{parts.scheme}://{host}{port}{parts.path}"
+
+    def _address(self) -> SplitResult | None:
+        """The parts of the address; None where there is none, or it is malformed."""
+        try:
+            return urlsplit(self.url) if self.url else None
+        except ValueError:  # brackets without an IPv6 address in them
+            return None
 
 
 @dataclass(frozen=True, slots=True)

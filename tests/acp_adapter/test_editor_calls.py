@@ -121,6 +121,18 @@ async def test_the_end_of_the_turn_withdraws_the_request(desk: Desk) -> None:
     assert (await desk.next())["params"] == {"requestId": request["id"]}
 
 
+async def test_a_turn_that_is_over_asks_nothing(desk: Desk) -> None:
+    desk.token.cancel()
+    with pytest.raises(ToolInterrupted):
+        await desk.begin("fs/write_text_file", path="/srv/a.py", content="x")
+    desk.token = CancelToken()
+    call = desk.begin(path="/srv/b.py")
+    request = await desk.next()
+    assert request["params"]["path"] == "/srv/b.py"
+    desk.answer(request, result=None)
+    assert await call == {}
+
+
 async def test_a_late_answer_is_dropped(desk: Desk) -> None:
     call = desk.begin(timeout=0.05)
     request = await desk.next()

@@ -73,6 +73,19 @@ async def test_a_silent_server_holds_the_first_prompt_up_for_a_moment_and_visibl
     assert said.endswith(".\n\nready\n")
 
 
+async def test_a_prompt_that_is_cancelled_while_it_waits_leaves_the_wait_to_the_next(
+    start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await opened(start, workspace, plain("slow", "silent"))
+    prompt = agent.begin_prompt(session, "say one")
+    await agent.wait_for(lambda _: "Waiting for" in agent.text(session), what="the wait")
+    agent.cancel(session)
+    assert await agent.answer(prompt, "session/prompt", 5) == {"stopReason": "cancelled"}
+    assert "going on without" not in agent.text(session)
+    await agent.prompt(session, "say two")
+    assert agent.text(session).count("Waiting for MCP server: slow") == 2
+
+
 async def test_a_malformed_server_is_refused_by_name(start: EditorFactory, workspace: Path) -> None:
     agent = await start()
     await agent.initialize()
@@ -93,6 +106,19 @@ async def test_closing_a_session_ends_its_servers_and_no_others(start: EditorFac
     await agent.request("session/close", {"sessionId": first})
     await asyncio.to_thread(wait_until, lambda: has_ended(pids[0]))
     assert not has_ended(pids[1])
+
+
+async def test_a_load_waits_for_the_close_before_it(start: EditorFactory, workspace: Path) -> None:
+    # Unchecked: the fake editor forgets a session at the close's answer, though it has asked for it again.
+    agent = await start(check=False)
+    await agent.initialize()
+    session = await agent.new_session(workspace, mcpServers=[on_the_wire(plain("slow", "deaf"))])
+    await agent.prompt(session, called("pid", "slow"))
+    place = {"sessionId": session, "cwd": str(workspace), "mcpServers": []}
+    closing = agent.begin("session/close", {"sessionId": session})
+    await agent.answer(agent.begin("session/resume", place), "session/resume", 10)
+    assert closing.done()
+    assert await agent.prompt(session, "say again") == {"stopReason": "end_turn"}
 
 
 @pytest.mark.parametrize("profile", [PLAIN, ZED])

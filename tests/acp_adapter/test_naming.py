@@ -11,7 +11,7 @@ from agent_core.config import ConfigSource
 from agent_core.home import Home
 from tests.support.editor import Editor
 from tests.support.in_memory import serving
-from tests.support.model_server import ModelServer, Reply, Status
+from tests.support.model_server import Gate, ModelServer, Reply, Status
 from tests.support.settings_files import use_model
 from tests.support.waiting import wait_until
 
@@ -58,6 +58,25 @@ async def test_a_model_for_titles_is_asked_once_after_the_first_answer(
         await editor.prompt(session, "And now?")
         assert await _title(editor) == "Mending the sums"
     assert len(model_server.requests) == 3
+
+
+async def test_a_title_that_comes_after_the_session_was_closed_is_stored_and_not_shown(
+    home: Path, workspace: Path, model_server: ModelServer
+) -> None:
+    use_model(home, model_server, **_TITLE_TASK)
+    gate = Gate()
+    model_server.add(Reply("Done."), Reply("Mending the sums", gate=gate))
+    async with serving(home, config=ConfigSource(Home(home))) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "The sums are wrong, please mend them.")
+        await asyncio.to_thread(model_server.wait_for_request, 2)
+        await editor.request("session/close", {"sessionId": session})
+        gate.set()
+        while await _title(editor) != "Mending the sums":  # noqa: ASYNC110 - nothing tells of it, that is the point
+            await asyncio.sleep(0.01)
+        # An update would be a violation of the wire's rules, which shows here.
+        await editor.new_session(workspace)
 
 
 @pytest.mark.parametrize("answer", [Status(500), Reply("")], ids=["fails", "says nothing"])

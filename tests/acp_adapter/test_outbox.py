@@ -258,3 +258,18 @@ async def test_an_event_that_cannot_be_shown_does_not_stop_the_rest(caplog: pyte
     outbox.put(_text("c"))
     await asyncio.wait_for(outbox.drain(), 5)
     assert seen[-1] == _text("c")
+
+
+async def test_a_closed_one_has_written_what_came_before_and_drops_what_comes_after() -> None:
+    editor = Editor()
+    editor.gate.clear()
+    editor.outbox.put(ModeChanged("plan"))
+    editor.outbox.put(ModeChanged("default"))
+    closing = asyncio.create_task(editor.outbox.close())
+    await editor.arrived.wait()
+    assert not closing.done()
+    editor.gate.set()
+    await closing
+    editor.outbox.put(ModeChanged("dont_ask"))
+    await editor.outbox.drain()
+    assert editor.seen == [ModeChanged("plan"), ModeChanged("default")]

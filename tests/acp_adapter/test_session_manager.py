@@ -460,6 +460,19 @@ class TestHeldByAnotherProcess:
         assert (await editor.prompt(opened, "say One."))["stopReason"] == "end_turn"
 
 
+async def test_a_session_is_not_given_up_by_a_load_when_the_settings_cannot_be_read(
+    editor: Editor, home: Path, workspace: Path
+) -> None:
+    session = await editor.new_session(workspace)
+    settings = home / "config.yaml"
+    before = settings.read_bytes() if settings.exists() else b""
+    settings.write_text("model: [\n")
+    for method in ("session/load", "session/resume"):
+        assert "not valid YAML" in (await _error(editor, method, _place(session, workspace))).message
+    settings.write_bytes(before)
+    assert await editor.prompt(session, "say still here") == {"stopReason": "end_turn"}
+
+
 async def test_a_session_that_cannot_be_read_now_is_not_given_up_by_a_load(
     editor: Editor, home: Path, workspace: Path
 ) -> None:

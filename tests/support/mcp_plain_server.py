@@ -1,8 +1,8 @@
 """A small MCP server over stdio without the SDK, so that it starts at once and can misbehave.
 
 Its first argument says how: `plain`; `silent` never answers; `exits` complains and goes; `noisy` writes lines that
-are no messages; `deaf` ignores the end of its input and SIGTERM. With `tools` a JSON list follows that replaces its
-tools.
+are no messages; `deaf` ignores the end of its input and SIGTERM; `stuck` reads nothing more once it has told its
+tools. With `tools` a JSON list follows that replaces its tools.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ def main() -> None:
         message = json.loads(line)
         if mode != "silent":
             _take(message, tools)
+        if mode == "stuck" and message.get("params", {}).get("cursor") == "rest":
+            signal.pause()
     while mode == "deaf":
         signal.pause()
 

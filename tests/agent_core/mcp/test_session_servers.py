@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -296,3 +297,26 @@ def test_a_kill_of_this_process_takes_its_servers_along(tmp_path: Path) -> None:
         assert not has_ended(server)
         owner.kill()
     wait_until(lambda: has_ended(server))
+
+
+def test_a_server_that_does_not_read_holds_a_call_up_only_so_long(
+    open_servers: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers = open_servers(plain("plain", "stuck"), limits=McpLimits(call_seconds=0.1))
+    # The SDK's patience with the word that the call is over, which cannot be written either.
+    monkeypatch.setattr("mcp.shared.jsonrpc_dispatcher._ABANDON_WRITE_TIMEOUT", 0.1, raising=False)
+    token = CancelToken()
+    rescue = threading.Timer(20, token.cancel)
+    rescue.start()
+    try:
+        # The first fills the pipe, the second is not even begun.
+        for _ in range(2):
+            result = servers.call("plain", "echo", {"text": "x" * 1_000_000}, token, lambda _: None)
+            assert "within 0.1 s" in result.text
+    finally:
+        rescue.cancel()
+
+
+@pytest.mark.parametrize("kind", ["http", "sse"])
+def test_a_malformed_address_fails_its_server(open_servers: Open, kind: Literal["http", "sse"]) -> None:
+    assert "the server's address" in failure(open_servers(ServerSpec("bad", kind, url="http://[nowhere"), wait=10))
