@@ -57,7 +57,7 @@ sdk-rc: $(READY)  ## Install the SDK's pre-release beside the other, for golden-
 	fi
 
 golden-rc: sdk-rc  ## The golden transcripts and the requirements with the SDK's pre-release
-	@$(BIN)/python -m pytest tests/acp_adapter/test_golden_rc.py
+	@GOLDEN_RC=all $(BIN)/python -m pytest tests/acp_adapter/test_golden_rc.py
 
 lint: $(READY)  ## Style, types and the import contract
 	@$(BIN)/ruff check .
