@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from acp_adapter.options.chosen import chosen
+from acp_adapter.options.modes import parse_mode
 from acp_adapter.options.offering import MODE, offered_options
 from acp_adapter.session import SessionState
 from acp_adapter.session_manager import RunBlocking, SessionManager
@@ -18,6 +20,7 @@ from agent_core.factory import AgentFactory
 from agent_core.options import Option
 from agent_core.providers.knowledge.model_lists import ModelLists
 from agent_core.providers.knowledge.renewal import Renewal
+from tools.approval.policy import Mode
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +72,7 @@ class Chooser:
 
         Raises:
             RequestError: there is no such option or value; nothing was changed.
-            StoreError: the choice counts, but only until this process ends.
+            SettingsError: the settings cannot be read; nothing was changed but the mode, if it was that.
         """
         async with session.choosing:
             before, used, client = session.choices, session.model_used, self._sessions.client
@@ -79,10 +82,12 @@ class Chooser:
                 known = self._lists.offered(config)
                 return chosen(before, option_id, value, config, known=known, client=client, used=used)
 
-            choices = await self._run_blocking(checked)
-            await self._take(session, choices)
+            if option_id == MODE:
+                await self._take_mode(session, parse_mode(value))
+            else:
+                await self._take(session, await self._run_blocking(checked))
             options = await self.options(session)
-            if announced and choices != before:
+            if announced and session.choices != before:
                 session.outbox.put(OptionsOffered(options))
             return options
 
@@ -92,14 +97,15 @@ class Chooser:
         Raises:
             RequestError: there is no such mode.
         """
-        await self.choose(session, MODE, mode)
+        wanted = parse_mode(mode)
+        async with session.choosing:
+            await self._change_mode(session, wanted)
 
-    async def follow(self, session: SessionState, mode: object) -> None:
+    async def follow(self, session: SessionState, mode: str) -> None:
         """The agent itself has changed the mode."""
-        try:
-            await self.set_mode(session, mode)
-        except HermesError:
-            log.exception("the mode of session %s could not be changed", session.id)
+        async with session.choosing:
+            if session.mode == mode:  # else the person has chosen another one since
+                await self._change_mode(session, session.mode)
 
     def renew(self, loop: asyncio.AbstractEventLoop) -> None:
         """Ask the servers whose models are not known, or not as of today, and show what is new; on a worker."""
@@ -120,13 +126,28 @@ class Chooser:
 
     async def _show(self, session: SessionState) -> None:
         async with session.choosing:
-            try:
-                options = await self.options(session)
-            except HermesError:
-                log.info("session %s is not shown the new models", session.id, exc_info=True)
-                return
-            if session in self._sessions.all():  # it may have been closed meanwhile
-                session.outbox.put(OptionsOffered(options))
+            await self._show_options(session)
+
+    async def _show_options(self, session: SessionState) -> None:
+        try:
+            options = await self.options(session)
+        except HermesError:
+            log.info("session %s is not shown its options", session.id, exc_info=True)
+            return
+        if session in self._sessions.all():  # it may have been closed meanwhile
+            session.outbox.put(OptionsOffered(options))
+
+    async def _change_mode(self, session: SessionState, mode: Mode) -> None:
+        before = session.choices
+        await self._take_mode(session, mode)
+        if session.choices != before:
+            await self._show_options(session)
+
+    async def _take_mode(self, session: SessionState, mode: Mode) -> None:
+        """Needs no settings: what is allowed can be taken back whatever state they are in."""
+        # Also where it looks as if nothing changed: the agent may have left plan mode just now.
+        session.workspace.approvals.choose(mode)
+        await self._take(session, replace(session.choices, mode=mode))
 
     async def _take(self, session: SessionState, choices: SessionChoices) -> None:
         before, used = session.choices, session.model_used
@@ -141,9 +162,11 @@ class Chooser:
             except BaseException:
                 session.choices = before
                 raise
-        session.workspace.approvals.choose(choices.mode, choices.edits)
-        if choices.mode != before.mode:
-            session.outbox.put(ModeChanged(choices.mode))
+        # What was not chosen now stays: the agent may have left plan mode just now.
+        mode = choices.mode if choices.mode != before.mode else None
+        session.workspace.approvals.choose(mode, choices.edits)
+        if mode is not None:
+            session.outbox.put(ModeChanged(mode))
         library = self._factory.sessions
         await self._run_blocking(lambda: library.remember(session.id, mode=choices.mode, options=choices.stored()))
 

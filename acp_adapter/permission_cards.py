@@ -25,21 +25,21 @@ def asked_card(question: Question) -> dict[str, Any]:
         case ReadPath(path=path):
             return {
                 **call,
-                "title": unmasked(f"Read {path}: it {question.reason}"),
+                "title": f"Read {_on_one_line(path)}: it {question.reason}",
                 "locations": [{"path": str(path)}],
             }
         case RunCommand(command=command, cwd=cwd):
             # No content: it would replace the card's terminal.
             return {
                 **call,
-                "title": unmasked(f"{command} (it {question.reason})"),
+                "title": f"{unmasked(command)} (it {question.reason})",
                 "rawInput": {"command": command, "cwd": str(cwd), "reason": question.reason},
             }
         case CallMcpTool(server=server, tool=tool, arguments=arguments):
             return {
                 **call,
-                "title": " ".join(f"Call {tool} of the MCP server {server}".split())[:_LONGEST_TITLE],
-                "content": [text_block(arguments, "json")],
+                "title": unmasked(" ".join(f"Call {tool} of the MCP server {server}".split()))[:_LONGEST_TITLE],
+                "content": [text_block(unmasked(arguments), "json")],
             }
         case LeavePlan(plan=plan):
             return {
@@ -54,7 +54,7 @@ def _change(change: WritePath, question: Question) -> dict[str, Any]:
     path, real = change.shown, change.path
     # A symbolic link must not hide where the change goes. (The workspace itself may be reached by one.)
     led_away = real.name != path.name or (bool(question.reason) and real != path)
-    name = f"{path.name} → {real}" if led_away else path.name
+    name = f"{_on_one_line(path.name)} → {_on_one_line(real)}" if led_away else _on_one_line(path.name)
     more = f" and {len(question.others)} more" if question.others else ""
     why = f": it {question.reason}" if question.reason else ""
     places = (path, *((real,) if led_away else ()), *question.others[:_MOST_OTHERS])
@@ -66,6 +66,10 @@ def _change(change: WritePath, question: Question) -> dict[str, Any]:
         "locations": [{"path": str(place)} for place in places],
         "content": content,
     }
+
+
+def _on_one_line(path: Path | str) -> str:
+    return unmasked(str(path)).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _difference(change: WritePath) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from acp_adapter.cards.titles import unmasked
 from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
 from tools.approval.questions import Answer, Question
 from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, SameThing
@@ -46,7 +47,7 @@ def offers_of(question: Question, *, can_tell_why: bool) -> tuple[Offer, ...]:
     """
     tells_why = can_tell_why and question.no_explains
     if isinstance(question.action, LeavePlan):
-        return tuple(_of_plan(tells_why=tells_why))
+        return tuple(_of_plan(tells_why=tells_why, shows_edits=question.shows_edits))
     allowing = (
         Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True)),
         *(_lasting(grant, question.action) for grant in question.reaches),
@@ -55,14 +56,15 @@ def offers_of(question: Question, *, can_tell_why: bool) -> tuple[Offer, ...]:
     return (reject, *allowing, *more) if question.is_risky else (*allowing, reject, *more)
 
 
-def _of_plan(*, tells_why: bool) -> Iterator[Offer]:
+def _of_plan(*, tells_why: bool, shows_edits: bool) -> Iterator[Offer]:
     yield Offer("plan_default", "allow_once", "Yes, ask before each edit", Answer(allowed=True, mode="default"))
-    yield Offer(
-        "plan_accept_edits",
-        "allow_always",
-        "Yes, edit files without asking",
-        Answer(allowed=True, mode="accept_edits"),
-    )
+    if not shows_edits:
+        yield Offer(
+            "plan_accept_edits",
+            "allow_always",
+            "Yes, edit files without asking",
+            Answer(allowed=True, mode="accept_edits"),
+        )
     yield Offer("plan_reject", "reject_once", "No, keep planning", Answer(allowed=False))
     if tells_why:
         yield Offer(
@@ -121,11 +123,11 @@ def _same(action: Action) -> str:
 
 def _clipped(text: str) -> str:
     """On one line, its beginning where it is long: names may come from a server."""
-    line = " ".join(text.split())
+    line = unmasked(" ".join(text.split()))
     return line if len(line) <= _LONGEST_NAME else f"{line[:_LONGEST_NAME]}…"
 
 
 def _end_of(path: str) -> str:
     """On one line, its end where it is long."""
-    line = " ".join(path.split())
+    line = unmasked(" ".join(path.split()))
     return line if len(line) <= _LONGEST_NAME else f"…{line[-_LONGEST_NAME:]}"

@@ -90,6 +90,8 @@ class HermesACPAgent:
         self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._submit)
         self._warm = False
         self._unasked: set[asyncio.Task[None]] = set()
+        # Prompts for sessions that are only just loaded or deleted.
+        self._coming: list[tuple[str, CancelToken]] = []
         transport.on_cancel_request = self._cancel_request
 
     def on_connect(self, conn: Client) -> None:
@@ -190,8 +192,13 @@ class HermesACPAgent:
         self, session_id: str, prompt: list[Block], hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `session/prompt`: answered when the turn is over and everything it showed is written."""
-        session = await self._sessions.reach(session_id)
         ticket = Ticket(hermes_meta.request_id, CancelToken())
+        coming = session_id, ticket.token
+        self._coming.append(coming)
+        try:
+            session = await self._sessions.reach(session_id)
+        finally:
+            self._coming.remove(coming)
         if self._transport.is_cancelled(ticket.request_id):
             ticket.token.cancel()
         said = to_said(prompt)
@@ -206,6 +213,9 @@ class HermesACPAgent:
 
         A prompt behind a load waits for that (`reach`), and so must a cancel behind both.
         """
+        for coming_to, token in self._coming:
+            if coming_to == session_id:
+                token.cancel()
         try:
             (await self._sessions.reach(session_id)).cancel()
         except UnknownSession:
@@ -264,8 +274,11 @@ class HermesACPAgent:
         async def run() -> None:
             try:
                 await self._run(session, prompt, ticket)
-            except HermesError as problem:
-                session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", problem.public, "error"))
+            except Exception as problem:  # nobody else would hear of it
+                if not isinstance(problem, HermesError):
+                    log.exception("a turn that no request waits for failed")
+                told = wire_error(problem)["message"]
+                session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))
 
         task = asyncio.ensure_future(run())
         self._unasked.add(task)

@@ -162,7 +162,7 @@ class SessionManager:
         return session
 
     async def reach(self, session_id: str) -> SessionState:
-        """The live session of that id; one that is being restored or deleted just now is waited for.
+        """The live session of that id; one that is being restored, closed or deleted just now is waited for.
 
         Raises:
             UnknownSession: there is none.

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.choosing import Chooser
@@ -87,20 +87,23 @@ class TurnRunner:
         Raises:
             HermesError: the turn failed; the text is for the user.
         """
+        is_waiting = session.turn.locked() or any(other is not ticket for other in session.tickets)
         if ticket not in session.tickets:
             session.tickets.append(ticket)
+        # Its place in the line, whatever is done before its turn.
+        turn = asyncio.ensure_future(session.turn.acquire())
         try:
-            if session.turn.locked() and is_at_once(prompt.said):
+            if is_waiting and is_at_once(prompt.said):
                 told, prompt = await self._command(session, prompt, ticket.token)
                 if told:
                     return Answered("end_turn")
-            async with session.turn:
-                if ticket.token.is_set():
-                    return _CANCELLED
-                answered = await self._run_now(session, prompt, ticket.token)
-                # A cancel that came while the last updates went out is answered as one too.
-                return replace(answered, stop="cancelled") if ticket.token.is_set() else answered
+            if not await _came(turn, ticket.token):
+                return _CANCELLED
+            answered = await self._run_now(session, prompt, ticket.token)
+            # A cancel that came while the last updates went out is answered as one too.
+            return replace(answered, stop="cancelled") if ticket.token.is_set() else answered
         finally:
+            _leave(session.turn, turn)
             session.tickets.remove(ticket)
 
     async def _run_now(self, session: SessionState, prompt: Prompt, token: CancelToken) -> Answered:
@@ -160,6 +163,29 @@ class TurnRunner:
 _CANCELLED = Answered("cancelled")
 
 
+async def _came(turn: asyncio.Task[Literal[True]], token: CancelToken) -> bool:
+    """Wait for a turn to come; False where the prompt is cancelled, which it need not come for."""
+    loop = asyncio.get_running_loop()
+
+    def leave() -> None:
+        loop.call_soon_threadsafe(turn.cancel)
+
+    forget = token.on_cancel(leave)
+    try:
+        await asyncio.wait((turn,))
+    finally:
+        forget()
+    return not token.is_set()
+
+
+def _leave(lock: asyncio.Lock, turn: asyncio.Task[Literal[True]]) -> None:
+    """Give a turn to the next one, or leave the line."""
+    if turn.done() and not turn.cancelled():
+        lock.release()
+    else:
+        turn.cancel()
+
+
 async def _outcome(
     session: SessionState, bridge: EventBridge, work: asyncio.Future[ConversationResult], token: CancelToken
 ) -> Answered:
@@ -179,7 +205,9 @@ async def _outcome(
         forget()
         _settle(cancelled)
     if not work.done():
-        # First, so that the end of its cards is still taken down.
+        # First, so that what the person said and the end of its cards are still taken down.
+        if session.agent is not None:
+            session.agent.give_back()
         bridge.close()
         _detach(session, work)
         return _CANCELLED

@@ -53,12 +53,12 @@ class TurnWork:
             refresh_offer(session.shelf, session.outbox)
             self._wait_for_servers()
             agent = session.agent or self._make_agent()
+            timeout = self.factory.approval_timeout()
         except BaseException:
             # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
             self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
             raise
         name_after_prompt(self.factory.sessions.archive, session, said)
-        timeout = self.factory.approval_timeout()
         questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
         callbacks = bridge.callbacks(questions.ask, self.on_mode)
         result = agent.run_conversation(

@@ -144,6 +144,12 @@ class AIAgent:
         self.model, self._services.model = choice.model, choice.name
         self._target = Target(route, reasoning)
 
+    def give_back(self) -> None:
+        """Tell the person, through the running turn's listeners, what its model was not told; it takes no more."""
+        turn = self._turn
+        if turn is not None:
+            _tell_undelivered(turn)
+
     def abandon(self) -> None:
         """Give the running turn up, for good: it is cancelled, nothing of it reaches the history any more, and this
         agent takes no other turn before the stuck one has ended. Another agent may go on with the session.

@@ -65,6 +65,9 @@ class Person:
         question = Question(
             "call-7", action, reason, is_risky=is_risky, reaches=grants, no_lasts=True, no_explains=True
         )
+        return self.put(question)
+
+    def put(self, question: Question) -> Answer:
         return self._approver.ask(question, self.token)
 
     def options(self, action: Action, *, is_risky: bool = False) -> list[tuple[str, str, str]]:
@@ -201,6 +204,34 @@ def test_a_command_is_shown_whole_with_its_directory_and_the_reason() -> None:
     assert command in card["title"]
     assert card["rawInput"] == {"command": command, "cwd": "/srv", "reason": "deletes files"}
     assert "content" not in card, "it would replace the card's terminal"
+
+
+def test_nothing_is_hidden_in_what_is_asked_about() -> None:
+    person = Person(*[_chosen("reject_once")] * 4)
+    for action in (
+        RunCommand("ls \u202e# x\x1b[8m\rrm y\nrm z", _ROOT),
+        ReadPath(Path("/srv/a\u202eb\nc")),
+        WritePath(Path("/srv/a\x1b[8m.py"), None, b"x", Path("/srv/a\x1b[8m.py")),
+        CallMcpTool("one\u202eowt", "do\x1b[8m", '{"a": "\u202e"}'),
+    ):
+        person.ask(action)
+    cards = [params["toolCall"] for _, params in person.asked]
+    assert [card["title"].partition(" (it")[0].partition(": it")[0] for card in cards] == [
+        "ls \\u202e# x\\x1b[8m\\rrm y\nrm z",
+        "Read /srv/a\\u202eb\\nc",
+        "Create a\\x1b[8m.py",
+        "Call do\\x1b[8m of the MCP server one\\u202eowt",
+    ]
+    assert "\\u202e" in cards[3]["content"][0]["content"]["text"]
+    labels = [option["name"] for option in person.asked[3][1]["options"]]
+    assert "Always allow every tool of one\\u202eowt (this session)" in labels
+
+
+def test_where_every_edit_is_shown_no_plan_is_followed_by_unseen_ones() -> None:
+    person = Person(_chosen("plan_accept_edits"))
+    answer = person.put(Question("call-7", _PLAN, "", shows_edits=True))
+    assert [option["optionId"] for option in person.asked[0][1]["options"]] == ["plan_default", "plan_reject"]
+    assert not answer.allowed
 
 
 def test_an_mcp_call_shows_its_arguments_and_a_plan_itself() -> None:

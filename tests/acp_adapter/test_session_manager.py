@@ -381,6 +381,19 @@ class TestCloseAndDelete:
         assert (await editor.answer(turn))["stopReason"] == "cancelled"
         assert await _listed(editor) == []
 
+    async def test_a_delete_right_behind_a_close_waits_for_the_end_of_the_turn(
+        self, editor: Editor, workspace: Path
+    ) -> None:
+        for _ in range(10):  # which of the two comes to its end first is chance
+            session = await editor.new_session(workspace)
+            turn = editor.begin_prompt(session, "say Begun.\nsleep 60")
+            await editor.wait_for_update(session, "agent_message_chunk")
+            closing = editor.begin("session/close", {"sessionId": session})
+            assert await editor.request("session/delete", {"sessionId": session}) == {}
+            assert closing.done()
+            assert turn.done()
+            assert turn.result()["stopReason"] == "cancelled"
+
     async def test_a_session_that_cannot_be_deleted_stays_open(
         self, editor: Editor, home: Path, workspace: Path
     ) -> None:

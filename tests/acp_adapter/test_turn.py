@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from acp_adapter.extensions import steer
 from agent_core.errors import ProviderError
-from agent_core.events import ToolFinished, ToolOutput
+from agent_core.events import Noticed, ToolFinished, ToolOutput
 from agent_core.messages import Message
 from tests.support.turn_desk import Desk, Stubborn
 from tests.support.waiting import wait_until
@@ -133,6 +134,54 @@ async def test_a_prompt_that_is_cancelled_before_its_turn_shows_nothing(desk: De
     assert await asyncio.wait_for(turn, 5) == "cancelled"
     assert desk.shown == []
     assert desk.session.tickets == []
+
+
+async def test_a_prompt_that_waits_is_answered_when_it_alone_is_cancelled(desk: Desk, tool: Stubborn) -> None:
+    first = desk.begin("call stubborn {}\nsay first")
+    assert await asyncio.to_thread(tool.entered.wait, 10)
+    second, third = desk.begin("say second"), desk.begin("say third")
+    await asyncio.sleep(0)
+    desk.session.tickets[1].token.cancel()
+    assert await asyncio.wait_for(second, 5) == "cancelled"
+    assert not first.done()
+    tool.release.set()
+    assert [await asyncio.wait_for(turn, 10) for turn in (first, third)] == ["end_turn", "end_turn"]
+    assert "second" not in desk.text
+
+
+async def test_what_was_said_to_a_turn_that_is_given_up_is_not_lost(desk: Desk, tool: Stubborn) -> None:
+    turn = desk.begin("call stubborn {}")
+    assert await asyncio.to_thread(tool.entered.wait, 10)
+    assert steer(desk.session, "Only the tests.")
+    await desk.cancel(turn)
+    [notice] = [event for event in desk.shown if isinstance(event, Noticed)]
+    assert notice.text.endswith("send it again: Only the tests.")
+    assert not steer(desk.session, "More.")
+
+
+async def test_the_persons_mode_goes_before_the_one_that_a_plan_led_to_just_before(desk: Desk) -> None:
+    session, chooser = desk.session, desk.runner.chooser
+    for wanted in ("default", "plan"):
+        await chooser.set_mode(session, "plan")
+        session.workspace.approvals.mode = "accept_edits"  # as the agent does
+        await chooser.set_mode(session, wanted)
+        await chooser.follow(session, "accept_edits")
+        assert (session.mode, session.choices.mode) == (wanted, wanted)
+
+
+async def test_another_choice_does_not_take_back_the_mode_that_a_plan_led_to(desk: Desk) -> None:
+    session, chooser = desk.session, desk.runner.chooser
+    await chooser.set_mode(session, "plan")
+    session.workspace.approvals.mode = "accept_edits"  # as the agent does
+    await chooser.choose(session, "edits", "ask")
+    await chooser.follow(session, "accept_edits")
+    assert (session.mode, session.choices.mode) == ("accept_edits", "accept_edits")
+
+
+async def test_a_mode_can_be_chosen_while_the_settings_cannot_be_read(desk: Desk, home: Path) -> None:
+    (home / "config.yaml").write_text("{: [")
+    await desk.runner.chooser.set_mode(desk.session, "plan")
+    assert (desk.session.mode, desk.session.choices.mode) == ("plan", "plan")
 
 
 async def test_a_turn_that_fails_shows_what_it_had_and_leaves_a_valid_history(desk: Desk) -> None:

@@ -51,7 +51,7 @@ class Stubborn:
         ctx.progress("after\n")
         effects: list[Callable[[], object]] = [
             lambda: ctx.fs.write(ctx.cwd / "late.txt", b"late", expected=None),
-            lambda: ctx.fs.open(ctx.cwd / "README.md"),
+            lambda: ctx.fs.open(ctx.cwd / "README.md").close(),
         ]
         for effect in effects:
             try:

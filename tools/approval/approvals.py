@@ -51,7 +51,7 @@ class Approvals:
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        self.choose(mode, self.edits)
+        self.choose(mode=mode)
 
     @property
     def edits(self) -> EditPolicy:
@@ -60,13 +60,27 @@ class Approvals:
 
     @edits.setter
     def edits(self, edits: EditPolicy) -> None:
-        self.choose(self.mode, edits)
+        self.choose(edits=edits)
 
-    def choose(self, mode: Mode, edits: EditPolicy) -> None:
-        """Change both at once, so that nothing is decided by the one without the other."""
-        if self._chosen != (mode, edits):
-            self._chosen = mode, edits
+    def choose(
+        self, mode: Mode | None = None, edits: EditPolicy | None = None, *, before: Mode | None = None
+    ) -> bool:
+        """Change what is given, both at once, so that nothing is decided by the one without the other.
+
+        Args:
+            before: the mode that it must be until now, or nothing is changed.
+
+        Returns:
+            False where it was another one than `before`.
+        """
+        with self._lock:
+            if before not in {None, self.mode}:
+                return False
+            chosen = mode or self.mode, edits or self.edits
+            is_new, self._chosen = chosen != self._chosen, chosen
+        if is_new:
             self._changed()
+        return True
 
     def decide(self, action: Action) -> Decision:
         """Whether `action` may happen as things are now."""

@@ -42,17 +42,15 @@ def propose(approvals: Approvals, plan: str, tool_call_id: str, interrupt: Inter
     Raises:
         ToolInterrupted: the turn is over.
     """
-    question = Question(tool_call_id, LeavePlan(plan), "", no_explains=True)
     answer = None
     while answer is None:
         seen = approvals.changes
         if approvals.mode != "plan":
             return PlanAnswer("elsewhere")
+        is_shown_always = approvals.edits == "ask"
+        question = Question(tool_call_id, LeavePlan(plan), "", no_explains=True, shows_edits=is_shown_always)
         answer = approvals.put(question, interrupt, seen, lambda: approvals.mode != "plan")
     if not answer.allowed:
         return PlanAnswer("rejected", words=answer.words, note=answer.note)
-    if approvals.mode != "plan":
-        return PlanAnswer("elsewhere")
     mode = answer.mode or "default"
-    approvals.mode = mode
-    return PlanAnswer("approved", mode)
+    return PlanAnswer("approved", mode) if approvals.choose(mode, before="plan") else PlanAnswer("elsewhere")

@@ -23,6 +23,7 @@ class Question:
         reaches: how much wider than once a yes may be.
         no_lasts: a no may be for the rest of the session.
         no_explains: there is somebody to hear why not.
+        shows_edits: each edit is shown first, whatever the mode.
     """
 
     tool_call_id: str
@@ -33,6 +34,7 @@ class Question:
     reaches: tuple[Grant, ...] = ()
     no_lasts: bool = False
     no_explains: bool = False
+    shows_edits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

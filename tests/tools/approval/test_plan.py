@@ -48,6 +48,19 @@ def test_a_yes_goes_on_in_the_mode_that_was_chosen(mode):
     assert (question.reaches, question.no_lasts, question.no_explains) == ((), False, True)
 
 
+def test_it_is_said_with_the_question_that_every_edit_is_shown_anyway():
+    approvals = _approvals(Answer(allowed=True))
+    approvals.edits = "ask"
+    propose(approvals, PLAN, "call-1", CancelToken())
+    assert approvals.approver.asked[0].shows_edits
+
+
+def test_a_mode_is_changed_from_the_one_that_it_must_be_only():
+    approvals = _approvals(None, "default")
+    assert not approvals.choose("accept_edits", before="plan")
+    assert approvals.mode == "default"
+
+
 def test_a_yes_without_a_mode_goes_on_in_the_careful_one():
     assert propose(_approvals(Answer(allowed=True)), PLAN, "call-1", CancelToken()).mode == "default"
 
