@@ -28,11 +28,14 @@ class RequestMeta:
 
     Attributes:
         capabilities: what the client can do, as `initialize` has it: the SDK drops what it does not know.
+        servers, directories: `mcpServers` and `additionalDirectories` as they came: the SDK drops what is malformed.
     """
 
     request_id: RequestId = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     capabilities: object = None
+    servers: object = None
+    directories: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,15 @@ def parse_line(line: bytes) -> Incoming | Rejected | None:
 def wrap_meta(params: Incoming, request_id: RequestId) -> None:
     """Replace `_meta` in `params` by a `RequestMeta`."""
     meta = params.get("_meta")
-    own = RequestMeta(request_id, meta if isinstance(meta, dict) else {}, params.get("clientCapabilities"))
-    params["_meta"] = {"hermes_meta": own}
+    params["_meta"] = {
+        "hermes_meta": RequestMeta(
+            request_id,
+            meta if isinstance(meta, dict) else {},
+            params.get("clientCapabilities"),
+            params.get("mcpServers"),
+            params.get("additionalDirectories"),
+        )
+    }
 
 
 def is_id(value: object) -> TypeGuard[RequestId]:

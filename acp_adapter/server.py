@@ -7,7 +7,7 @@ import functools
 import gc
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -124,28 +124,20 @@ class HermesACPAgent:
         return {}
 
     @_method
-    async def new_session(
-        self,
-        cwd: str,
-        additional_directories: list[str] | None = None,
-        mcp_servers: list[Any] | None = None,
-        hermes_meta: RequestMeta = _NO_META,
-        **_: object,
-    ) -> dict[str, Any]:
+    async def new_session(self, cwd: str, hermes_meta: RequestMeta = _NO_META, **_: object) -> dict[str, Any]:
         """ACP `session/new`."""
-        seed = await self._blocking(
-            lambda: open_session(cwd, additional_directories or (), mcp_servers or (), self._config.load())
-        )
+        directories, servers = _listed(hermes_meta.directories), _listed(hermes_meta.servers)
+        seed = await self._blocking(lambda: open_session(cwd, directories, servers, self._config.load()))
         session = await self._open(seed, held=True)
         self._start(session, hermes_meta, session.outbox.release)
         return await self._result(session)
 
     @_method
     async def load_session(
-        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
+        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `session/load`: everything that happened is shown before the answer."""
-        session = await self._sessions.restore(session_id, self._place(cwd, **more))
+        session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
         try:
             await self._blocking(lambda: self._replay(session))
         except BaseException:
@@ -157,20 +149,20 @@ class HermesACPAgent:
 
     @_method
     async def resume_session(
-        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
+        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
-        session = await self._sessions.restore(session_id, self._place(cwd, **more))
+        session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
         session.outbox.put(offered(session.shelf.commands))
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)
 
     @_method
     async def fork_session(
-        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **more: Any
+        self, cwd: str, session_id: str, hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
-        place = await self._place(cwd, **more)
+        place = await self._place(cwd, hermes_meta)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
         session.outbox.put(offered(session.shelf.commands))
         self._start(session, hermes_meta, session.outbox.release)
@@ -308,16 +300,10 @@ class HermesACPAgent:
     async def _result(self, session: SessionState) -> dict[str, Any]:
         return session_result(session.id, await self._chooser.options(session), self._sessions.client)
 
-    async def _place(
-        self,
-        cwd: str,
-        additional_directories: list[str] | None = None,
-        mcp_servers: list[Any] | None = None,
-        **_: object,
-    ) -> Place:
-        servers = servers_of(mcp_servers or ())
+    async def _place(self, cwd: str, meta: RequestMeta) -> Place:
+        servers = servers_of(_listed(meta.servers))
         await self._blocking(self._factory.signed_out.check)
-        directory, roots = await self._blocking(lambda: check_place(cwd, additional_directories or ()))
+        directory, roots = await self._blocking(lambda: check_place(cwd, _listed(meta.directories)))
         return Place(directory, roots, servers)
 
     def _start(self, session: SessionState, meta: RequestMeta, begin: Callable[[], None]) -> None:
@@ -351,6 +337,11 @@ class HermesACPAgent:
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _listed(raw: object) -> Sequence[object]:
+    """A list as it came; the SDK has made sure that it is one."""
+    return raw if isinstance(raw, list) else ()
 
 
 def _fork_point(meta: RequestMeta) -> str | None:

@@ -79,7 +79,7 @@ def known_update(sent: Sent) -> str | None:
 def in_a_turn(sent: Sent) -> str | None:
     """What belongs to a turn comes between its prompt and the answer, or while a session is loaded."""
     session = sent.session
-    if session is None or session.prompts or session.shows_past:
+    if session is None or session.prompts or session.shows_past or session.unasked:
         return None
     return f"{sent.kind} when no prompt waits for its answer"
 

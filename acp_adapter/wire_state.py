@@ -16,6 +16,7 @@ MOST_ENDED_CARDS = 4096
 _CARDS = frozenset({"tool_call", "tool_call_update"})
 _REOPENING = frozenset({"session/load", "session/resume"})
 _OPENING = frozenset({"session/new", "session/fork"})
+_STEERING = "_session/steering"
 _ENDING = frozenset({"session/close", "session/delete"})
 
 
@@ -38,6 +39,7 @@ class SessionView:
         ended: the status of those that have.
         forgets: some ended cards are not remembered any more.
         terminals: ids that a card may show.
+        unasked: steering has begun a turn that no prompt waits for; nothing on the wire tells of its end.
     """
 
     prompts: list[RequestId] = field(default_factory=list)
@@ -46,6 +48,7 @@ class SessionView:
     ended: dict[str, str] = field(default_factory=dict)
     forgets: bool = False
     terminals: set[str] = field(default_factory=set)
+    unasked: bool = False
 
     def change(self, call: Mapping[str, Any]) -> None:
         """Take in a `tool_call`, a `tool_call_update` or the card of a question."""
@@ -161,6 +164,8 @@ class Ledger:
             return
         elif asked.method in _OPENING:
             self.sessions[str((message.get("result") or {}).get("sessionId"))] = SessionView()
+        elif asked.method == _STEERING and session is not None:
+            session.unasked |= (message.get("result") or {}).get("outcome") == "startedNewTurn"
         elif asked.method in _ENDING:
             self.sessions.pop(asked.session_id, None)
 

@@ -91,7 +91,11 @@ def test_an_unusual_first_message_is_put_back_unchanged(
     client.send({"id": 1, "method": method, "params": {**params, "_meta": {"k": 1}}})
     assert greet(client.transport, _never) == Greeting()
     assert unread(client.end.reader) == 0
-    meta: Any = {"k": 1} if method.startswith("_") else {"hermes_meta": RequestMeta(1, {"k": 1})}
+    meta: Any = (
+        {"k": 1}
+        if method.startswith("_")
+        else {"hermes_meta": RequestMeta(1, {"k": 1}, servers=params.get("mcpServers"))}
+    )
     assert client.transport.take() == {
         "jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta},
     }  # fmt: skip

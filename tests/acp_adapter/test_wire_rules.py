@@ -58,6 +58,7 @@ OPENED = [_asks(2, "session/new", cwd="/srv"), _answers(2, {"sessionId": "s"})]
 PROMPTED = [_asks(3, "session/prompt", sessionId="s")]
 TEXT = _tells("agent_message_chunk", content={"type": "text", "text": "x"})
 _LOADS = _asks(4, "session/load", sessionId="s")
+_WORDS = _asks(4, "_session/steering", sessionId="s")
 _STEERS = _asks(4, "session/prompt", sessionId="s")
 _SIGN_IN = {"id": "x", "type": "terminal"}
 _MAKE = {"command": "make"}
@@ -167,6 +168,10 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
         pytest.param(
             _turn(_card(), _STEERS, _answers(4, {"stopReason": "end_turn"}), _goes_on(status="completed"), END),
             id="steered",
+        ),
+        pytest.param(
+            [*OPENED, _WORDS, _answers(4, {"outcome": "startedNewTurn"}), TEXT, _card(), _goes_on(status="failed")],
+            id="a turn that steering began",
         ),
         pytest.param(
             _zed(

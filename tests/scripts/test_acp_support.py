@@ -31,6 +31,14 @@ Something.
 === zed ===
 ← error to session/prompt #1
     {"code": 1}
+
+=== jetbrains ===
+→ initialize #1
+    {"offering as well": {"session": {"notices": {}}}}
+← update notice
+    {"severity": "info"}
+← answer to session/set_config_option #2
+    {"configOptions": "<with thought_level=\\"low\\">"}
 """
 
 
@@ -47,6 +55,8 @@ def test_each_profile_is_told_of_what_it_saw(tmp_path: Path) -> None:
     assert "| `session/cancel` | yes | – | – | yes |" in lines
     assert "| `tool_call` | yes | – | – | yes |" in lines
     assert "| `fs/read_text_file` | yes | – | – | yes |" in lines
+    assert "| `notice` | – | – | if offered | – |" in lines
+    assert "| `thought_level` | – | – | if offered | – |" in lines
     assert "| `odd` | yes | – | – | yes |" in lines
     assert "| content `diff` | yes | – | – | yes |" in lines
     assert "| `end_turn` | yes | – | – | yes |" in lines

@@ -45,10 +45,16 @@ class Card:
 
 @dataclass(slots=True)
 class Session:
-    """A session as the editor knows it. `prompts` are the ids of the running ones, oldest first."""
+    """A session as the editor knows it.
+
+    Attributes:
+        prompts: the ids of the running ones, oldest first.
+        unasked: a turn was begun by steering: no prompt's answer tells of its end.
+    """
 
     prompts: list[str] = field(default_factory=list)
     replaying: bool = False
+    unasked: bool = False
     cards: dict[str, Card] = field(default_factory=dict)
 
     def unfinished(self) -> list[str]:
@@ -183,6 +189,8 @@ class WireInvariants:
             self.sessions[result["sessionId"]] = Session()
         elif method in ("session/close", "session/delete"):
             self.sessions.pop(session_id, None)
+        elif method == "_session/steering" and session_id in self.sessions:
+            self.sessions[session_id].unasked |= result.get("outcome") == "startedNewTurn"
         elif method == "initialize":
             self._check_auth_methods(result)
         self._check_options(result)
@@ -221,7 +229,7 @@ class WireInvariants:
         update = params["update"]
         kind = update["sessionUpdate"]
         session = self._session(params["sessionId"], kind)
-        if kind not in ANYTIME and not session.prompts and not session.replaying:
+        if kind not in ANYTIME and not (session.prompts or session.replaying or session.unasked):
             raise WireViolation(f"{kind} outside of a turn: {json.dumps(update)[:400]}")
         if kind in ("plan_update", "plan_removed") and not self._can("plan"):
             raise WireViolation(f"{kind} for an editor without the capability plan")

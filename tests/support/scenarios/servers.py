@@ -89,3 +89,17 @@ async def notices(stage: Stage) -> None:
     await stage.greet_with_notices()
     await stage.open(mcpServers=[_server(stage, "vault", "exits")])
     await _first_prompt(stage, "say one")
+
+
+@scenario
+async def bad_servers(stage: Stage) -> None:
+    """A server that is no such thing is refused by its name, whichever request brings it."""
+    await stage.begin()
+    bad = ({"name": "pigeon", "type": "pigeon"}, {"name": "db"}, {"command": "/bin/true"})
+    for server in bad:
+        await stage.refused("session/new", {"cwd": str(stage.workspace), "mcpServers": [server]})
+    place = {"sessionId": stage.session, "cwd": str(stage.workspace), "mcpServers": [bad[0]]}
+    await stage.prompt("say one")
+    await stage.ask("session/close")
+    for method in ("session/load", "session/resume", "session/fork"):
+        await stage.refused(method, place)

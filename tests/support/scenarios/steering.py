@@ -41,6 +41,18 @@ async def steering_without_a_turn(stage: Stage) -> None:
 
 
 @scenario
+async def steering_begins_a_turn(stage: Stage) -> None:
+    """Where no turn runs, a turn begins that nobody waits for, unless the client says that it prompts by itself."""
+    await stage.begin()
+    await stage.prompt("say one")
+    since = len(stage.agent.frames)
+    await stage.agent.request("_session/steering", _words(stage, "say two"))
+    await stage.until_text("two\n")
+    await stage.agent.wait_for_update(stage.session, "session_info_update", since=since)
+    await stage.prompt("say three")
+
+
+@scenario
 async def slash_steer(stage: Stage) -> None:
     """/steer is answered at once, while the turn that it is for goes on."""
     await stage.begin()
