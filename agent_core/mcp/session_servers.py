@@ -179,8 +179,10 @@ def _follow(
 ) -> None:
     """Pass on what the call tells until it is over or the turn is."""
     shown = 0
-    while not future.done() and not interrupt.is_set():
+    while not interrupt.is_set():
         note = events.get()
+        if not note and future.done():  # and all that it has told before is passed on
+            return
         if note and shown < _MOST_NOTES:
             shown += 1
             progress(note)
