@@ -48,7 +48,12 @@ from tools.result import ToolResult
 Severity = Literal["info", "warning", "error"]
 Ask = Callable[[PersonQuestion, Interrupt], PersonAnswer]
 
-_NOTICES: Mapping[StatusKind, Severity] = {"fallback": "warning", "storage": "warning", "undelivered": "warning"}
+_NOTICES: Mapping[StatusKind, Severity] = {
+    "fallback": "warning",
+    "storage": "warning",
+    "undelivered": "warning",
+    "unused": "warning",
+}
 
 
 @dataclass(slots=True)

@@ -84,7 +84,7 @@ class TurnWork:
                 call, self.token, services, on_allowed=on_allowed, on_output=lambda _: None
             )
 
-        return lambda: filled(draft, LinkCalls(context, self.bridge.on_tool, turn_id))
+        return lambda: filled(draft, LinkCalls(context, self.bridge.on_tool, turn_id, self.bridge.on_notice))
 
     def _wait_for_servers(self) -> None:
         """Let the session's servers come up before its first request, and tell of those that cannot."""

@@ -279,6 +279,7 @@ class AIAgent:
         try:
             note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
             _remember_prompt(turn, content, complete, note)
+            _tell_unused(turn, content)
             stop, text = self._loop.run(turn, ending)
         except TurnInterrupted:
             turn.history.close_off(_INTERRUPTED)
@@ -317,6 +318,16 @@ def _remember_prompt(turn: Turn, content: Content, complete: Callable[[], Conten
         raise TurnInterrupted from stop
     finally:
         turn.history.remember(user_message(with_note(content, note)))
+
+
+def _tell_unused(turn: Turn, content: Content) -> None:
+    """What the model cannot be given is not dropped without a word to the person."""
+    if isinstance(content, str) or turn.callbacks.status_callback is None:
+        return
+    from agent_core.providers.wire.parts import left_out  # noqa: PLC0415 - few prompts have more than text
+
+    for text in left_out(content, turn.route.choice):
+        turn.callbacks.status_callback(Status("unused", text))
 
 
 def _tell_undelivered(turn: Turn) -> None:

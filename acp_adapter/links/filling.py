@@ -31,11 +31,13 @@ class LinkCalls:
         context: makes the context of one call; it is given the call's id and what is told of each allowed action.
         tell: is told how each call goes.
         turn_id: the beginning of the calls' ids.
+        note: is told, for the person, what is not read at all.
     """
 
     context: Callable[[str, Callable[[Action], None]], ToolContext]
     tell: Callable[[ToolProgress], None]
     turn_id: str
+    note: Callable[[str], None] = lambda _: None
 
 
 def filled(draft: Draft, calls: LinkCalls, limits: Limits | None = None) -> Content:
@@ -89,11 +91,15 @@ class _Links:
         try:
             place = place_of(link.uri)
         except NotLocal as problem:
+            self._calls.note(
+                f"{link.name} ({link.uri}) was not read: it is no file here. The model has its name only."
+            )
             return [_unread(link, str(problem))]
         if place in self._read:
             return [text_part(said_again(link.name, link.uri))]
         call = self._made.get(place.path)
         if call is None and len(self._made) >= self._room.limits.places:
+            self._calls.note(f"{link.name} was not read: {self._room.limits.places} linked files are read at most.")
             return [_unread(link, _too_many(place, self._room.limits.places))]
         try:
             return [self._first(link, place) if call is None else self._again(link, place, call)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_core.messages import Message, Part, TextPart
+from agent_core.messages import Content, Message, Part, TextPart
 from agent_core.providers.choice import ModelChoice
 
 # What OpenAI takes (https://developers.openai.com/api/docs/guides/audio-chat-completions); others take more.
@@ -25,6 +25,13 @@ def _fitting(message: Message, choice: ModelChoice) -> Message:
     if not isinstance(content, list):
         return message
     return {**message, "content": [_part(part, choice) for part in content]}
+
+
+def left_out(content: Content, choice: ModelChoice) -> tuple[str, ...]:
+    """What of a prompt this model cannot be given, a sentence each, for the person."""
+    parts = content if isinstance(content, list) else []
+    changed = [told for part in parts if (told := _part(part, choice)) is not part and told["type"] == "text"]
+    return tuple(f"{told['text'].strip('[]').partition('. ')[0].rstrip('.')}." for told in changed)
 
 
 def _part(part: Part, choice: ModelChoice) -> Part:

@@ -157,3 +157,12 @@ async def test_the_cards_of_links_are_shown_again_behind_the_prompt(talk: Talk) 
     kinds = [update["sessionUpdate"] for update in talk.editor.updates(talk.session)[known:]]
     assert kinds.index("user_message_chunk") < kinds.index("tool_call") < kinds.index("agent_message_chunk")
     assert talk.cards == before
+
+
+async def test_the_person_is_told_what_the_model_was_not_given(talk: Talk) -> None:
+    page = {"type": "resource_link", "name": "the guide", "uri": "https://docs.example/guide"}
+    sound = {"type": "audio", "mimeType": "audio/wav", "data": base64.b64encode(b"RIFF").decode()}
+    assert await talk.prompt(_text("What do they say?"), page, sound) == "end_turn"
+    said = talk.editor.text(talk.session)
+    assert "the guide (https://docs.example/guide) was not read" in said
+    assert "Audio (wav) was attached; test-model cannot listen to it here." in said

@@ -65,6 +65,7 @@ def test_what_acpx_denies_is_not_done(acpx: Acpx, workspace: Path, rule: str) ->
     assert "[done] end_turn" in ran.stdout
 
 
+@pytest.mark.slow
 def test_what_acpx_approves_is_done_with_its_files_and_without(acpx: Acpx, workspace: Path) -> None:
     assert acpx("--approve-all", "exec", "edit sums.py a - b => a + b").returncode == 0
     assert acpx("--approve-all", "--no-fs", "--no-terminal", "exec", "write new.txt hello").returncode == 0
@@ -72,6 +73,7 @@ def test_what_acpx_approves_is_done_with_its_files_and_without(acpx: Acpx, works
     assert (workspace / "new.txt").read_text(encoding="utf-8") == "hello"
 
 
+@pytest.mark.slow
 def test_a_session_of_acpx_goes_on_in_its_mode(session: Acpx, workspace: Path) -> None:
     assert "one" in session("--no-fs", "prompt", "say one").stdout
     assert session("--no-fs", "set-mode", "accept_edits").returncode == 0
@@ -94,6 +96,7 @@ def test_acpx_cancels_a_running_command(session: Acpx, command: tuple[str, ...],
         assert '"stopReason":"cancelled"' in prompting.stdout.read()
 
 
+@pytest.mark.slow
 def test_acpx_lends_the_agent_its_mcp_servers(session: Acpx, tmp_path: Path) -> None:
     config = tmp_path / "mcp.json"
     server = {"type": "stdio", **on_the_wire(plain("lent", env=(("LENT", "forty-two"),)))}

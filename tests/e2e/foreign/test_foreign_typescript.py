@@ -138,6 +138,7 @@ def test_options_are_set_answered_whole_and_kept(drive: Drive, home: Path, model
     assert second["results"][0]["modes"]["currentModeId"] == "accept_edits"
 
 
+@pytest.mark.slow
 def test_another_model_answers_from_the_next_prompt_on(drive: Drive, home: Path, model_server: ModelServer) -> None:
     model_server.add(Reply(text="One."), Reply(text="Two."))
     use_model(home, model_server)
@@ -167,6 +168,7 @@ def test_a_command_runs_in_the_editors_terminal_where_that_is_chosen(drive: Driv
     assert "terminal-1" in json.dumps([update.get("content") for update in seen["updates"]])
 
 
+@pytest.mark.slow
 def test_the_editors_unsaved_text_is_read_and_written(drive: Drive, workspace: Path) -> None:
     path = workspace / "sums.py"
     unsaved = path.read_text(encoding="utf-8") + "\n\nUNSAVED = True\n"
@@ -201,18 +203,21 @@ def test_a_question_is_asked_in_a_form_and_its_answer_used(drive: Drive) -> None
     assert "blue" in json.dumps(cards(seen)[0])
 
 
+@pytest.mark.slow
 def test_without_forms_the_question_is_text(drive: Drive) -> None:
     seen = drive(["new"], prompt('call clarify {"question": "Which colour?", "choices": ["red", "blue"]}'))
     assert not seen["questions"]
     assert all(word in text(seen) for word in ("Which colour?", "red", "blue"))
 
 
+@pytest.mark.slow
 def test_a_slash_command_is_answered_without_a_model(drive: Drive) -> None:
     seen = drive(["new"], prompt("/help"))
     (offered,) = (u for u in seen["updates"] if u["sessionUpdate"] == "available_commands_update")
     assert all(f"/{command['name']}" in text(seen) for command in offered["availableCommands"])
 
 
+@pytest.mark.slow
 def test_an_image_reaches_the_model(drive: Drive, home: Path, model_server: ModelServer) -> None:
     model_server.add(Reply(text="A pixel."))
     use_model(home, model_server)
@@ -234,6 +239,7 @@ def test_a_server_of_the_editor_is_called_when_that_is_allowed(drive: Drive, nod
     assert "Echo: hello" in json.dumps(card)
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_start_is_named_and_the_session_works(drive: Drive) -> None:
     server = {"name": "nowhere", "command": "/nowhere/mcp-server", "args": [], "env": []}
     seen = drive(["new"], ["connected"], prompt("say Here."), mcpServers=[server])
