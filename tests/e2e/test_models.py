@@ -50,6 +50,7 @@ def assert_keeps_keys(agent: Editor, home: Path) -> None:
     assert [(where, key) for where, text in said.items() for key in (FIRST, SECOND, THIRD) if key in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api_mode", PROTOCOLS)
 async def test_each_protocol_uses_a_tool_and_shows_the_retry_of_a_failure(
     api_mode: str, editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
@@ -82,6 +83,7 @@ async def test_each_protocol_uses_a_tool_and_shows_the_retry_of_a_failure(
     assert_keeps_keys(agent, home)
 
 
+@pytest.mark.slow
 async def test_the_fallback_answers_and_says_so_and_the_next_prompt_begins_with_the_first_model(
     editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
@@ -193,6 +195,7 @@ async def test_a_wait_for_a_retry_ends_with_a_cancel_and_with_the_process(
     assert_keeps_keys(agent, home)
 
 
+@pytest.mark.slow
 async def test_a_named_server_is_asked_and_wrong_entries_beside_it_only_leave_a_line_in_the_log(
     editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:

@@ -13,7 +13,10 @@ from tests.support.model_server import Gate, ModelServer, Reply, Status, ToolCal
 from tests.support.settings_files import use_model
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+# In memory, the golden transcripts have every profile.
+@pytest.mark.parametrize(
+    "profile", [pytest.param(name, marks=() if name == "zed" else pytest.mark.slow) for name in PROFILES]
+)
 async def test_a_prompt_reads_edits_and_runs_and_ends_with_the_answer(
     profile: str, editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:

@@ -377,6 +377,7 @@ def test_without_the_earlier_session_it_says_so(flags, said, tmp_path, home):
     assert said in done.stderr
 
 
+@pytest.mark.slow
 def test_what_an_earlier_prompt_was_allowed_is_not_allowed_to_the_next(tmp_path, home):
     ours("--offline", "--approve", "all", "write one.txt x", home=home, cwd=tmp_path)
     ours("--offline", "--continue", "write two.txt x", home=home, cwd=tmp_path)
@@ -384,6 +385,7 @@ def test_what_an_earlier_prompt_was_allowed_is_not_allowed_to_the_next(tmp_path,
     assert not (tmp_path / "two.txt").exists()
 
 
+@pytest.mark.slow
 class TestGoingOn:
     """With our own server, in one home."""
 

@@ -41,6 +41,7 @@ def session(acpx: Acpx) -> Iterator[Acpx]:
     assert acpx("sessions", "close").returncode == 0
 
 
+@pytest.mark.slow
 def test_acpx_has_a_conversation(acpx: Acpx) -> None:
     ran = acpx("--approve-all", "exec", "say hello")
     assert ran.returncode == 0, ran.stderr
@@ -56,7 +57,7 @@ def test_acpx_understands_every_message(acpx: Acpx) -> None:
     assert not [message for message in messages if "error" in message]
 
 
-@pytest.mark.parametrize("rule", ["--deny-all", "--approve-reads"])
+@pytest.mark.parametrize("rule", ["--deny-all", pytest.param("--approve-reads", marks=pytest.mark.slow)])
 def test_what_acpx_denies_is_not_done(acpx: Acpx, workspace: Path, rule: str) -> None:
     before = (workspace / "sums.py").read_bytes()
     ran = acpx(rule, "exec", "edit sums.py a - b => a + b\nsay On.")
@@ -85,6 +86,7 @@ def test_a_session_of_acpx_goes_on_in_its_mode(session: Acpx, workspace: Path) -
     assert str(workspace) in listed
 
 
+@pytest.mark.slow
 def test_acpx_cancels_a_running_command(session: Acpx, command: tuple[str, ...], workspace: Path) -> None:
     words = (*command, "--format", "json", "prompt", "run sleep 40")
     with subprocess.Popen(

@@ -92,6 +92,7 @@ def test_text_and_reasoning_come_through(choice: ModelChoice, over: AgentOver) -
     assert result["usage"]["input_tokens"] == 11
 
 
+@pytest.mark.slow
 def test_parallel_tool_calls_are_run_and_their_results_are_understood(
     choice: ModelChoice, over: AgentOver, tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_failure_is_outlasted(prompt: str, choice: ModelChoice, over: AgentOve
     assert [status.kind for status in ears.of("status")] == ["retry"]
 
 
+@pytest.mark.slow
 def test_a_stream_that_is_cut_goes_on_where_it_stopped(choice: ModelChoice, over: AgentOver) -> None:
     ears = Ears()
     result = over(choice).run_conversation("count", callbacks=ears.callbacks())
@@ -123,6 +125,7 @@ def test_a_stream_that_is_cut_goes_on_where_it_stopped(choice: ModelChoice, over
     assert_well_formed(result["messages"])
 
 
+@pytest.mark.slow
 def test_a_key_that_the_server_refuses_gives_way_to_the_next(choice: ModelChoice, over: AgentOver) -> None:
     ears = Ears()
     agent = over(wired(choice.base_url, choice.api_mode, api_key="sk-wrong-0123456789", spare_keys=(KEY,)))

@@ -93,6 +93,7 @@ def test_an_edit_that_is_allowed_is_made(drive: Drive, workspace: Path, capabili
     assert {call.split("/")[0] for call in seen["calls"]} == ({"fs"} if capabilities else set())
 
 
+@pytest.mark.slow
 def test_an_edit_that_is_rejected_is_not_made(drive: Drive, workspace: Path) -> None:
     before = (workspace / "sums.py").read_bytes()
     seen = drive(["new"], prompt("edit sums.py a - b => a + b", "say On."), permit="reject_once")
@@ -116,6 +117,7 @@ def test_a_session_is_listed_and_loaded_with_everything_that_was_shown(drive: Dr
     assert answered["stopReason"] == "end_turn"
 
 
+@pytest.mark.slow
 def test_options_are_set_answered_whole_and_kept(drive: Drive, home: Path, model_server: ModelServer) -> None:
     model_server.add(Reply(text="Hello."))
     use_model(home, model_server)
@@ -185,6 +187,7 @@ def test_the_editors_unsaved_text_is_read_and_written(drive: Drive, workspace: P
     assert "fs/write_text_file" in seen["calls"]
 
 
+@pytest.mark.slow
 def test_a_running_command_is_cancelled_and_the_session_goes_on(drive: Drive) -> None:
     seen = drive(["new"], ["cancelled", said("run sleep 30")], prompt("say Still here."))
     _, cancelled, after = seen["results"]
