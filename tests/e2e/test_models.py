@@ -112,6 +112,7 @@ async def test_the_fallback_answers_and_says_so_and_the_next_prompt_begins_with_
     assert_keeps_keys(agent, home)
 
 
+@pytest.mark.slow
 async def test_a_refused_key_is_left_alone_also_by_the_next_process(
     editor: EditorFactory, workspace: Path, home: Path
 ) -> None:

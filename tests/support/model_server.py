@@ -82,14 +82,14 @@ class ModelServer:
         with self._changed:
             self._script.extend(replies)
 
-    def wait_for_request(self, count: int = 1, timeout: float = 10) -> Recorded:
+    def wait_for_request(self, count: int = 1, timeout: float = 30) -> Recorded:
         """Block until `count` requests have arrived; the last of them."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self._requests) >= count, timeout):
                 raise AssertionError(f"{len(self._requests)} of {count} model requests arrived in {timeout} s")
             return self._requests[count - 1]
 
-    async def arrived(self, count: int = 1, timeout: float = 10) -> Recorded:  # noqa: ASYNC109 - one spelling for both
+    async def arrived(self, count: int = 1, timeout: float = 30) -> Recorded:  # noqa: ASYNC109 - one spelling for both
         """The same for a test that runs on the event loop."""
         return await asyncio.to_thread(self.wait_for_request, count, timeout)
 

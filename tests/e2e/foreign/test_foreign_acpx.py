@@ -57,6 +57,7 @@ def test_acpx_understands_every_message(acpx: Acpx) -> None:
     assert not [message for message in messages if "error" in message]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["--deny-all", pytest.param("--approve-reads", marks=pytest.mark.slow)])
 def test_what_acpx_denies_is_not_done(acpx: Acpx, workspace: Path, rule: str) -> None:
     before = (workspace / "sums.py").read_bytes()

@@ -152,6 +152,7 @@ def test_another_model_answers_from_the_next_prompt_on(drive: Drive, home: Path,
     assert values(announced[-1])["model"].endswith("other-model")
 
 
+@pytest.mark.slow
 def test_a_command_shows_its_output_while_it_runs(drive: Drive) -> None:
     seen = drive(["new"], prompt("run echo out; echo err >&2"), capabilities=FULL)
     meta = [update["_meta"] for update in seen["updates"] if update.get("_meta")]
@@ -160,6 +161,7 @@ def test_a_command_shows_its_output_while_it_runs(drive: Drive) -> None:
     assert [each["terminal_exit"]["exit_code"] for each in meta if "terminal_exit" in each] == [0]
 
 
+@pytest.mark.slow
 def test_a_command_runs_in_the_editors_terminal_where_that_is_chosen(drive: Drive) -> None:
     steps = (["new"], set_option("editor_terminals", value=True), prompt("run echo hello"))
     seen = drive(*steps, capabilities=FULL)
@@ -230,6 +232,7 @@ def test_an_image_reaches_the_model(drive: Drive, home: Path, model_server: Mode
     assert PIXEL in json.dumps(model_server.requests[0].body)
 
 
+@pytest.mark.slow
 def test_a_server_of_the_editor_is_called_when_that_is_allowed(drive: Drive, node: str) -> None:
     if not EVERYTHING.exists():
         pytest.skip("the Node MCP server is not installed: run `make node-clients`")
