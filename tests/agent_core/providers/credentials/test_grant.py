@@ -168,7 +168,8 @@ def test_an_answer_that_drips_is_cut_off_at_the_time_out(endpoint, token, renew)
         yield b'"too-late"}'
 
     endpoint.answer = lambda _: (200, drip())
-    with pytest.raises(RefreshFailed, match="without a token"):
+    # On a loaded machine the time may be over before the answer begins.
+    with pytest.raises(RefreshFailed, match=r"without a token|no answer in 0\.2 s"):
         renew(token, timeout=0.2)
 
 
