@@ -11,11 +11,11 @@ from acp_adapter.commands import refresh_offer
 from acp_adapter.events import EventBridge
 from acp_adapter.links.draft import Draft
 from acp_adapter.naming import name_after_answer, name_after_prompt, wants_better
-from acp_adapter.questions import EditorQuestions
+from acp_adapter.questions import EditorQuestions, SecretWanted
 from acp_adapter.session import SessionState
 from agent_core.agent import AIAgent
 from agent_core.callbacks import AgentCallbacks
-from agent_core.errors import TurnInterrupted, UnknownSession
+from agent_core.errors import KeyMissing, TurnInterrupted, UnknownSession
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
@@ -25,6 +25,7 @@ from agent_core.turn_result import ConversationResult
 from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext
+from tools.errors import ToolInterrupted
 
 _PATIENCE_WITH_SERVERS = 2.0
 """Seconds that a session's first prompt waits for its MCP servers."""
@@ -52,14 +53,14 @@ class TurnWork:
         try:
             refresh_offer(session.shelf, session.outbox)
             self._wait_for_servers()
-            agent = session.agent or self._make_agent()
             timeout = self.factory.approval_timeout()
+            questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
+            agent = session.agent or self._make_agent_with_key(questions)
         except BaseException:
             # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
             self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
             raise
         name_after_prompt(self.factory.sessions.archive, session, said)
-        questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
         callbacks = bridge.callbacks(questions.ask, self.on_mode)
         result = agent.run_conversation(
             content,
@@ -104,6 +105,26 @@ class TurnWork:
                 self.bridge.on_notice(note)
         for failure in told(servers.status(), self.session.failures_told):
             self.bridge.on_notice(failure, "warning")
+
+    def _make_agent_with_key(self, questions: EditorQuestions) -> AIAgent:
+        """The agent; where a key is missing, after the person was led to the page where it is made.
+
+        Raises:
+            KeyMissing: it still is; the error's text says what to do, also where no page could be shown.
+        """
+        try:
+            return self._make_agent()
+        except KeyMissing as missing:
+            if not (missing.page and missing.variable and self.client.url_questions):
+                raise
+            wanted = SecretWanted(missing.title, missing.variable, missing.file, missing.page)
+            try:
+                answer = questions.ask_secret(wanted, self.token)
+            except ToolInterrupted as stop:
+                raise TurnInterrupted from stop
+            if answer.outcome != "answered":
+                raise
+        return self._make_agent()
 
     def _make_agent(self) -> AIAgent:
         session = self.session

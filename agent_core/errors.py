@@ -3,6 +3,7 @@
 HermesError                     has `public`, a sentence or two for the user, and never a secret
 ├── SettingsError               a setting is wrong: key, value and file are named
 ├── AuthRequired                no usable model is configured
+│   └── KeyMissing              a service is chosen, and there is no key for it
 ├── RequestError                what a client asked for cannot be done as asked
 │   ├── UnknownSession
 │   └── SessionInUse            another process prompts the session
@@ -38,6 +39,21 @@ class SettingsError(HermesError):
 
 class AuthRequired(HermesError):
     """There is no model that could be asked: nothing is configured, or a key is missing."""
+
+
+class KeyMissing(AuthRequired):
+    """There is no key for the service that was chosen.
+
+    Attributes:
+        title: whose key it is.
+        variable: the environment variable that is looked for, '' where only a setting could hold it.
+        file: where to put it.
+        page: where the service's keys are made, '' if that is not known.
+    """
+
+    def __init__(self, text: str, *, title: str, variable: str, file: str, page: str) -> None:
+        super().__init__(text)
+        self.title, self.variable, self.file, self.page = title, variable, file, page
 
 
 class RequestError(HermesError):

@@ -33,6 +33,7 @@ class Service:
         headers: sent with each request to its own hosts.
         dialect: what it understands beyond the common part of the protocol, whichever model is asked.
         ports: where a server on this machine usually listens.
+        key_page: where a person makes a key for it, '' if that is not known.
         filed_as: the name under which facts about its models are kept; None is its own, '' is none.
         note: what a user should know, for the table in docs/models.md.
     """
@@ -51,6 +52,7 @@ class Service:
     ports: tuple[int, ...] = ()
     filed_as: str | None = None
     note: str = ""
+    key_page: str = ""
 
     @property
     def local(self) -> bool:
@@ -81,6 +83,7 @@ _HOSTED = (
         # https://developers.openai.com/api/docs/guides/file-inputs and …/guides/audio-chat-completions
         dialect=Dialect(max_tokens_field="max_completion_tokens", files=True, audio=True),
         note="GPT-5 and later are asked through the Responses API",
+        key_page="https://platform.openai.com/api-keys",
     ),
     Service(
         "anthropic",
@@ -90,6 +93,7 @@ _HOSTED = (
         ("ANTHROPIC_API_KEY",),
         api_mode="anthropic_messages",
         listing="anthropic",
+        key_page="https://platform.claude.com/settings/keys",
     ),
     Service(
         "openrouter",
@@ -103,6 +107,7 @@ _HOSTED = (
         # https://openrouter.ai/docs/guides/overview/multimodal/audio
         dialect=Dialect(effort="openrouter", reasoning_back="reasoning_details", files=True, audio=True),
         note="models are named `maker/model`",
+        key_page="https://openrouter.ai/settings/keys",
     ),
     Service(
         "gemini",
@@ -112,6 +117,7 @@ _HOSTED = (
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         dialect=Dialect(effort="reasoning_effort", reasoning_back="thought_signature", audio=True),
         note="through its OpenAI-compatible endpoint",
+        key_page="https://aistudio.google.com/apikey",
     ),
     Service(
         "deepseek",
@@ -120,6 +126,7 @@ _HOSTED = (
         "https://api-docs.deepseek.com/guides/thinking_mode",
         ("DEEPSEEK_API_KEY",),
         dialect=_THINKS_ALOUD,
+        key_page="https://platform.deepseek.com/api_keys",
     ),
     Service(
         "mistral",
@@ -129,6 +136,7 @@ _HOSTED = (
         ("MISTRAL_API_KEY",),
         # It refuses what it does not know: https://github.com/openai/openai-agents-python/issues/442
         dialect=Dialect(stream_usage=False, nine_in_ids=True),
+        key_page="https://console.mistral.ai/api-keys",
     ),
     Service(
         "groq",
@@ -136,6 +144,7 @@ _HOSTED = (
         "https://api.groq.com/openai/v1",
         "https://console.groq.com/docs/openai",
         ("GROQ_API_KEY",),
+        key_page="https://console.groq.com/keys",
     ),
     Service(
         "together",
@@ -145,6 +154,7 @@ _HOSTED = (
         ("TOGETHER_API_KEY",),
         hosts=("api.together.xyz",),
         note="models are named `maker/model`",
+        key_page="https://api.together.ai/settings/api-keys",
     ),
     Service(
         "fireworks",
@@ -153,6 +163,7 @@ _HOSTED = (
         "https://docs.fireworks.ai/guides/reasoning",
         ("FIREWORKS_API_KEY",),
         note="models are named `accounts/fireworks/models/NAME`",
+        key_page="https://app.fireworks.ai/settings/users/api-keys",
     ),
     Service(
         "xai",
@@ -160,6 +171,7 @@ _HOSTED = (
         "https://api.x.ai/v1",
         "https://docs.x.ai/docs/guides/reasoning",
         ("XAI_API_KEY",),
+        key_page="https://console.x.ai",
     ),
     Service(
         "moonshot",
@@ -217,6 +229,7 @@ _HOSTED = (
         "https://huggingface.co/changelog/inference-providers-openai-compatible",
         ("HF_TOKEN", "HUGGINGFACE_HUB_TOKEN"),
         note="models are named `maker/model`, also `maker/model:server`",
+        key_page="https://huggingface.co/settings/tokens",
     ),
     Service(
         "azure",
@@ -237,6 +250,7 @@ _HOSTED = (
         ("GITHUB_TOKEN", "GH_TOKEN"),
         listing="none",
         note="a token with the permission `models: read`",
+        key_page="https://github.com/settings/personal-access-tokens",
     ),
     Service(
         "bedrock",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_core.errors import AuthRequired, SettingsError
+from agent_core.errors import AuthRequired, KeyMissing, SettingsError
 from agent_core.providers.choice import DEFAULT_STALL, ModelChoice, ModelFacts
 from agent_core.providers.resolution.addresses import is_local, shown
 from agent_core.providers.resolution.dialects import dialect_for
@@ -149,15 +149,20 @@ def _keys(config: Configuration, server: Server, base_url: str, places: Sequence
     needed = server.service is not None and server.service.access == "key"
     if keys.found or not (needed or keys.unset):
         return keys.found
-    endpoint = f"There is no key for {server.name} at {shown(base_url)}"
+    settings, env = config.home.config_file, config.home.env_file
+    variables = keys.unset or variables_of(server, base_url)
     if keys.unset:
-        raise AuthRequired(
-            f"{endpoint}: {config.home.config_file} takes it from {' or '.join(keys.unset)}, which is not set. "
-            f"Set it in {config.home.env_file}."
-        )
-    variables = variables_of(server, base_url)
-    where = f"{variables[0]} in {config.home.env_file} or " if variables else ""
-    raise AuthRequired(f"{endpoint}: set {where}model.api_key in {config.home.config_file}.")
+        advice = f"{settings} takes it from {' or '.join(keys.unset)}, which is not set. Set it in {env}."
+    else:
+        advice = f"set {f'{variables[0]} in {env} or ' if variables else ''}model.api_key in {settings}."
+    at_home = server.service is not None and server.is_at_home(base_url)
+    raise KeyMissing(
+        f"There is no key for {server.name} at {shown(base_url)}: {advice}",
+        title=server.service.title if server.service else server.name,
+        variable=variables[0] if variables else "",
+        file=str(env),
+        page=server.like(base_url).key_page if at_home else "",
+    )
 
 
 def _facts(filed_as: str, model: str) -> ModelFacts:
