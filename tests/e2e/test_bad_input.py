@@ -11,7 +11,7 @@ from tests.e2e.conftest import EditorFactory
 _LINES = (b"{not json", b"[" * 100_000, b"[]", b"42", b"null", b'{"jsonrpc":"2.0","id":7,"method":5}')
 
 
-@pytest.mark.parametrize("stage", ["before initialize", "in a session"])
+@pytest.mark.parametrize("stage", [pytest.param("before initialize", marks=pytest.mark.slow), "in a session"])
 async def test_lines_that_are_no_requests_are_answered_and_the_next_one_works(
     stage: str, editor: EditorFactory, workspace: Path
 ) -> None:
@@ -26,8 +26,8 @@ async def test_lines_that_are_no_requests_are_answered_and_the_next_one_works(
     assert (await agent.initialize())["protocolVersion"] == 1
 
 
-async def test_a_message_of_fifty_mebibytes_is_taken(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor("--offline")
+async def test_a_message_of_fifty_mebibytes_is_taken(agent_in: EditorFactory, workspace: Path) -> None:
+    agent = await agent_in("--offline")
     await agent.initialize()
     session = await agent.new_session(workspace)
     answer = await agent.prompt(session, "say it arrived\n" + "x" * (50 * 1024 * 1024 - 1000), timeout=40)

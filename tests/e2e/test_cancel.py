@@ -28,19 +28,19 @@ async def _cancelled(agent: Editor, session: str, turn: asyncio.Future) -> None:
     assert (await agent.prompt(session, "say still here"))["stopReason"] == "end_turn"
 
 
-async def _offline(editor: EditorFactory, workspace: Path) -> tuple[Editor, str]:
-    agent = await editor("--offline")
+async def _offline(agent_in: EditorFactory, workspace: Path) -> tuple[Editor, str]:
+    agent = await agent_in("--offline")
     await agent.initialize()
     return agent, await agent.new_session(workspace)
 
 
 @pytest.mark.parametrize("hang", [Hang(before_headers=True), Hang(Reply(text="one two three", split=4), after=2)])
 async def test_while_the_model_is_silent(
-    hang: Hang, editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
+    hang: Hang, agent_in: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
     model_server.add(hang, Reply(text="here"))
     use_model(home, model_server)
-    agent = await editor()
+    agent = await agent_in()
     await agent.initialize()
     session = await agent.new_session(workspace)
     turn = agent.begin_prompt(session, "hello")
@@ -54,16 +54,16 @@ async def test_while_the_model_is_silent(
     assert "interrupted" in history[1]["content"]
 
 
-async def test_in_a_stream(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _offline(editor, workspace)
+async def test_in_a_stream(agent_in: EditorFactory, workspace: Path) -> None:
+    agent, session = await _offline(agent_in, workspace)
     turn = agent.begin_prompt(session, "say first\nsleep 60\nsay never")
     await agent.wait_for_update(session, "agent_message_chunk")
     await _cancelled(agent, session, turn)
     assert "never" not in agent.text(session)
 
 
-async def test_while_a_command_runs_its_whole_process_group_ends(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _offline(editor, workspace)
+async def test_while_a_command_runs_its_whole_process_group_ends(agent_in: EditorFactory, workspace: Path) -> None:
+    agent, session = await _offline(agent_in, workspace)
     turn = agent.begin_prompt(session, "run sleep 600 & echo $$ $! > pids; wait")
     path = workspace / "pids"
     await asyncio.to_thread(wait_until, lambda: path.exists() and len(path.read_text().split()) == 2)
@@ -73,20 +73,20 @@ async def test_while_a_command_runs_its_whole_process_group_ends(editor: EditorF
 
 
 async def test_a_command_that_ignores_signals_does_not_hold_the_session(
-    editor: EditorFactory, workspace: Path
+    agent_in: EditorFactory, workspace: Path
 ) -> None:
-    agent, session = await _offline(editor, workspace)
+    agent, session = await _offline(agent_in, workspace)
     turn = agent.begin_prompt(session, "run trap '' TERM INT; touch begun; while :; do sleep 1; done")
     await asyncio.to_thread(wait_until, (workspace / "begun").exists)
     await _cancelled(agent, session, turn)
 
 
 @pytest.mark.parametrize("editor_answers", [True, False])
-async def test_while_a_permission_is_open(editor_answers: bool, editor: EditorFactory, workspace: Path) -> None:
+async def test_while_a_permission_is_open(editor_answers: bool, agent_in: EditorFactory, workspace: Path) -> None:
     async def never(_: dict) -> None:
         return None
 
-    agent, session = await _offline(editor, workspace)
+    agent, session = await _offline(agent_in, workspace)
     agent.on_permission = never
     agent.answers_on_cancel = editor_answers
     turn = agent.begin_prompt(session, "write new.txt text")
@@ -96,9 +96,9 @@ async def test_while_a_permission_is_open(editor_answers: bool, editor: EditorFa
 
 
 async def test_prompts_that_wait_behind_the_running_one_are_cancelled_too(
-    editor: EditorFactory, workspace: Path
+    agent_in: EditorFactory, workspace: Path
 ) -> None:
-    agent, session = await _offline(editor, workspace)
+    agent, session = await _offline(agent_in, workspace)
     turns = [agent.begin_prompt(session, "say running\nsleep 60"), agent.begin_prompt(session, "say waiting")]
     await agent.wait_for_update(session, "agent_message_chunk")
     agent.cancel(session)
@@ -107,15 +107,15 @@ async def test_prompts_that_wait_behind_the_running_one_are_cancelled_too(
     assert (await agent.prompt(session, "say after"))["stopReason"] == "end_turn"
 
 
-async def test_when_nothing_runs_it_changes_nothing(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _offline(editor, workspace)
+async def test_when_nothing_runs_it_changes_nothing(agent_in: EditorFactory, workspace: Path) -> None:
+    agent, session = await _offline(agent_in, workspace)
     agent.cancel(session)
     agent.notify("session/cancel", {"sessionId": "no such session"})
     assert (await agent.prompt(session, "say fine"))["stopReason"] == "end_turn"
 
 
-async def test_cancel_request_of_a_prompt_cancels_that_prompt(editor: EditorFactory, workspace: Path) -> None:
-    agent, session = await _offline(editor, workspace)
+async def test_cancel_request_of_a_prompt_cancels_that_prompt(agent_in: EditorFactory, workspace: Path) -> None:
+    agent, session = await _offline(agent_in, workspace)
     turn = agent.begin_prompt(session, "say running\nsleep 60")
     await agent.wait_for_update(session, "agent_message_chunk")
     request = next(frame.id for frame in agent.frames if frame.method == "session/prompt")
@@ -125,12 +125,12 @@ async def test_cancel_request_of_a_prompt_cancels_that_prompt(editor: EditorFact
 
 
 async def test_parallel_calls_are_all_cancelled(
-    editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
+    agent_in: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
     calls = [ToolCall(str(number), "write_file", {"path": f"{number}.txt", "content": "x"}) for number in range(3)]
     model_server.add(Reply(tool_calls=calls), Reply(text="on"))
     use_model(home, model_server)
-    agent = await editor()
+    agent = await agent_in()
 
     async def never(_: dict) -> None:
         return None

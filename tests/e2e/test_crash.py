@@ -24,7 +24,7 @@ from tests.support.editor import PLAIN, ZED, Editor
 from tests.support.editor_policies import never
 from tests.support.merged_view import MergedView, merged_view
 
-TURNS = int(os.environ.get("CRASH_TURNS", "4"))
+TURNS = int(os.environ.get("CRASH_TURNS", "3"))
 SEED = int(os.environ.get("CRASH_SEED", "4"))
 _CONTENT = 40_000
 

@@ -51,7 +51,7 @@ async def test_a_broken_pipe_ends_the_process_and_its_commands(editor: EditorFac
     await _all_end(pids)
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 async def test_a_killed_process_leaves_no_command_behind(
     sent: signal.Signals, editor: EditorFactory, workspace: Path
 ) -> None:

@@ -70,8 +70,8 @@ async def test_cancel_works_while_nothing_is_read(editor: EditorFactory, workspa
     assert not (workspace / "never").exists()
 
 
-async def test_a_flood_becomes_few_large_updates(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor("--offline")
+async def test_a_flood_becomes_few_large_updates(agent_in: EditorFactory, workspace: Path) -> None:
+    agent = await agent_in("--offline")
     await agent.initialize()
     session = await agent.new_session(workspace)
     await agent.prompt(session, "stream 50000")

@@ -1,4 +1,4 @@
-"""Whole turns of the real process against a model server on the wire."""
+"""Whole turns against a model server on the wire."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.settings_files import use_model
     "profile", [pytest.param(name, marks=() if name == "zed" else pytest.mark.slow) for name in PROFILES]
 )
 async def test_a_prompt_reads_edits_and_runs_and_ends_with_the_answer(
-    profile: str, editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
+    profile: str, agent_in: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
     model_server.add(
         Reply(
@@ -39,7 +39,7 @@ async def test_a_prompt_reads_edits_and_runs_and_ends_with_the_answer(
         Reply(text="Fixed the sum.", split=4, usage=Usage(prompt=50, completion=5)),
     )
     use_model(home, model_server)
-    agent = await editor()
+    agent = await agent_in()
     await agent.initialize(PROFILES[profile])
     session = await agent.new_session(workspace)
 
@@ -64,9 +64,9 @@ async def test_a_prompt_reads_edits_and_runs_and_ends_with_the_answer(
 
 
 async def test_the_edit_is_asked_for_with_its_diff_on_the_card_before_it_is_made(
-    editor: EditorFactory, workspace: Path
+    agent_in: EditorFactory, workspace: Path
 ) -> None:
-    agent = await editor("--offline")
+    agent = await agent_in("--offline")
     await agent.initialize()
     session = await agent.new_session(workspace)
     seen: list[str] = []
@@ -85,7 +85,7 @@ async def test_the_edit_is_asked_for_with_its_diff_on_the_card_before_it_is_made
 
 
 async def test_each_of_two_parallel_calls_of_one_tool_has_its_own_card_and_completes_when_it_is_done(
-    editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
+    agent_in: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
     gate = Gate()
     model_server.add(
@@ -93,7 +93,7 @@ async def test_each_of_two_parallel_calls_of_one_tool_has_its_own_card_and_compl
         Reply(text="read", gate=gate),
     )
     use_model(home, model_server)
-    agent = await editor()
+    agent = await agent_in()
     await agent.initialize()
     session = await agent.new_session(workspace)
     turn = agent.begin_prompt(session, "read both")
@@ -110,12 +110,12 @@ async def test_each_of_two_parallel_calls_of_one_tool_has_its_own_card_and_compl
 
 
 async def test_a_second_prompt_waits_for_the_first_and_sees_its_history(
-    editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
+    agent_in: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
     gate = Gate()
     model_server.add(Reply(text="one", gate=gate), Reply(text="two"))
     use_model(home, model_server)
-    agent = await editor()
+    agent = await agent_in()
     await agent.initialize()
     session = await agent.new_session(workspace)
     first, second = agent.begin_prompt(session, "first"), agent.begin_prompt(session, "second")
@@ -129,11 +129,11 @@ async def test_a_second_prompt_waits_for_the_first_and_sees_its_history(
 
 
 async def test_a_failing_model_is_an_error_that_says_what_to_do_and_the_session_goes_on(
-    editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
+    agent_in: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
     model_server.add(Status(401, {"error": {"message": "bad key test-key"}}), Reply(text="back"))
     use_model(home, model_server)
-    agent = await editor()
+    agent = await agent_in()
     await agent.initialize()
     session = await agent.new_session(workspace)
 
@@ -148,7 +148,7 @@ async def test_a_failing_model_is_an_error_that_says_what_to_do_and_the_session_
 
 
 async def test_stop_reasons_tell_the_truth(
-    editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
+    agent_in: EditorFactory, workspace: Path, home: Path, model_server: ModelServer
 ) -> None:
     call = ToolCall("c", "read_file", {"path": "sums.py"})
     model_server.add(
@@ -157,7 +157,7 @@ async def test_stop_reasons_tell_the_truth(
         *[Reply(tool_calls=[call])] * 4,
     )
     use_model(home, model_server, agent={"max_turns": 4})
-    agent = await editor()
+    agent = await agent_in()
     await agent.initialize()
     session = await agent.new_session(workspace)
     reasons = [(await agent.prompt(session, "go"))["stopReason"] for _ in range(3)]

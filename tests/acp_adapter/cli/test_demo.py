@@ -85,6 +85,7 @@ def test_the_demo_tells_the_whole_story():
             position = out.index(part, position)
 
 
+@pytest.mark.slow
 def test_the_demo_is_in_colour_at_a_terminal():
     with Terminal(MAIN) as terminal:
         assert terminal.end() == 0

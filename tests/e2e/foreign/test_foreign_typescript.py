@@ -79,7 +79,9 @@ def values(result: dict[str, Any]) -> dict[str, Any]:
     return {option["id"]: option["currentValue"] for option in result["configOptions"]}
 
 
-@pytest.mark.parametrize("capabilities", [{}, FULL], ids=["minimal", "full"])
+@pytest.mark.parametrize(
+    "capabilities", [pytest.param({}, marks=pytest.mark.slow, id="minimal"), pytest.param(FULL, id="full")]
+)
 def test_an_edit_that_is_allowed_is_made(drive: Drive, workspace: Path, capabilities: dict[str, Any]) -> None:
     link = {"type": "resource_link", "name": "README.md", "uri": (workspace / "README.md").as_uri()}
     asked = ["prompt", [*said("edit sums.py a - b => a + b", "todo Look; Mend", "say Done."), link]]
@@ -199,6 +201,7 @@ def test_a_running_command_is_cancelled_and_the_session_goes_on(drive: Drive) ->
     assert "Still here." in text(seen)
 
 
+@pytest.mark.slow
 def test_a_question_is_asked_in_a_form_and_its_answer_used(drive: Drive) -> None:
     ask = 'call clarify {"question": "Which colour?", "choices": ["red", "blue"]}'
     seen = drive(["new"], prompt(ask), capabilities=FULL, answer={"action": "accept", "content": {"answer": "blue"}})
