@@ -24,6 +24,9 @@ from tools.approval.policy import Mode
 
 log = logging.getLogger(__name__)
 
+QUIET_SECONDS = 10.0
+"""How long nothing has to happen until servers are asked for their models without a prompt having been answered."""
+
 
 class Chooser:
     """Changes sessions' choices, one change of a session after the other.
@@ -32,7 +35,13 @@ class Chooser:
     """
 
     def __init__(
-        self, factory: AgentFactory, config: ConfigSource, sessions: SessionManager, run_blocking: RunBlocking
+        self,
+        factory: AgentFactory,
+        config: ConfigSource,
+        sessions: SessionManager,
+        run_blocking: RunBlocking,
+        *,
+        quiet: float = QUIET_SECONDS,
     ) -> None:
         self._factory = factory
         self._config = config
@@ -40,6 +49,10 @@ class Chooser:
         self._run_blocking = run_blocking
         self._lists = ModelLists(config.home)
         self._renewal = Renewal(self._lists)
+        self._quiet = quiet
+        self._waiting: asyncio.TimerHandle | None = None
+        self._renewing: asyncio.Future[None] | None = None
+        self._closed = False
 
     async def options(self, session: SessionState) -> tuple[Option, ...]:
         """Everything that can be chosen for a session now.
@@ -47,17 +60,17 @@ class Chooser:
         Raises:
             SettingsError: the settings cannot be read.
         """
-        return await self._run_blocking(lambda: self.offered(session))
+        return await self._run_blocking(lambda: self.offered(session, everything=False))
 
-    def offered(self, session: SessionState) -> tuple[Option, ...]:
-        """The same on a worker thread.
+    def offered(self, session: SessionState, *, everything: bool = True) -> tuple[Option, ...]:
+        """The same on a worker thread; with `everything` all models, however many there are.
 
         Raises:
             SettingsError: the settings cannot be read.
         """
         config = self._config.load()
         known, client = self._lists.offered(config), self._sessions.client
-        return offered_options(session.choices, config, known, client, session.model_used)
+        return offered_options(session.choices, config, known, client, session.model_used, everything=everything)
 
     async def choose(
         self, session: SessionState, option_id: str, value: object, *, announced: bool = True
@@ -107,18 +120,52 @@ class Chooser:
             if session.mode == mode:  # else the person has chosen another one since
                 await self._change_mode(session, session.mode)
 
+    def renew_when_quiet(self) -> None:
+        """A session was opened. New models are looked for once a prompt was answered, or nothing happens for a while:
+        loading what asks servers would take the time of the first prompt.
+        """
+        if self._closed:
+            return
+        if self._waiting is not None:
+            self._waiting.cancel()
+        self._waiting = asyncio.get_running_loop().call_later(self._quiet, self._on_quiet)
+
+    def answered(self) -> None:
+        """A prompt was answered: what waited for that begins."""
+        if self._waiting is None:
+            return
+        self._waiting.cancel()
+        self._waiting = None
+        loop = asyncio.get_running_loop()
+        self._renewing = asyncio.ensure_future(self._run_blocking(lambda: self.renew(loop)))
+
     def renew(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Ask the servers whose models are not known, or not as of today, and show what is new; on a worker."""
+        """Ask the servers whose models are not known, or not as of today, and show what is new; on a worker. The
+        setting `model_lists.renew` turns it off.
+        """
         try:
             config = self._config.load()
         except HermesError:
             log.info("no server is asked for its models: the settings cannot be read", exc_info=True)
             return
+        if not config.settings.model_lists.renew:
+            return
         self._renewal.run(config, lambda: _on(loop, self._show_to_all))
 
     def close(self) -> None:
         """The process ends."""
+        self._closed = True
         self._renewal.close()
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+        if self._renewing is not None:
+            self._renewing.cancel()
+
+    def _on_quiet(self) -> None:
+        # While a prompt runs nothing is quiet: its answer comes.
+        if not any(session.tickets for session in self._sessions.all()):
+            self.answered()
 
     def _show_to_all(self) -> None:
         for session in self._sessions.all():

@@ -170,8 +170,12 @@ class EventBridge:
 
     def on_notice(self, text: str, severity: Severity = "info") -> None:
         """Tell the person something beside the answer."""
-        self._notices += 1
-        self._put(Noticed(f"{self.turn_id}-notice-{self._notices}", text, severity))
+
+        def notice() -> SessionEvent:
+            self._notices += 1
+            return Noticed(f"{self.turn_id}-notice-{self._notices}", text, severity)
+
+        self._tell(notice)
 
     def on_message(self, message: Message) -> None:
         """A message is complete: the next text belongs to another."""

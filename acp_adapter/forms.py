@@ -17,6 +17,10 @@ class WrongForm(Exception):
     """A filled form does not fit the question. The text names fields, never what was filled in."""
 
 
+class UnfitValue(WrongForm):
+    """A value was sent, and it is not one that its field can hold: the person has answered, but not so."""
+
+
 def requested_schema(question: PersonQuestion) -> dict[str, Any]:
     """The form's schema: one property for each field, and a free text beside each open choice."""
     properties: dict[str, Any] = {}
@@ -33,7 +37,7 @@ def read_form(question: PersonQuestion, content: object) -> dict[str, Value]:
     """The values of a filled form, by the fields' names.
 
     Raises:
-        WrongForm: a required value is missing, or one is not what its field asks for.
+        UnfitValue: one is not what its field asks for. WrongForm: a required one is missing.
     """
     if content is not None and not isinstance(content, Mapping):
         raise WrongForm("its content is no object")
@@ -92,7 +96,7 @@ def _own_words(field: Field, filled: Mapping[str, Any]) -> Value | None:
     if text is None:
         return None
     if not isinstance(text, str):
-        raise WrongForm(f"the field {_other(field)!r} is no text")
+        raise UnfitValue(f"the field {_other(field)!r} is no text")
     text = text.strip()
     if not text:
         return None
@@ -109,12 +113,11 @@ def _value(field: Field, value: object) -> Value | None:
     match field.kind, value:
         case "text", str():
             return value if value.strip() else None
-        case "choice", "":
-            return None
-        case "choice", str() if value in field.choices:
-            return value
-        case "choices", list() if all(isinstance(item, str) and item in field.choices for item in value):
-            return tuple(dict.fromkeys(value)) or None
+        case "choice", str():
+            return _one_of(field, value)
+        case "choices", list() if all(isinstance(item, str) for item in value):
+            told = (each for item in value if (each := _one_of(field, item)) is not None)
+            return tuple(dict.fromkeys(told)) or None
         case "boolean", bool():
             return value
         case (("number" | "integer"), (bool() | str())):
@@ -125,4 +128,14 @@ def _value(field: Field, value: object) -> Value | None:
             return int(value)
         case "number", int() | float() if math.isfinite(value):
             return value
-    raise WrongForm(f"the field {field.name!r} holds what it cannot hold ({type(value).__name__})")
+    raise UnfitValue(f"the field {field.name!r} holds what it cannot hold ({type(value).__name__})")
+
+
+def _one_of(field: Field, text: str) -> str | None:
+    """A choice; else, where the field is open, the person's own words: some editors have one input for both."""
+    if text in field.choices:
+        return text
+    own = text.strip()
+    if own and not field.is_open:
+        raise UnfitValue(f"the field {field.name!r} holds none of its {len(field.choices)} choices")
+    return own or None

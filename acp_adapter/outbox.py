@@ -46,9 +46,10 @@ class Outbox:
         self._condition = threading.Condition()
         self._queue: deque[_Pending] = deque()
         self._waiting = 0
+        self._put = self._written = 0
         self._flushing = False
         self._closed = False
-        self._idle = asyncio.Event()
+        self._news = asyncio.Event()
 
     def put(self, event: SessionEvent) -> None:
         """Add an event, from any thread; it never waits. After `close` it is dropped."""
@@ -57,6 +58,7 @@ class Outbox:
                 return
             if not (self._queue and self._queue[-1].absorb(event)):
                 self._queue.append(_Pending(event))
+            self._put += 1
             self._waiting += _size(event)
             starts = self._claim_flush()
         if starts:
@@ -90,10 +92,12 @@ class Outbox:
         await self.drain()
 
     async def drain(self) -> None:
-        """Wait, on the loop, until everything put so far is written."""
-        while self._flushing:
-            self._idle.clear()
-            await self._idle.wait()
+        """Wait, on the loop, until everything put so far is written; what comes meanwhile is not waited for."""
+        with self._condition:
+            last = self._put
+        while self._flushing and self._written < last:
+            self._news.clear()
+            await self._news.wait()
 
     def _claim_flush(self) -> bool:
         if self._flushing or self._held:
@@ -119,19 +123,21 @@ class Outbox:
                 log.exception("an event could not be shown")
             with self._condition:
                 self._waiting -= pending.size
+                self._written += pending.count
                 self._condition.notify_all()
-        self._idle.set()
+            self._news.set()
 
 
 class _Pending:
-    """An event with the text that has been merged onto it."""
+    """An event with the text that has been merged onto it: `count` events of `size` characters in all."""
 
-    __slots__ = ("_event", "_texts", "size")
+    __slots__ = ("_event", "_texts", "count", "size")
 
     def __init__(self, event: SessionEvent) -> None:
         self._event = event
         self._texts = [event.text] if isinstance(event, _Streamed) else []
         self.size = _size(event)
+        self.count = 1
 
     def absorb(self, event: SessionEvent) -> bool:
         """Take `event` in, if it continues this one."""
@@ -140,6 +146,7 @@ class _Pending:
         self._event = event  # the newest one: of a tool's output it has the tail
         self._texts.append(event.text)
         self.size += len(event.text)
+        self.count += 1
         return True
 
     def merged(self) -> SessionEvent:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _INTERNAL_ERROR = -32603
+_MOST_DATA_CHARS = 300
 
 
 class ClientGone(ConnectionError):
@@ -81,8 +82,18 @@ def _resolve(future: asyncio.Future[Any], message: Mapping[str, Any]) -> None:
         if not future.done():
             future.set_result(message.get("result"))
         return
-    code, text = error.get("code"), error.get("message")
-    _fail(future, ClientRefused(code if isinstance(code, int) else _INTERNAL_ERROR, str(text)))
+    code = error.get("code")
+    _fail(future, ClientRefused(code if isinstance(code, int) else _INTERNAL_ERROR, _text_of(error)))
+
+
+def _text_of(error: Mapping[str, Any]) -> str:
+    """The error's message, with its data where that is words: some clients say there what the matter is."""
+    text, data = str(error.get("message")), error.get("data")
+    if isinstance(data, Mapping):
+        data = next((data[key] for key in ("details", "message", "error") if isinstance(data.get(key), str)), None)
+    if not isinstance(data, str) or not data.strip() or data in text:
+        return text
+    return f"{text}: {data[:_MOST_DATA_CHARS]}"
 
 
 def _fail(future: asyncio.Future[Any], problem: Exception) -> None:

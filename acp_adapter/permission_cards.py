@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from acp_adapter.cards.blocks import diff_block, text_block
 from acp_adapter.cards.titles import unmasked
-from tools.approval.actions import CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.actions import CallMcpTool, LeavePlan, ReachHost, ReadPath, RunCommand, SearchWeb, WritePath
 from tools.approval.questions import Question
 from tools.result import ShownDiff
 
@@ -16,16 +17,20 @@ _MOST_OTHERS = 100
 _LONGEST_TITLE = 200
 
 
-def asked_card(question: Question) -> dict[str, Any]:
-    """ACP v1 `ToolCallUpdate` on the id of the call that asks, pending."""
+def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
+    """ACP v1 `ToolCallUpdate` on the id of the call that asks, pending.
+
+    Args:
+        cwd: the session's directory; titles name what is below it as it is seen from there, all else absolutely.
+    """
     call: dict[str, Any] = {"toolCallId": question.tool_call_id, "status": "pending"}
     match question.action:
         case WritePath() as change:
-            return {**call, **_change(change, question)}
+            return {**call, **_change(change, question, cwd)}
         case ReadPath(path=path):
             return {
                 **call,
-                "title": f"Read {_on_one_line(path)}: it {question.reason}",
+                "title": f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}",
                 "locations": [{"path": str(path)}],
             }
         case RunCommand(command=command, cwd=cwd):
@@ -41,6 +46,11 @@ def asked_card(question: Question) -> dict[str, Any]:
                 "title": unmasked(" ".join(f"Call {tool} of the MCP server {server}".split()))[:_LONGEST_TITLE],
                 "content": [text_block(unmasked(arguments), "json")],
             }
+        case ReachHost(url=url):
+            why = f" (it {question.reason})" if question.reason else ""
+            return {**call, "title": f"Fetch {_on_one_line(url)}{why}"}
+        case SearchWeb(service=service, query=query):
+            return {**call, "title": f"Search {service} for {_on_one_line(query)}"}
         case LeavePlan(plan=plan):
             return {
                 **call,
@@ -50,11 +60,11 @@ def asked_card(question: Question) -> dict[str, Any]:
             }
 
 
-def _change(change: WritePath, question: Question) -> dict[str, Any]:
+def _change(change: WritePath, question: Question, cwd: Path) -> dict[str, Any]:
     path, real = change.shown, change.path
-    # A symbolic link must not hide where the change goes. (The workspace itself may be reached by one.)
-    led_away = real.name != path.name or (bool(question.reason) and real != path)
-    name = f"{_on_one_line(path.name)} → {_on_one_line(real)}" if led_away else _on_one_line(path.name)
+    led_away = _is_led_away(change, question, cwd)
+    seen = _on_one_line(_from(cwd, path))
+    name = f"{seen} → {_on_one_line(real)}" if led_away else seen
     more = f" and {len(question.others)} more" if question.others else ""
     why = f": it {question.reason}" if question.reason else ""
     places = (path, *((real,) if led_away else ()), *question.others[:_MOST_OTHERS])
@@ -66,6 +76,19 @@ def _change(change: WritePath, question: Question) -> dict[str, Any]:
         "locations": [{"path": str(place)} for place in places],
         "content": content,
     }
+
+
+def _is_led_away(change: WritePath, question: Question, cwd: Path) -> bool:
+    """Whether a symbolic link would hide where the change goes. (The workspace itself may be reached by one.)"""
+    path, real = change.shown, change.path
+    if path.is_relative_to(cwd):
+        return real != Path(os.path.realpath(cwd)) / path.relative_to(cwd)
+    return real.name != path.name or (bool(question.reason) and real != path)
+
+
+def _from(cwd: Path, path: Path) -> Path:
+    """What a person calls a path whose session works in `cwd`."""
+    return path.relative_to(cwd) if path != cwd and path.is_relative_to(cwd) else path
 
 
 def _on_one_line(path: Path | str) -> str:

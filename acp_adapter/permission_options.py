@@ -10,9 +10,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from acp_adapter.cards.titles import unmasked
-from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.actions import (
+    Action,
+    CallMcpTool,
+    LeavePlan,
+    ReachHost,
+    ReadPath,
+    RunCommand,
+    SearchWeb,
+    WritePath,
+)
 from tools.approval.questions import Answer, Question
-from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, SameThing
+from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, PublicWeb, SameThing
 
 Kind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
@@ -103,6 +112,8 @@ def _reach(grant: Grant, action: Action) -> str:
             return f"edits in {_end_of(shown)}"
         case OfServer(server=server):
             return f"every tool of {_clipped(server)}"
+        case PublicWeb():
+            return "every public web page"
 
 
 def _same(action: Action) -> str:
@@ -117,6 +128,10 @@ def _same(action: Action) -> str:
             return "this exact command in this directory"
         case CallMcpTool(server=server, tool=tool):
             return f"{_clipped(tool)} of {_clipped(server)}"
+        case ReachHost(place=place):
+            return f"pages of {_end_of(place)}"
+        case SearchWeb(service=service):
+            return f"searches with {_clipped(service)}"
         case LeavePlan():
             return "leaving plan mode"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
@@ -25,15 +26,17 @@ _LONGEST_REASON = 4_000
 class EditorApprover:
     """Asks the person in the editor. Called on worker threads; implements `Approver`."""
 
-    def __init__(self, calls: EditorCalls, client: ClientCapabilities, timeout: float) -> None:
+    def __init__(self, calls: EditorCalls, client: ClientCapabilities, timeout: float, cwd: Path) -> None:
         """Make it.
 
         Args:
             timeout: seconds that a question waits for its answer.
+            cwd: the session's directory.
         """
         self._calls = calls
         self._client = client
         self._timeout = timeout
+        self._cwd = cwd
 
     def ask(self, question: Question, interrupt: Interrupt) -> Answer:
         """Ask and wait; anything but a clear yes is a no.
@@ -42,7 +45,7 @@ class EditorApprover:
             ToolInterrupted: the turn is over, or the question became needless; it was withdrawn.
         """
         offers = offers_of(question, can_tell_why=self._client.form_questions)
-        params = {"toolCall": asked_card(question), "options": [offer.option() for offer in offers]}
+        params = {"toolCall": asked_card(question, self._cwd), "options": [offer.option() for offer in offers]}
         try:
             result = self._calls.call(_METHOD, params, interrupt, self._timeout)
         except EditorSilent:

@@ -59,7 +59,7 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
         case ToolRunning() | ToolOutput():
             return [running_call(event) if isinstance(event, ToolRunning) else live_output(event, client)]
         case TerminalShown():
-            return [in_terminal(event, client)]
+            return [in_terminal(event)]
         case ToolFinished():
             return finished_call(event, client)
         case PlanChanged(items=items):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
-from acp_adapter.forms import WrongForm, as_text, read_form, requested_schema
+from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
 from tools.asking import PersonAnswer, PersonQuestion
 from tools.context import Interrupt
 
@@ -84,7 +84,7 @@ class EditorQuestions:
             return PersonAnswer("answered", read_form(question, reply.get("content")))
         except WrongForm as problem:
             log.warning("the editor's answer to a question was not usable: %s", problem)
-            return _DISMISSED
+            return PersonAnswer("unfit") if isinstance(problem, UnfitValue) else _DISMISSED
 
     def ask_url(self, text: str, url: str, interrupt: Interrupt, call_id: str = "") -> PersonAnswer:
         """Ask the person to open a page. `answered` says that they agreed to, not that they have done what it is for.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from acp_adapter.client_io.hindrances import hindrances
 from acp_adapter.rewind_words import plan_result, report_result, told_of
 from acp_adapter.session import SessionState
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
@@ -16,7 +17,8 @@ from agent_core.interrupt import CancelToken
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.library import SessionLibrary
-from agent_core.sessions.rewind.rewinder import FileStep, RewindPlan, RewindReport
+from agent_core.sessions.rewind.records import RewindKind
+from agent_core.sessions.rewind.rewinder import FileOutcome, FileStep, RewindPlan, RewindReport
 from tools.approval.actions import WritePath
 from tools.approval.questions import Answer, Question
 from tools.context import TodoItem
@@ -32,6 +34,11 @@ _BROKEN_OFF = (
     "Broken off: the conversation is as it was. Files that were changed back before the question stay so; "
     "the same command again finishes it."
 )
+_NOT_SEEN = "The editor did not answer: unsaved changes that it may have of these files were not looked for."
+_AGAIN: Mapping[RewindKind, str] = {
+    "undo": "save or discard that there, then `/redo` and `/undo` again",
+    "redo": "save or discard that there, then `/undo` and `/redo` again",
+}
 _MOST_TURNS = 1_000_000
 
 
@@ -40,12 +47,14 @@ class Rewinding:
 
     Attributes:
         shown: the cards that were shown, in order.
+        editor_was_silent: nobody knows what the editor has not saved.
     """
 
     def __init__(self, library: SessionLibrary, session: SessionState) -> None:
         self._library = library
         self._session = session
         self.shown: list[SessionEvent] = []
+        self.editor_was_silent = False
 
     def take_back(self, turns: int, token: CancelToken) -> str:
         """Take back the last `turns` turns; 0 brings back what was taken back last. How it went, as Markdown."""
@@ -55,7 +64,9 @@ class Rewinding:
             shown = self._shown_plan()
             found = tuple(step.path for step in plan.steps if step.state == "found")
             asked = _Asked(found, lambda step, others: self._ask(step, others, token))
-            told = told_of(self.apply(plan, asked.agreed), plan, session.seed.cwd)
+            told = told_of(self.apply(plan, asked.agreed, token), plan, session.seed.cwd)
+            if self.editor_was_silent:
+                told += f"\n\n{_NOT_SEEN}"
             if (now := self._shown_plan()) != shown:
                 # Not among `shown`: which plan is the last one follows from the turns that are in view.
                 session.outbox.put(PlanChanged(now))
@@ -75,17 +86,39 @@ class Rewinding:
         self._library.files.flush()
         return rewinder.plan(self._session.id, turns) if turns else rewinder.plan_redo(self._session.id)
 
-    def apply(self, plan: RewindPlan, overwrite: Callable[[FileStep], bool]) -> RewindReport:
-        """Do it. `overwrite` decides about each file that someone else has changed since.
+    def apply(self, plan: RewindPlan, overwrite: Callable[[FileStep], bool], token: CancelToken) -> RewindReport:
+        """Do it, but for files of which the editor has text that is not saved: these are among those kept.
+
+        Args:
+            overwrite: decides about each file that someone else has changed since.
 
         Raises:
             SessionInUse: another process prompts the session. StoreError.
+            TurnInterrupted: the person cancelled.
         """
         self._library.store.take_lease(self._session.id)
         try:
-            return self._library.rewinder.apply(plan, overwrite)
+            plan, kept = self._without_unsaved(plan, token)
+            report = self._library.rewinder.apply(plan, overwrite)
+            return replace(report, kept=(*kept, *report.kept))
         finally:
             self._go_on_from_here()
+
+    def _without_unsaved(self, plan: RewindPlan, token: CancelToken) -> tuple[RewindPlan, tuple[FileOutcome, ...]]:
+        """The plan without the steps that would change a file under the editor's unsaved text, and those steps."""
+        changing = [step for step in plan.steps if step.action != "nothing"]
+        try:
+            looked = hindrances([step.path for step in changing], self._session.workspace.files(token))
+        except ToolInterrupted as stop:
+            raise TurnInterrupted from stop
+        self.editor_was_silent = looked.is_silent
+        again = _AGAIN[plan.kind]
+        kept = tuple(
+            FileOutcome(step.path, step.action, f"{looked.by_path[step.path]}; {again}")
+            for step in changing
+            if step.path in looked.by_path
+        )
+        return replace(plan, steps=tuple(step for step in plan.steps if step.path not in looked.by_path)), kept
 
     def _ask(self, step: FileStep, others: tuple[Path, ...], token: CancelToken) -> bool:
         """Put it to the person, on a card of its own; anything but a clear yes leaves the file as it is.
@@ -189,13 +222,13 @@ async def rewind_session(
     found_as_well = params.get("found") is True
 
     def agrees(step: FileStep) -> bool:
-        return found_as_well and step.state == "found"
+        return (found_as_well and step.state == "found") or str(step.path) in overwrite
 
     def work() -> dict[str, Any]:
         plan = rewinding.plan(turns)
         if params.get("preview") is True:
             return plan_result(plan)
-        report = rewinding.apply(plan, lambda step: agrees(step) or str(step.path) in overwrite)
+        report = rewinding.apply(plan, agrees, CancelToken())
         return {**plan_result(plan), **report_result(report)}
 
     async with session.turn:

@@ -255,6 +255,7 @@ class HermesACPAgent:
             return await runner.run(session, prompt, ticket)
         finally:
             self._sessions.rest(session)
+            self._chooser.answered()
 
     async def _submit(self, session_id: str, text: str) -> None:
         """Begin a turn that no request waits for."""
@@ -286,16 +287,16 @@ class HermesACPAgent:
         return session
 
     def _warm_once(self) -> None:
-        loop, first, self._warm = asyncio.get_running_loop(), not self._warm, True
-        self._executor.submit(self._warm_up, loop, first=first)
+        if not self._warm:
+            self._warm = True
+            self._executor.submit(self._warm_up)
+        self._chooser.renew_when_quiet()
 
-    def _warm_up(self, loop: asyncio.AbstractEventLoop, *, first: bool) -> None:
-        """Load on a worker thread, while the user types, what the first prompt needs; then look for new models."""
-        if first:
-            self._factory.warm()
-            # What is loaded now stays: the collector need not look through the libraries' objects again and again.
-            gc.freeze()
-        self._chooser.renew(loop)
+    def _warm_up(self) -> None:
+        """Load on a worker thread, while the user types, what the first prompt needs."""
+        self._factory.warm()
+        # What is loaded now stays: the collector need not look through the libraries' objects again and again.
+        gc.freeze()
 
     async def _result(self, session: SessionState) -> dict[str, Any]:
         return session_result(session.id, await self._chooser.options(session), self._sessions.client)

@@ -5,7 +5,9 @@ Only the standard library: it is asked before anything else is loaded.
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_core.errors import AuthRequired, HermesError, SettingsError
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.home import Home
     from agent_core.providers.credentials.token_store import TokenStore
+
+log = logging.getLogger(__name__)
 
 FILE_NAME = "signed-out"
 
@@ -81,10 +85,14 @@ class SignedOut:
         )
 
 
-def sign_out(state: SignedOut, config: Configuration, tokens: TokenStore) -> None:
+def sign_out(state: SignedOut, load: Callable[[], Configuration], tokens: TokenStore) -> None:
     """Sign out, and forget what this program stored for the configured provider.
 
-    Keys that the user put into settings, `.env` or environment stay: they were not ours to give, nor to take.
+    Keys that the user put into settings, `.env` or environment stay: they were not ours to give, nor to take. Where
+    the settings cannot be read, nobody knows whose sign-in is meant: the person is signed out, and none is forgotten.
+
+    Args:
+        load: reads the settings.
 
     Raises:
         SignOutFailed: nothing was changed. SharedFileError: signed out, but the stored sign-in is still there.
@@ -93,8 +101,11 @@ def sign_out(state: SignedOut, config: Configuration, tokens: TokenStore) -> Non
 
     state.mark()
     try:
-        provider = resolve_model(config).provider
-    except (AuthRequired, SettingsError):
+        provider = resolve_model(load()).provider
+    except AuthRequired:
         return  # no provider, no sign-in
+    except SettingsError as problem:
+        log.warning("signed out; a stored sign-in stays, for the settings do not tell whose it is: %s", problem)
+        return
     if tokens.get(provider) is not None:
         tokens.forget(provider)

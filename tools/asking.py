@@ -13,8 +13,9 @@ Kind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 Value = str | int | float | bool | tuple[str, ...]
 """What a field holds: a tuple for `choices`."""
 
-Outcome = Literal["answered", "declined", "dismissed", "unavailable"]
-"""The person answered; chose not to; closed the question; or could only be asked in text, and answers by prompt."""
+Outcome = Literal["answered", "unfit", "declined", "dismissed", "unavailable"]
+"""The person answered; answered what no field can hold; chose not to; closed the question; or could only be asked in
+text, and answers by prompt."""
 
 
 @dataclass(frozen=True, slots=True)

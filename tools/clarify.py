@@ -28,6 +28,7 @@ _MAX_CHARS = 4000
 _MAX_CHOICES = 20
 _MAX_CHOICE_CHARS = 400
 _NOTES: Mapping[str, str] = {
+    "unfit": "The answer that came is not one of the choices, nor words. Ask once more, or end your turn.",
     "declined": "The person chose not to answer. Decide by yourself, or do what needs no answer; do not ask again.",
     "dismissed": "The question was closed without an answer. Go on with the safest way, or end your turn.",
     "unavailable": "The question is shown to the person as text. End your turn now: their next prompt is the answer.",
@@ -42,7 +43,7 @@ def clarify(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         kw: `ctx`, the call's ToolContext.
 
     Returns:
-        JSON: `answer`; or `outcome` (declined, dismissed, unavailable) and a `note` on how to go on.
+        JSON: `answer`; or `outcome` (unfit, declined, dismissed, unavailable) and a `note` on how to go on.
 
     Raises:
         ToolError: the question is not valid, wants a secret, or there is nobody to ask.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.approve import POLICIES, Policy
+from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, standard_input
 from acp_adapter.cli.conversation import Earlier
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")
@@ -71,13 +72,8 @@ def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hermes-acp prompt",
-        description="Run one prompt and show the turn: through the server that editors start, as they do.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    description = "Run one prompt and show the turn: through the server that editors start, as they do."
+    parser = command_parser("prompt", description, _EPILOG)
     parser.add_argument("text", nargs="?", metavar="TEXT", help="the prompt; - or nothing reads standard input")
     parser.add_argument(
         "--cwd", type=Path, default=Path(), metavar="DIR", help="the working directory (default: here)"
@@ -99,10 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--agent", metavar="CMD", help="drive another ACP agent: the command that starts it")
     model = parser.add_argument_group("model", "passed on to the server; without them your configuration decides")
     model.add_argument("--offline", action="store_true", help="the scripted stand-in, without key and network")
-    model.add_argument("--model", metavar="M", help="the model's name")
-    model.add_argument("--provider", metavar="P", help="the provider's name")
-    model.add_argument("--base-url", metavar="URL", help="the model server's address")
-    model.add_argument("--profile", metavar="NAME", help="the profile whose settings count")
+    add_model_options(model)
+    add_profile(model, "whose settings count")
     return parser
 
 
@@ -142,7 +136,7 @@ def _text(parser: argparse.ArgumentParser, argument: str | None) -> str:
     if argument in {None, "-"}:
         if argument is None and sys.stdin.isatty():
             parser.error("no prompt: give TEXT, or write it to standard input")
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        text = standard_input()
     # Arguments that are no UTF-8 hold lone surrogates, which JSON readers may refuse.
     text = (text or "").encode("utf-8", "replace").decode()
     if not text.strip():

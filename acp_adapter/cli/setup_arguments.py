@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, standard_input
+
 _EPILOG = """\
 Without options it asks who serves the model, for the key and for the model, and asks the model one short question.
 Only then it writes: the key into .env, the rest into config.yaml, whose other lines stay as they are (a copy of what
@@ -53,9 +55,9 @@ def parse_setup_arguments(argv: Sequence[str]) -> SetupOptions:
     if found.key_stdin and not found.non_interactive:
         parser.error("--key-stdin goes with --non-interactive")
     return SetupOptions(
-        provider=found.provider,
-        model=found.model,
-        base_url=found.base_url,
+        provider=found.provider or "",
+        model=found.model or "",
+        base_url=found.base_url or "",
         key=_key(parser, found),
         profile=found.profile,
         asks=not found.non_interactive,
@@ -64,22 +66,14 @@ def parse_setup_arguments(argv: Sequence[str]) -> SetupOptions:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hermes-acp setup",
-        description="Choose the model that answers, and store the key for it.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--provider", default="", metavar="NAME", help="who serves the model; see docs/models.md")
-    parser.add_argument("--model", default="", metavar="NAME", help="the model, as its server knows it")
-    parser.add_argument("--base-url", default="", metavar="URL", help="the server's address, where it is not known")
+    parser = command_parser("setup", "Choose the model that answers, and store the key for it.", _EPILOG)
+    add_model_options(parser)
     keys = parser.add_mutually_exclusive_group()
     keys.add_argument("--key-env", metavar="NAME", help="take the key from this variable, and store it in .env")
     keys.add_argument("--key-stdin", action="store_true", help="read the key from standard input")
     parser.add_argument("--skip-test", action="store_true", help="do not ask the model anything")
     parser.add_argument("--non-interactive", action="store_true", help="ask nothing")
-    parser.add_argument("--profile", metavar="NAME", help="the profile whose settings are written")
+    add_profile(parser, "whose settings are written")
     return parser
 
 
@@ -89,7 +83,7 @@ def _is_terminal() -> bool:
 
 def _key(parser: argparse.ArgumentParser, found: argparse.Namespace) -> str | None:
     if found.key_stdin:
-        key = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+        key = standard_input().strip()
         return key or parser.error("--key-stdin: standard input holds no key")
     if found.key_env is None:
         return None

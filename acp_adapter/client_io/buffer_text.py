@@ -30,9 +30,10 @@ class DiskText:
         text = plain(buffer)
         if text == plain(self.file.text):
             return True
-        if self.file.encoding != "latin-1":
+        if not self.file.is_unmarked:
             return False
-        return any(text == plain(self.data.decode(encoding, "replace")) for encoding in ("cp1252", "utf-8"))
+        guesses = ("latin-1", "cp1252", "utf-8")
+        return any(text == plain(self.data.decode(encoding, "replace")) for encoding in guesses)
 
     def bytes_of(self, buffer: str) -> bytes | None:
         """The editor's text in the encoding of this file, with its mark and its line endings.

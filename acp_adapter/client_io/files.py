@@ -1,8 +1,10 @@
 """Files as the editor has them: its unsaved text wins over the disk, and what is written goes through it.
 
 The editor is asked only for what it offers, and only about text files of a moderate size. Whatever it cannot do is
-done on the disk: when it refuses, is silent, or cannot hold what the file is. But where the editor has told of text
-that is not saved, nothing is written under it. Search, names and facts are the disk's: a search finds what is saved.
+done on the disk, and told: when it cannot read or write a file, or hold what is in it. But where it has told of text
+that is not saved, nothing is written under it; what it refuses to write is not written; and where it is silent about
+a write, which may still happen, nothing is written beside it. Search, names and facts are the disk's: a search finds
+what is saved.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from typing import BinaryIO
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.client_io.buffer_text import DiskText, sendable
 from acp_adapter.client_io.memory import EditorMemory
+from acp_adapter.client_io.refusals import in_its_words
+from acp_adapter.client_io.writing import EditorCannot, EditorWrite, on_disk, refuse_awaited
 from acp_adapter.editor_calls import EditorCalls, EditorProblem, EditorRefused, EditorSilent
 from tools.context import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult
 from tools.environments.file_errors import told_as_file_error
-from tools.errors import FileChanged, FileMissing
+from tools.errors import FileChanged
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)
@@ -30,7 +34,7 @@ MAX_BYTES = 4 * 1024 * 1024
 """A larger file is read and written on disk: it would hold up everything else on the wire."""
 
 _READ_SECONDS = 5.0
-_WRITE_SECONDS = 10.0
+_SILENT = "the editor does not answer, so what may not be saved there was not seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,13 @@ class _Seen:
         disk: what is saved.
         buffer: the editor's text, None where it told none, or one that the disk is ahead of.
         content: what a reader gets.
+        trouble: why the editor could not tell its text; '' if it could.
     """
 
     disk: DiskText
     buffer: str | None
     content: bytes
+    trouble: str = ""
 
     @property
     def is_unsaved(self) -> bool:
@@ -63,6 +69,7 @@ class EditorFileSystem:
         memory: the session's.
         roots: the session's directories by the names that the editor gave: paths come with links resolved, and the
             editor knows its files by its own names.
+        told: what a person and the model should know of the writes so far.
     """
 
     disk: FileSystem
@@ -71,6 +78,7 @@ class EditorFileSystem:
     interrupt: Interrupt
     memory: EditorMemory = field(default_factory=EditorMemory)
     roots: tuple[Path, ...] = ()
+    told: list[str] = field(default_factory=list)
 
     def stat(self, path: Path) -> FileStat | None:
         """Facts of the path on disk, None when nothing is there."""
@@ -101,13 +109,13 @@ class EditorFileSystem:
 
         Raises:
             FileChanged: the content now is not `expected`, or it is not saved and cannot go through the editor.
+            FileAccessError: the editor refuses, or is silent and may still write.
         """
         if expected is None:
             return self._create(path, data)
         seen = self._look(path)
         if seen is None:
-            self.disk.write(path, data, expected=expected)
-            return data
+            return self._to_disk(path, data, expected, self._silence())
         if seen.content != expected:
             raise FileChanged(f"{path} has changed since it was read; nothing was written. Read it again.")
         return self._replace(path, data, seen)
@@ -122,6 +130,26 @@ class EditorFileSystem:
         self._refuse_unsaved(source, "moved")
         self.disk.rename(source, target)
 
+    def hindrance(self, path: Path) -> str | None:
+        """Why a file must not be changed past the editor; '' where nothing speaks against it.
+
+        Returns:
+            None where the editor does not answer, so that nobody knows.
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        if self.memory.is_awaited(path, lambda: on_disk(self.disk, path)):
+            return "the editor has not answered whether it has written an earlier change of it, and may still do so"
+        seen = None if path.is_symlink() else self._look(path)
+        if self._silence() or (seen is not None and seen.trouble == _SILENT):
+            return None
+        return "it has unsaved changes in the editor" if seen is not None and seen.is_unsaved else ""
+
+    def remarks(self) -> tuple[str, ...]:
+        """What was written in another way than through the editor, although that offers it, and why."""
+        return tuple(self.told)
+
     def _look(self, path: Path) -> _Seen | None:
         """What a text file is on disk and in the editor; None for what the editor is not asked about."""
         if not self._asks():
@@ -133,9 +161,9 @@ class EditorFileSystem:
             buffer = self._ask(path)
         except EditorProblem as problem:
             log.info("%s is read from the disk: %s", path, problem)
-            buffer = None
+            return _Seen(disk, None, disk.data, _why(problem))
         if buffer is None:
-            return _Seen(disk, None, disk.data)
+            return _Seen(disk, None, disk.data, "the editor gave no text for it")
         if disk.is_what(buffer):
             self.memory.in_common(path, buffer)
             return _Seen(disk, buffer, disk.data)
@@ -178,99 +206,71 @@ class EditorFileSystem:
 
     def _create(self, path: Path, data: bytes) -> bytes:
         text = sendable(data) if self._may_write(data) else None
-        if text is None or os.path.lexists(path) or self._holds_text_for(path):
-            self.disk.write(path, data, expected=None)
-            return data
+        if text is None or os.path.lexists(path):
+            return self._to_disk(path, data, None, self._silence())
+        if in_the_way := self._why_not_made(path):
+            return self._to_disk(path, data, None, in_the_way)
         with told_as_file_error("create", path):
             # An editor need not make directories.
             path.parent.mkdir(parents=True, exist_ok=True)
-        written = self._written(path, data, text, None)
-        if written is None:
-            self.disk.write(path, data, expected=None)
-            return data
-        return written
+        try:
+            return self._through_editor(path, None, data, text)
+        except EditorCannot as problem:
+            return self._to_disk(path, data, None, str(problem))
 
-    def _holds_text_for(self, path: Path) -> bool:
-        """Whether the editor has text for a path where the disk has nothing, or cannot be asked.
+    def _why_not_made(self, path: Path) -> str:
+        """Why a new file is not made by the editor: it has text for the path already, or cannot be asked.
 
         A file that was never saved, or one that was deleted: on disk the new one comes beside that text, not over it.
         """
         try:
-            return bool(self._ask(path))
+            return "the editor has other text for it, which is not saved" if self._ask(path) else ""
         except EditorRefused:  # there is no such file: as it should be
-            return False
+            return ""
         except EditorProblem as problem:
-            log.info("%s is made on the disk: %s", path, problem)
-            return True
+            return _why(problem)
 
     def _replace(self, path: Path, data: bytes, seen: _Seen) -> bytes:
         text = None
         if seen.buffer is not None and self._may_write(data):
             text = seen.disk.text_to_send(data, seen.buffer)
+        trouble = seen.trouble
         if text is not None:
-            written = self._written(path, data, text, seen.disk.data)
-            if written is not None:
-                return written
+            try:
+                return self._through_editor(path, seen.disk.data, data, text)
+            except EditorCannot as problem:
+                trouble = str(problem)
         if seen.is_unsaved:
             raise FileChanged(_unsaved(path, "written"))
-        self.disk.write(path, data, expected=seen.disk.data)
+        return self._to_disk(path, data, seen.disk.data, trouble)
+
+    def _through_editor(self, path: Path, before: bytes | None, data: bytes, text: str) -> bytes:
+        write = EditorWrite(path, self._editor_name(path), before, data, text)
+        return write.through(self.calls, self.disk, self.memory, self.interrupt, self.told.append)
+
+    def _to_disk(self, path: Path, data: bytes, before: bytes | None, trouble: str) -> bytes:
+        """Write past the editor.
+
+        Args:
+            trouble: why the editor does not do it, where it should have; '' where that is as usual.
+        """
+        refuse_awaited(path, self.disk, self.memory, "written")
+        self.disk.write(path, data, expected=before)
+        if trouble:
+            log.info("%s was written on the disk: %s", path, trouble)
+            self.told.append(f"{path} was written on disk, not through the editor: {trouble}.")
         return data
 
     def _may_write(self, data: bytes) -> bool:
         # Who cannot be asked what is unsaved is not made to overwrite it.
         return self.client.write_files and self._asks() and len(data) <= MAX_BYTES
 
-    def _written(self, path: Path, data: bytes, text: str, before: bytes | None) -> bytes | None:
-        """Write through the editor. What is in the file then; None where nothing has happened.
-
-        Args:
-            before: what is on disk now.
-        """
-        facts = self.disk.stat(path)
-        params = {"path": self._editor_name(path), "content": text}
-        try:
-            self.calls.call("fs/write_text_file", params, self.interrupt, _WRITE_SECONDS)
-        except EditorProblem as problem:
-            if isinstance(problem, EditorSilent):
-                self.memory.was_silent(self.interrupt)
-            log.info("%s was not written by the editor: %s", path, problem)
-            landed = self._on_disk(path)
-            return None if landed == before else landed
-        landed = self._on_disk(path)
-        if landed == before and landed != data:
-            landed = self._saved_for_it(path, data, before)
-        if landed is None:
-            raise FileMissing(f"The editor took the new content of {path}, but the file is gone. Look again.")
-        self._keep_mode(path, facts)
-        if (file := decode(landed)) is not None:
-            self.memory.in_common(path, file.text)
-        return landed
-
-    def _saved_for_it(self, path: Path, data: bytes, before: bytes | None) -> bytes | None:
-        """The editor has the new text and has not saved it: put the same on the disk."""
-        try:
-            self.disk.write(path, data, expected=before)
-        except FileChanged:  # it has saved it just now
-            return self._on_disk(path)
-        return data
-
-    def _on_disk(self, path: Path) -> bytes | None:
-        try:
-            with self.disk.open(path) as stream:
-                return stream.read()
-        except FileMissing:
-            return None
-
-    def _keep_mode(self, path: Path, before: FileStat | None) -> None:
-        now = self.disk.stat(path)
-        if before is None or now is None or now.mode == before.mode:
-            return
-        try:
-            path.chmod(before.mode)
-        except OSError as problem:
-            log.warning("the permissions that %s had are lost: %s", path, problem.strerror)
+    def _silence(self) -> str:
+        """Why the editor is not asked about anything at present; '' where it is, or offers nothing."""
+        return _SILENT if self.client.read_files and not self.memory.may_ask(self.interrupt) else ""
 
     def _refuse_unsaved(self, path: Path, what: str) -> None:
+        refuse_awaited(path, self.disk, self.memory, what)
         seen = None if path.is_symlink() else self._look(path)
         if seen is not None and seen.is_unsaved:
             raise FileChanged(_unsaved(path, what))
@@ -288,3 +288,10 @@ def _unsaved(path: Path, what: str) -> str:
         f"{path} has unsaved changes in the editor, which could not be asked to save them; nothing was {what}. "
         "Ask the user to save or to discard them."
     )
+
+
+def _why(problem: EditorProblem) -> str:
+    """Why the editor could not tell what it has, as a clause."""
+    if isinstance(problem, EditorRefused):
+        return f"the editor could not read it: {in_its_words(problem)}"
+    return _SILENT if isinstance(problem, EditorSilent) else str(problem).rstrip(".")

@@ -1,9 +1,13 @@
-"""What a session has learned of its editor: whether it answers, and which texts it had in common with the disk."""
+"""What a session has learned of its editor: whether it answers, which texts it had in common with the disk, and what
+it was asked to write and has not answered.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
 from acp_adapter.client_io.buffer_text import digest
@@ -21,6 +25,7 @@ class EditorMemory:
         self._turn: Interrupt | None = None
         self._silences = 0
         self._common: OrderedDict[Path, bytes] = OrderedDict()
+        self._awaited: dict[Path, bytes] = {}
 
     def may_ask(self, turn: Interrupt) -> bool:
         """Whether the editor is worth asking: not if it was silent several times in a row, in this turn."""
@@ -33,10 +38,38 @@ class EditorMemory:
             self._silences = self._silences + 1 if turn is self._turn else 1
             self._turn = turn
 
-    def has_answered(self, turn: Interrupt) -> None:
-        """The editor has answered, with whatever."""
+    def has_answered(self, turn: Interrupt, written: Path | None = None) -> None:
+        """The editor has answered, with whatever.
+
+        Args:
+            written: the file that it was asked to write; what it was asked earlier for this file is over as well.
+        """
         with self._lock:
             self._turn, self._silences = turn, 0
+            if written is not None:
+                self._awaited.pop(written, None)
+
+    def awaits(self, path: Path, data: bytes) -> None:
+        """The editor was asked to write `data` and has not answered: it may do so at any time."""
+        with self._lock:
+            self._awaited[path] = hashlib.sha256(data).digest()
+
+    def is_awaited(self, path: Path, look: Callable[[], bytes | None]) -> bool:
+        """Whether the editor may still write this file, as far as we know: it has not answered, and not written.
+
+        Args:
+            look: what is in the file now, None for nothing; called only where it matters.
+        """
+        with self._lock:
+            awaited = self._awaited.get(path)
+        if awaited is None:
+            return False
+        found = look()
+        if found is None or hashlib.sha256(found).digest() != awaited:
+            return True
+        with self._lock:
+            self._awaited.pop(path, None)
+        return False
 
     def in_common(self, path: Path, text: str) -> None:
         """The editor's text of the file and the disk's are both `text`."""

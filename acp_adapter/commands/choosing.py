@@ -43,14 +43,14 @@ def _choose(option_id: str, title: str, typed: Typed, desk: Desk) -> Told:
         raise RequestError(
             f"There is no {title.lower()} to choose here. Look at your settings (`hermes-acp doctor`)."
         )
-    if not typed.rest:
+    if not typed.words:
         return Told(_shown(title, option, typed.command.name))
     choices = list(_choices(option))
-    found = matching(typed.rest, choices)
+    found = matching(typed.words, choices)
     if len(found) > 1:
         alike = [f"- {code(choice.value)}" for choice in found[:_MOST_ALIKE]]
         more = [f"- … and {len(found) - _MOST_ALIKE} more"] if len(found) > _MOST_ALIKE else []
-        several = f"{code(typed.rest)} fits several, so nothing was changed. Write more of one:"
+        several = f"{code(typed.words)} fits several, so nothing was changed. Write more of one:"
         return Told("\n".join([several, "", *alike, *more]))
     value = found[0].value if found else _unlisted(title, typed, option)
     if value == option.value:
@@ -65,10 +65,10 @@ def _unlisted(title: str, typed: Typed, option: Option) -> str:
     Raises:
         RequestError: it cannot be one.
     """
-    if option.id == "model" and ":" in typed.rest.strip(":") and not typed.rest.split()[1:]:
-        return typed.rest
+    if option.id == "model" and ":" in typed.words.strip(":") and not typed.words.split()[1:]:
+        return typed.words
     raise RequestError(
-        f"There is no {title.lower()} {typed.rest[:80]!r}; nothing was changed. /{typed.command.name} lists them."
+        f"There is no {title.lower()} {typed.words[:80]!r}; nothing was changed. /{typed.command.name} lists them."
     )
 
 

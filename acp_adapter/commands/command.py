@@ -51,13 +51,16 @@ class Typed:
     """A command as it was typed.
 
     Attributes:
-        rest: what followed the command's name, in one text; what is not text is in it by its name.
+        rest: what followed the command's name, in one text; what is not text is in it by its name. For prose.
         parts: the whole prompt.
+        words: the same without what is not text. For a name, a number or a format, which only the person may type: a
+            mention may be called like one.
     """
 
     command: SlashCommand
     rest: str
     parts: tuple[SaidPart, ...] = ()
+    words: str = ""
 
     @property
     def attached(self) -> int:

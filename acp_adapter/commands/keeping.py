@@ -50,11 +50,12 @@ def export(typed: Typed, desk: Desk) -> Told:
     """Write the session into a new file below the home directory, for the person alone."""
     from acp_adapter.cli.sessions_files import new_file  # noqa: PLC0415 - most people never export
 
-    wanted = (typed.rest or "html").lower()
+    wanted = (typed.words or "html").lower()
     if wanted not in _FORMATS:
         raise RequestError(
-            f"/export {typed.rest[:40]!r} cannot be done: write /export html, /export md or /export jsonl. To choose "
-            f"the place as well: hermes-acp sessions export {desk.session.id} --output FILE. Nothing was written."
+            f"/export {typed.words[:40]!r} cannot be done: write /export html, /export md or /export jsonl. To "
+            f"choose the place as well: hermes-acp sessions export {desk.session.id} --output FILE. "
+            "Nothing was written."
         )
     ending, library = _FORMATS[wanted], desk.factory.sessions
     transcript = library.archive.transcript(desk.session.id)

@@ -19,7 +19,10 @@ def rewind(typed: Typed, desk: Desk) -> Told:
     """Take turns back, or bring them again."""
     from acp_adapter.rewinding import Rewinding  # noqa: PLC0415 - most people never undo
 
-    turns = turns_to_rewind(typed.command.name, typed.rest)
+    name = typed.command.name
+    if typed.rest != typed.words:  # a mention may be called like a number
+        raise RequestError(f"/{name} cannot be done: it takes no mentions. {_HOW[name]}. Nothing was changed.")
+    turns = turns_to_rewind(name, typed.rest)
     rewinding = Rewinding(desk.factory.sessions, desk.session)
     text = rewinding.take_back(turns, desk.token)
     return Told(text, shown=tuple(rewinding.shown))

@@ -41,7 +41,10 @@ def typed_command(parts: Sequence[SaidPart], custom: Sequence[CustomCommand] = (
     commands = _all(custom)
     name = _name(parts)
     command = commands.get(name) or _slip(name, commands)
-    return None if command is None else Typed(command, _rest(parts), tuple(parts))
+    if command is None:
+        return None
+    texts = [part for part in parts if isinstance(part, SaidText)]
+    return Typed(command, _rest(parts), tuple(parts), _rest(texts))
 
 
 def _all(custom: Sequence[CustomCommand]) -> Mapping[str, SlashCommand]:

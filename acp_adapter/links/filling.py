@@ -113,7 +113,7 @@ class _Links:
         except ToolError as problem:
             if isinstance(problem, Denied):
                 call.refusal = problem
-            call.finish(error(_reason(problem, place)))
+            call.finish(error(_for_the_person(problem, place)))
             raise
         self._read.add(place)
         call.finish(_result(reading, place))
@@ -147,12 +147,23 @@ def _unread(link: Link, why: str) -> Part:
 
 
 def _reason(problem: ToolError, place: Place) -> str:
+    """Why a link was not read, and what to do, for the model."""
     if isinstance(problem, FileMissing):
-        return (
-            f"there is nothing at {shown_path(place.path)}. It may have been moved or never saved: look for it with "
-            "search_files(target='files'), or ask the user."
-        )
+        return f"{_nothing_at(place)} Look for it with search_files(target='files'), or ask the user."
     return str(problem)
+
+
+def _for_the_person(problem: ToolError, place: Place) -> str:
+    """The same on the link's card, which only the person sees."""
+    if isinstance(problem, FileMissing):
+        told = f"{_nothing_at(place)} The model has its name only; link to it again once it is there."
+    else:
+        told = str(problem)
+    return told[:1].upper() + told[1:]
+
+
+def _nothing_at(place: Place) -> str:
+    return f"there is nothing at {shown_path(place.path)}. It may have been moved or never saved."
 
 
 def _too_many(place: Place, most: int) -> str:

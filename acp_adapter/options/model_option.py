@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from agent_core.options import Choice, ChoiceGroup, Option
-from agent_core.providers.knowledge.offered import OfferedModel, OfferedModels, OfferedProvider, with_model
+from agent_core.providers.knowledge.offered import OfferedModel, OfferedModels, OfferedProvider, shortened, with_model
 from agent_core.providers.knowledge.present import PresentModel
 
 MODEL = "model"
@@ -13,15 +13,26 @@ MODEL = "model"
 _THOUSAND, _MILLION = 1_000, 1_000_000
 
 
-def model_option(present: PresentModel, known: OfferedModels) -> Option | None:
-    """The option with `present` as its value, which is added where the lists do not have it; None without a model."""
+def model_option(present: PresentModel, known: OfferedModels, *, everything: bool = False) -> Option | None:
+    """The option with `present` as its value, which is added where the lists do not have it; None without a model.
+
+    Args:
+        everything: all known models, not only as many as a list for the editor has.
+    """
     if not present.name:
         return None
     text = "Which model answers, from its next request on."
     if present.choice is None:
         text = f"The present one cannot be used now: {present.problem}"
-    groups = tuple(_group(each) for each in with_model(known, present.provider, present.model))
-    return Option(MODEL, "Model", text, "model", present.name, groups=groups)
+    offered = with_model(known, present.provider, present.model)
+    shown = offered if everything else shortened(offered, present.provider, present.model)
+    if shown is not offered:
+        text += f" Shown are {_models(shown)} of {_models(offered)} models; /model with a part of a name finds all."
+    return Option(MODEL, "Model", text, "model", present.name, groups=tuple(map(_group, shown)))
+
+
+def _models(offered: OfferedModels) -> str:
+    return f"{sum(len(provider.models) for provider in offered):,}"
 
 
 @functools.lru_cache(maxsize=32)

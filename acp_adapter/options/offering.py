@@ -41,6 +41,8 @@ def offered_options(
     known: OfferedModels,
     client: ClientCapabilities,
     used: str = "",
+    *,
+    everything: bool = False,
 ) -> tuple[Option, ...]:
     """Every option of a session. No value is ever one that is not among its choices.
 
@@ -49,13 +51,14 @@ def offered_options(
         known: the models that can be chosen; the present one is added.
         client: what can have no effect with this client is left out.
         used: provider:model that the session used last; '' before its first turn.
+        everything: all models, however many; else as many as are shown in a list.
     """
     present = present_model(config, choices.model, used)
     options = (
         Option(
             MODE, "Permissions", "When the agent asks before it acts.", "mode", choices.mode, tuple(MODES.values())
         ),
-        model_option(present, known),
+        model_option(present, known, everything=everything),
         _effort_option(choices, config, present),
         Option(EDITS, "Edits", "Whether edits are shown before they are made.", "", choices.edits, EDIT_POLICIES),
         Option(THOUGHTS, "Show thinking", "Show the model's reasoning.", "", choices.thoughts),

@@ -12,4 +12,12 @@ class McpFailure(Exception):
 
 
 class McpCallFailed(McpFailure):
-    """A server did not do what one call asked."""
+    """A server did not do what one call asked.
+
+    Args:
+        words: the server's own, as they came: they may hold secrets, be endless, and be anything.
+    """
+
+    def __init__(self, text: str, words: str = "") -> None:
+        super().__init__(text)
+        self.words = words

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 from agent_core.mcp.errors import McpFailure
 from agent_core.mcp.specs import ServerSpec
+from tools.text.terminal_output import plain_text
 
 _TAIL_LINES = 8
 _TAIL_CHARS = 1_000
+_SAID_CHARS = 300
 _MOST_NOISE = 5
 CLOSED = "It closed the connection."
 _ENDS = frozenset({CLOSED, "Connection closed"})  # ours, and the SDK's
+_REFUSAL = "MCPError"  # by its name: this is loaded without the SDK
 
 
 @dataclass(slots=True)
@@ -41,8 +44,26 @@ class Heard:
 
 def in_words(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
     """What happened and what to do: a sentence or two, without secrets."""
-    text = _process(problem, heard) if spec.transport == "stdio" else _network(problem, spec, heard)
+    text = _process(problem, spec, heard) if spec.transport == "stdio" else _network(problem, spec, heard)
     return spec.hide(text)
+
+
+def quoted(words: str, most: int = _SAID_CHARS) -> str:
+    """A server's own words, on one line and with a full stop, so that nobody takes them for ours.
+
+    What is secret in them has to be hidden before: of what is cut, a part would not be found any more.
+
+    Args:
+        most: characters that are shown of them.
+    """
+    line = " ".join(plain_text(words).split())
+    return _in_quotes(line if len(line) <= most else f"{line[:most].rstrip()}…")
+
+
+def ended(text: str) -> str:
+    """`text` with a full stop, where it has no end of its own."""
+    text = text.strip()
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def causes(problem: BaseException) -> Iterator[BaseException]:
@@ -60,14 +81,15 @@ def causes(problem: BaseException) -> Iterator[BaseException]:
         waiting.extend(cause for cause in (found.__cause__, found.__context__) if cause is not None)
 
 
-def _process(problem: BaseException, heard: Heard) -> str:
-    parts = [] if heard.ended and _is_end(problem) else [_reason(problem)]
+def _process(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
+    parts = [] if heard.ended and _is_end(problem) else [_reason(problem, spec)]
     if heard.ended:
         parts.append(f"Its process {heard.ended}.")
     if heard.last_words:
-        parts.append(f"It wrote: {_tail(heard.last_words)}")
+        parts.append(f"It wrote: {_tail(spec.hide(heard.last_words))}")
     elif heard.noise:
-        parts.append(f"It wrote what is no MCP message: {_tail(' / '.join(heard.noise))}")
+        noise = spec.hide(" / ".join(heard.noise))
+        parts.append(f"It wrote what is no MCP message: {quoted(noise, _TAIL_CHARS)}")
     return " ".join(parts)
 
 
@@ -77,17 +99,18 @@ def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
         if isinstance(cause, McpFailure):
             return str(cause)
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause):
-            return f"The connection to {place} is not trusted ({cause}). Check its certificate and the clock."
+            why = _short(cause, spec)
+            return f"The connection to {place} is not trusted ({why}). Check its certificate and the clock."
     kinds = {type(cause).__name__ for cause in causes(problem)}
     if kinds & {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "gaierror"}:
-        return f"{place} could not be reached ({_innermost(problem)}). Check the address, and that the server runs."
+        return f"{place} could not be reached ({_short(problem, spec)}). Check the address, and that the server runs."
     if heard.status:
         return _answer(place, heard.status)
     if heard.content_type:
         return f"{place} is no MCP server: it answered with {heard.content_type}. Check the address and the kind."
     if kinds & {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
-        return f"{place} cannot be asked ({_innermost(problem)}). Check the address and the headers."
-    return f"The connection to {place} failed: {_reason(problem)}"
+        return f"{place} cannot be asked ({_short(problem, spec)}). Check the address and the headers."
+    return f"The connection to {place} failed. {_reason(problem, spec)}"
 
 
 def _answer(place: str, status: int) -> str:
@@ -100,7 +123,7 @@ def _answer(place: str, status: int) -> str:
     return f"{place} answered with HTTP {status}. Try again later, or ask whoever runs it."
 
 
-def _reason(problem: BaseException) -> str:
+def _reason(problem: BaseException, spec: ServerSpec) -> str:
     for cause in causes(problem):
         if isinstance(cause, McpFailure):
             return str(cause)
@@ -108,7 +131,9 @@ def _reason(problem: BaseException) -> str:
         return "It did not answer in time."
     if _is_end(problem):
         return CLOSED
-    return f"{_innermost(problem)}."
+    if refused := next((cause for cause in causes(problem) if type(cause).__name__ == _REFUSAL), None):
+        return f"It refused the connection. The server said: {quoted(spec.hide(str(refused)))}"
+    return f"What went wrong: {quoted(spec.hide(_innermost(problem)))}"
 
 
 def _is_end(problem: BaseException) -> bool:
@@ -118,8 +143,20 @@ def _is_end(problem: BaseException) -> bool:
 def _innermost(problem: BaseException) -> str:
     found = [cause for cause in causes(problem) if not isinstance(cause, BaseExceptionGroup)]
     last = next((cause for cause in reversed(found) if str(cause)), problem)
-    return (str(last).splitlines() or [""])[0].rstrip(".")[:_TAIL_CHARS] or type(last).__name__
+    return (str(last).splitlines() or [""])[0].rstrip(".") or type(last).__name__
+
+
+def _short(problem: BaseException, spec: ServerSpec) -> str:
+    return spec.hide(_innermost(problem))[:_SAID_CHARS]
 
 
 def _tail(text: str) -> str:
-    return "\n".join(text.splitlines()[-_TAIL_LINES:])[-_TAIL_CHARS:]
+    """The last lines of what a process wrote, in quotes."""
+    lines = [line.rstrip() for line in plain_text(text).splitlines() if line.strip()]
+    shown = "\n".join(lines[-_TAIL_LINES:])
+    return _in_quotes(shown if len(shown) <= _TAIL_CHARS else f"…{shown[-_TAIL_CHARS:]}")
+
+
+def _in_quotes(words: str) -> str:
+    # Quotes of its own must not end ours.
+    return f"«{words.replace('«', '‹').replace('»', '›')}»."

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent_core.mcp.errors import McpCallFailed, McpFailure
+from agent_core.mcp.failures import CLOSED
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -131,10 +132,10 @@ def _call_failure(problem: MCPError, seconds: float) -> McpFailure:
     from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT  # noqa: PLC0415
 
     if problem.code == CONNECTION_CLOSED:
-        return McpFailure(problem.message)
+        return McpFailure(CLOSED)
     if problem.code == REQUEST_TIMEOUT:
         return McpCallFailed(f"It did not answer within {seconds:g} s and was told to stop.")
-    return McpCallFailed(f"It refused the call: {problem.message} (code {problem.code}).")
+    return McpCallFailed(f"It refused the call (code {problem.code}).", problem.message)
 
 
 def _note(progress: float, total: float | None, message: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_core.mcp.connection import Line, Surroundings, connected
 from agent_core.mcp.errors import McpCallFailed, McpFailure
-from agent_core.mcp.failures import CLOSED, in_words
+from agent_core.mcp.failures import CLOSED, ended, in_words, quoted
 from agent_core.mcp.peer import OnProgress, Peer, speaking
 from agent_core.mcp.schemas import Schema, UnusableSchema, safe_schema, short_description
 from agent_core.mcp.specs import ServerSpec, State
@@ -92,14 +92,15 @@ class Server:
             # The SDK counts from the moment when the call is written: to a server that does not read, that is never.
             async with asyncio.timeout(seconds + _NOTICE_SECONDS):
                 return await peer.call(tool, arguments, seconds, on_progress)
-        except McpCallFailed:
-            raise
+        except McpCallFailed as problem:
+            said = f" The server said: {quoted(self.spec.hide(problem.words))}" if problem.words.strip() else ""
+            raise McpCallFailed(f"{problem}{said}") from problem
         except TimeoutError as problem:
             raise McpCallFailed(f"It did not take the call within {seconds:g} s.") from problem
         except Exception as problem:
             await self._until_reason_is_known()
             if self.now.state == "ready":
-                raise McpCallFailed(f"The call broke off: {self.spec.hide(str(problem))}.") from problem
+                raise McpCallFailed(f"The call broke off. {self._told(problem)}") from problem
             raise McpFailure(self._absence()) from problem
 
     async def _run(self) -> None:
@@ -149,6 +150,10 @@ class Server:
                 return "Its session was closed."
             case _:
                 return self.now.error
+
+    def _told(self, problem: Exception) -> str:
+        text = self.spec.hide(str(problem) or type(problem).__name__)
+        return ended(text) if isinstance(problem, McpFailure) else f"What went wrong: {quoted(text)}"
 
     def _become(self, now: Snapshot) -> None:
         self.now = now

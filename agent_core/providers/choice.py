@@ -41,7 +41,8 @@ class Dialect:
     Attributes:
         auth: the header that carries the key.
         max_tokens_field: Chat Completions: the name of the answer's limit.
-        nine_in_ids: Chat Completions: ids of tool calls have nine letters and digits.
+        nine_in_ids: Chat Completions, Mistral's rules: ids of tool calls have nine letters and digits, and no user's
+            message follows a tool's.
         stream_usage: Chat Completions: it knows `stream_options.include_usage`.
         developer_role: it takes the system prompt as `developer`.
         effort: Chat Completions: how the reasoning effort is asked for: not at all, `reasoning_effort`, or

@@ -96,6 +96,25 @@ async def test_an_error_is_told_with_its_code(desk: Desk) -> None:
     assert refused.value.code == -32601
 
 
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        ("the buffer is read-only", "Internal error: the buffer is read-only"),
+        ({"details": "read-only"}, "Internal error: read-only"),
+        ({"other": 1}, "Internal error"),
+        ("Internal error", "Internal error"),
+        ("x" * 9000, f"Internal error: {'x' * 300}"),
+        (None, "Internal error"),
+    ],
+)
+async def test_an_error_is_told_with_what_its_data_says(desk: Desk, data: Any, told: str) -> None:
+    call = desk.begin()
+    desk.answer(await desk.next(), error={"code": -32603, "message": "Internal error", "data": data})
+    with pytest.raises(EditorRefused) as refused:
+        await call
+    assert refused.value.text == told
+
+
 async def test_a_result_that_is_no_object_is_an_error(desk: Desk) -> None:
     call = desk.begin()
     desk.answer(await desk.next(), result=[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -14,6 +15,7 @@ from agent_core.events import (
     AgentText,
     AgentThought,
     ContextUsed,
+    Noticed,
     PlanChanged,
     SessionEvent,
     ToolAnnounced,
@@ -38,12 +40,12 @@ _INTERRUPTED = ToolResult(INTERRUPTED_RESULT, failed=True)
 class Turn:
     """A bridge whose events are kept; each is delivered before the next is told, so that none merge."""
 
-    def __init__(self, output_pause: float = 0.0) -> None:
+    def __init__(self, output_pause: float = 0.0, token: CancelToken | None = None) -> None:
         self.seen: list[SessionEvent] = []
         self.open = asyncio.Event()
         self.open.set()
         self.outbox = Outbox(asyncio.get_running_loop(), self._deliver)
-        self.token = CancelToken()
+        self.token = token or CancelToken()
         self.bridge = EventBridge(
             self.outbox, NoJournal(), self.token, cwd=_CWD, turn_id="turn-1", output_pause=output_pause
         )
@@ -83,6 +85,32 @@ async def test_text_reasoning_and_notes_are_messages_of_their_own() -> None:
     assert isinstance(question, AgentText)
     assert question.text == "Which?\n- this\n- that"
     assert len({event.message_id for event in (text, thought, note, status, question)}) == 5
+
+
+class _MeanwhileToken(CancelToken):
+    """Lets something happen at the moment when somebody begins to wait with it, and ends the wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: list[Callable[[], None]] = []
+
+    def on_cancel(self, callback: Callable[[], None]) -> Callable[[], None]:
+        self.cancel()
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return super().on_cancel(callback)
+
+
+async def test_notices_are_numbered_in_the_order_in_which_they_are_shown() -> None:
+    token = _MeanwhileToken()
+    turn = Turn(token=token)
+    turn.open.clear()
+    turn.outbox.put(AgentText("m", "x" * (MAX_WAITING_CHARS + 1)))
+    token.meanwhile.append(lambda: turn.bridge.on_notice("said while the other waits for room"))
+    turn.bridge.on_notice("waits")
+    turn.open.set()
+    numbered = [(event.message_id, event.text) for event in await turn.events() if isinstance(event, Noticed)]
+    assert numbered == [("turn-1-notice-1", "said while the other waits for room"), ("turn-1-notice-2", "waits")]
 
 
 async def test_the_id_changes_after_an_assistants_message_and_only_then() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from acp.schema import CreateFormSessionElicitationRequest
 
-from acp_adapter.forms import WrongForm, as_text, read_form, requested_schema
+from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
 from tools.asking import Field, PersonQuestion
 
 EVERY_KIND = PersonQuestion(
@@ -66,6 +66,10 @@ def test_a_filled_form_becomes_values_by_name() -> None:
         ({"free": ..., "free_other": " neither "}, {"free": "neither"}),
         ({"free": "a", "free_other": "neither"}, {"free": "neither"}),
         ({"free_other": "  "}, {"free": "b"}),
+        ({"free": " neither of them "}, {"free": "neither of them"}),
+        ({"free": "c", "free_other": "neither"}, {"free": "neither"}),
+        ({"many": ["x", " w ", "", "w"]}, {"many": ("x", "w")}),
+        ({"many": ["w"], "many_other": "z"}, {"many": ("w", "z")}),
         ({"many": ["x"], "many_other": "z"}, {"many": ("x", "z")}),
         ({"many": ..., "many_other": "z"}, {"many": ("z",)}),
         ({"some": ["y", "x", "y"]}, {"some": ("y", "x")}),
@@ -92,8 +96,9 @@ def test_what_means_the_same_is_understood(changes: dict[str, Any], expected: di
         {"sure": "yes"},
         {"one": "c"},
         {"one": ""},
-        {"free": "c"},
         {"free": ...},
+        {"free": " "},
+        {"free": 3},
         {"free": ..., "free_other": ["c"]},
         {"some": []},
         {"some": ["z"]},
@@ -106,6 +111,15 @@ def test_a_value_that_does_not_fit_is_refused_by_the_fields_name_alone(changes: 
     with pytest.raises(WrongForm, match=field) as refused:
         read_form(EVERY_KIND, _filled(**changes))
     assert "0.5" not in str(refused.value)
+
+
+@pytest.mark.parametrize("changes", [{"one": "c"}, {"some": ["x", "z"]}, {"sure": "yes"}, {"free_other": ["c"]}])
+def test_a_value_that_no_field_can_hold_is_told_from_one_that_is_missing(changes: dict[str, Any]) -> None:
+    with pytest.raises(UnfitValue):
+        read_form(EVERY_KIND, _filled(**changes))
+    with pytest.raises(WrongForm) as missing:
+        read_form(EVERY_KIND, _filled(**dict.fromkeys(changes, ...), name=...))
+    assert not isinstance(missing.value, UnfitValue)
 
 
 @pytest.mark.parametrize("content", [None, {}, [], "text"])

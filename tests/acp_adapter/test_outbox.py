@@ -211,6 +211,27 @@ async def test_drain_returns_only_when_the_last_event_is_written() -> None:
     assert editor.busy == 0
 
 
+async def test_drain_does_not_wait_for_what_is_put_after_it_was_called() -> None:
+    draining: list[asyncio.Task[None]] = []
+
+    async def deliver(event: SessionEvent) -> None:
+        seen.append(event)
+        # As a background task does that tells something again and again: there is never a quiet moment.
+        if not (draining and draining[0].done()) and len(seen) < 1000:
+            outbox.put(_OTHER)
+        await asyncio.sleep(0)
+
+    seen: list[SessionEvent] = []
+    outbox = Outbox(asyncio.get_running_loop(), deliver)
+    outbox.put(_text("a"))
+    outbox.put(_text("b"))
+    draining.append(asyncio.create_task(outbox.drain()))
+    await asyncio.wait_for(draining[0], 5)
+    assert seen[0] == _text("ab")
+    assert len(seen) < 10
+    await asyncio.wait_for(outbox.drain(), 5)
+
+
 async def _full(editor: Editor) -> None:
     await editor.blocked()
     editor.outbox.put(_text("x" * (MAX_WAITING_CHARS + 1)))

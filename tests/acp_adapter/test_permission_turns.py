@@ -110,7 +110,7 @@ async def test_always_covers_the_same_action_and_nothing_wider(start: EditorFact
     assert (workspace / "one.txt").read_text() == "b"
     other = await agent.new_session(workspace)
     before = len(_asked(agent))
-    await agent.prompt(other, "write one.txt d")
+    await agent.prompt(other, "read one.txt\nwrite one.txt d")
     assert len(_asked(agent)) == before + 1
 
 
@@ -191,20 +191,28 @@ _SIMPLE = "write src/one.txt a"
 @pytest.mark.parametrize(
     ("option", "work", "asked"),
     [
-        ("allow_once", f"{_SIMPLE}\n{_SIMPLE}b", ["Create one.txt", "Edit one.txt"]),
-        ("allow_session", f"{_SIMPLE}\n{_SIMPLE}b\nwrite src/two.txt c", ["Create one.txt", "Create two.txt"]),
+        ("allow_once", f"{_SIMPLE}\n{_SIMPLE}b", ["Create src/one.txt", "Edit src/one.txt"]),
+        (
+            "allow_session",
+            f"{_SIMPLE}\n{_SIMPLE}b\nwrite src/two.txt c",
+            ["Create src/one.txt", "Create src/two.txt"],
+        ),
         (
             "allow_directory",
             f"{_SIMPLE}\nwrite src/deep/two.txt b\nwrite src/../top.txt c\nwrite srcx/three.txt d",
-            ["Create one.txt", "Create top.txt", "Create three.txt"],
+            ["Create src/one.txt", "Create top.txt", "Create srcx/three.txt"],
         ),
         (
             "allow_prefix",
             "run cp sums.py a.py\nrun cp sums.py b.py\nrun cp -r sums.py c.py\nrun cp sums.py ../d.py\nrun mv a.py e",
             ["cp sums.py a.py", "cp -r sums.py c.py", "cp sums.py ../d.py", "mv a.py e"],
         ),
-        ("reject_once", f"{_SIMPLE}\n{_SIMPLE}b", ["Create one.txt", "Create one.txt"]),
-        ("reject_always", f"{_SIMPLE}\n{_SIMPLE}b\nwrite src/two.txt c", ["Create one.txt", "Create two.txt"]),
+        ("reject_once", f"{_SIMPLE}\n{_SIMPLE}b", ["Create src/one.txt", "Create src/one.txt"]),
+        (
+            "reject_always",
+            f"{_SIMPLE}\n{_SIMPLE}b\nwrite src/two.txt c",
+            ["Create src/one.txt", "Create src/two.txt"],
+        ),
     ],
 )
 async def test_each_answer_reaches_as_far_as_it_says(
@@ -223,7 +231,7 @@ async def test_edits_in_a_directory_are_not_those_of_a_sensitive_file(start: Edi
     agent, session = await _start(start, workspace)
     agent.on_permission = in_turn(pick("allow_directory"), allow, reject)
     await agent.prompt(session, "write one.txt a\nwrite two.txt b\nwrite .env SECRET=1\nwrite .husky/pre-push c")
-    assert _subjects(agent) == ["Create one.txt", f"Read {workspace}/.env", "Create .env", "Create pre-push"]
+    assert _subjects(agent) == ["Create one.txt", "Read .env", "Create .env", "Create .husky/pre-push"]
     assert not (workspace / ".env").exists()
 
 

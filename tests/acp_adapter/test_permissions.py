@@ -40,12 +40,12 @@ def _chosen(option_id: Any) -> dict[str, Any]:
 class Person:
     """An approver before an editor that gives `replies` in their order; one that is an exception is raised."""
 
-    def __init__(self, *replies: Any, client: ClientCapabilities | None = None) -> None:
+    def __init__(self, *replies: Any, client: ClientCapabilities | None = None, cwd: Path = _ROOT) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.timeouts: list[float | None] = []
         self.token = CancelToken()
-        self._approver = EditorApprover(self, client or ClientCapabilities(), 7.5)
+        self._approver = EditorApprover(self, client or ClientCapabilities(), 7.5, cwd)
 
     def call(
         self, method: str, params: Mapping[str, Any], interrupt: Interrupt, timeout: float | None = None
@@ -81,14 +81,15 @@ class Person:
     ("action", "title"),
     [
         (_RUN, "rm -r build (it deletes files)"),
-        (_write(None, b"x"), "Create a.py: it deletes files"),
-        (_write(b"x", b"y"), "Edit a.py: it deletes files"),
-        (_write(b"x", None), "Delete a.py: it deletes files"),
+        (_write(None, b"x"), "Create src/a.py: it deletes files"),
+        (_write(b"x", b"y"), "Edit src/a.py: it deletes files"),
+        (_write(b"x", None), "Delete src/a.py: it deletes files"),
         (ReadPath(Path("/etc/x")), "Read /etc/x: it deletes files"),
+        (ReadPath(Path("/srv/src/.env")), "Read src/.env: it deletes files"),
         (_MCP, "Call write of the MCP server files"),
         (_PLAN, "Begin with this plan?"),
     ],
-    ids=["run", "create", "edit", "delete", "read", "mcp", "plan"],
+    ids=["run", "create", "edit", "delete", "read", "read below", "mcp", "plan"],
 )
 def test_the_question_is_put_on_the_calls_own_card(action: Action, title: str) -> None:
     person = Person(_chosen("reject_once"))
@@ -168,7 +169,7 @@ def test_a_plan_is_answered_with_the_mode_to_go_on_in() -> None:
 
 def test_a_question_that_nobody_remembers_offers_only_once() -> None:
     person = Person(_chosen("allow_once"))
-    EditorApprover(person, _FORMS, 1).ask(Question("c", _write(b"a", b"b"), "is changed"), person.token)
+    EditorApprover(person, _FORMS, 1, _ROOT).ask(Question("c", _write(b"a", b"b"), "is changed"), person.token)
     assert [option["optionId"] for option in person.asked[0][1]["options"]] == ["allow_once", "reject_once"]
 
 
@@ -184,8 +185,25 @@ def test_a_link_does_not_hide_where_the_change_goes() -> None:
     person = Person(_chosen("allow_once"))
     person.ask(_write(b"a", b"b", real=Path("/etc/victim.conf")))
     card = person.asked[0][1]["toolCall"]
-    assert card["title"] == "Edit a.py → /etc/victim.conf: it deletes files"
+    assert card["title"] == "Edit src/a.py → /etc/victim.conf: it deletes files"
     assert card["locations"] == [{"path": str(_FILE)}, {"path": "/etc/victim.conf"}]
+
+
+def test_what_is_not_below_the_sessions_directory_is_named_as_a_whole() -> None:
+    person = Person(_chosen("allow_once"), cwd=Path("/srv/other"))
+    person.ask(_write(b"a", b"b"))
+    assert person.asked[0][1]["toolCall"]["title"] == "Edit /srv/src/a.py: it deletes files"
+
+
+def test_nor_does_the_link_of_a_directory_within_the_session(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "alias").symlink_to("real")
+    cwd = tmp_path / "alias"
+    person = Person(_chosen("allow_once"), _chosen("allow_once"), cwd=cwd)
+    person.ask(WritePath(tmp_path / "real/src/a.py", b"a", b"b", shown=cwd / "src/a.py"), reason="")
+    person.ask(WritePath(tmp_path / "real/lib/a.py", b"a", b"b", shown=cwd / "src/a.py"), reason="")
+    titles = [params["toolCall"]["title"] for _, params in person.asked]
+    assert titles == ["Edit src/a.py", f"Edit src/a.py → {tmp_path}/real/lib/a.py"]
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"\0", b"x"), (None, b"x\0"), (b"\0\xff", None)])
@@ -218,7 +236,7 @@ def test_nothing_is_hidden_in_what_is_asked_about() -> None:
     cards = [params["toolCall"] for _, params in person.asked]
     assert [card["title"].partition(" (it")[0].partition(": it")[0] for card in cards] == [
         "ls \\u202e# x\\x1b[8m\\rrm y\nrm z",
-        "Read /srv/a\\u202eb\\nc",
+        "Read a\\u202eb\\nc",
         "Create a\\x1b[8m.py",
         "Call do\\x1b[8m of the MCP server one\\u202eowt",
     ]

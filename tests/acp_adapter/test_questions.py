@@ -70,7 +70,7 @@ def test_a_question_is_a_form_on_the_card_that_asks_and_its_content_the_answer()
         ({"action": "later"}, "dismissed"),
         ({}, "dismissed"),
         ({"action": "accept"}, "dismissed"),
-        ({"action": "accept", "content": {"answer": "c"}}, "dismissed"),
+        ({"action": "accept", "content": {"answer": ["a"]}}, "unfit"),
         (EditorSilent("nothing"), "dismissed"),
         (EditorGone("away"), "dismissed"),
     ],
@@ -83,8 +83,19 @@ def test_no_clear_answer_is_none_and_declined_is_told_from_closed(
     assert desk.shown == []
 
 
+def test_an_answer_beside_the_choices_of_a_closed_question_is_told_as_what_it_is() -> None:
+    closed = PersonQuestion("Which?", (Field("answer", "Your answer", "choice", choices=("a", "b"), other=False),))
+    desk = _desk({"action": "accept", "content": {"answer": "c"}})
+    assert desk.questions.ask(closed, CancelToken()) == PersonAnswer("unfit")
+
+
+def test_an_answer_beside_the_choices_is_the_persons_own_where_the_question_is_open() -> None:
+    desk = _desk({"action": "accept", "content": {"answer": "neither, take c"}})
+    assert desk.questions.ask(QUESTION, CancelToken()) == PersonAnswer("answered", {"answer": "neither, take c"})
+
+
 def test_a_wrong_answer_is_logged_without_what_was_filled_in(caplog: pytest.LogCaptureFixture) -> None:
-    _desk({"action": "accept", "content": {"answer": "hunter2"}}).questions.ask(QUESTION, CancelToken())
+    _desk({"action": "accept", "content": {"answer": ["hunter2"]}}).questions.ask(QUESTION, CancelToken())
     assert "'answer'" in caplog.text
     assert "hunter2" not in caplog.text
 

@@ -222,7 +222,8 @@ async def test_a_question_on_a_card_leaves_nothing_behind(
     turn = JournaledTurn(live, client)
     turn.bridge.on_tool(CallRequested("c", name, arguments))
     await turn.outbox.drain()
-    live.fold({"sessionUpdate": "tool_call_update", **asked_card(Question("c", action, "is outside"))})
+    asked = asked_card(Question("c", action, "is outside"), Path("/srv"))
+    live.fold({"sessionUpdate": "tool_call_update", **asked})
     if allowed:
         turn.bridge.on_tool(CallRunning("c"))
     result = ToolResult("{}") if allowed else error("Denied.")

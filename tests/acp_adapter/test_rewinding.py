@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acp_adapter.client_io import files, writing
 from tests.support.editor import ZED, Editor, RpcError
 from tests.support.editor_policies import allow, never, reject
 from tests.support.in_memory import serving
@@ -183,6 +185,87 @@ async def test_an_undo_outlasts_the_process(home: Path, workspace: Path) -> None
         await editor.load_session(session, workspace)
         await _said(editor, session, "/redo")
         assert (workspace / "data.txt").read_text() == "two"
+
+
+class TestWhatTheEditorHasNotSaved:
+    """An undo changes no file under text that the person has not saved."""
+
+    async def test_such_a_file_is_left_and_said(self, editor: Editor, session: str, workspace: Path) -> None:
+        path, original = workspace / "sums.py", (workspace / "sums.py").read_text()
+        await editor.prompt(session, "edit sums.py a - b => a + b\nwrite other.txt agent")
+        after = path.read_text()
+        editor.host.buffers[str(path)] = "typed, and not saved\n"
+        said = await _said(editor, session, "/undo")
+        assert (path.read_text(), editor.host.buffers[str(path)]) == (after, "typed, and not saved\n")
+        assert not (workspace / "other.txt").exists()
+        assert "Left as they are:\n- `sums.py`: it has unsaved changes in the editor; save or discard" in said
+        del editor.host.buffers[str(path)]  # discarded: as was said
+        await _said(editor, session, "/redo")
+        assert (workspace / "other.txt").read_text() == "agent"
+        await _said(editor, session, "/undo")
+        assert (path.read_text(), (workspace / "other.txt").exists()) == (original, False)
+
+    async def test_nor_is_one_deleted(self, editor: Editor, session: str, workspace: Path) -> None:
+        await editor.prompt(session, "write data.txt agent")
+        editor.host.buffers[str(workspace / "data.txt")] = "agent, and typed"
+        assert "unsaved changes" in await _said(editor, session, "/undo")
+        assert (workspace / "data.txt").read_text() == "agent"
+
+    async def test_an_open_file_that_is_saved_is_taken_back(
+        self, editor: Editor, session: str, workspace: Path
+    ) -> None:
+        await editor.prompt(session, "write data.txt agent")
+        editor.host.buffers[str(workspace / "data.txt")] = "agent"
+        await _said(editor, session, "/undo")
+        assert not (workspace / "data.txt").exists()
+
+    async def test_a_redo_looks_as_well(self, editor: Editor, session: str, workspace: Path) -> None:
+        path = workspace / "sums.py"
+        await editor.prompt(session, "edit sums.py a - b => a + b")
+        await _said(editor, session, "/undo")
+        before = path.read_text()
+        editor.host.buffers[str(path)] = "typed\n"
+        assert "then `/undo` and `/redo` again" in await _said(editor, session, "/redo")
+        assert path.read_text() == before
+
+    async def test_a_silent_editor_holds_it_up_once_and_that_is_said(
+        self, editor: Editor, session: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await editor.prompt(session, "write one.txt agent\nwrite two.txt agent\nwrite three.txt agent")
+        monkeypatch.setattr(files, "_READ_SECONDS", 0.05)
+
+        async def hang(_: Any) -> Any:
+            await asyncio.get_running_loop().create_future()
+
+        editor.handlers["fs/read_text_file"] = hang
+        since = len(editor.frames)
+        assert "The editor did not answer" in await _said(editor, session, "/undo")
+        asked = [frame for frame in editor.frames[since:] if frame.method == "fs/read_text_file"]
+        assert len(asked) == 1
+        assert sorted(path.name for path in workspace.glob("*.txt")) == []
+
+    async def test_a_file_that_the_editor_may_still_write_is_left(
+        self, editor: Editor, session: str, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(writing, "WRITE_SECONDS", 0.05)
+
+        async def hang(_: Any) -> Any:
+            await asyncio.get_running_loop().create_future()
+
+        await editor.prompt(session, "write data.txt first")
+        editor.handlers["fs/write_text_file"] = hang
+        await editor.prompt(session, "write data.txt second")
+        assert "may still do so" in await _said(editor, session, "/rewind 2")
+        assert (workspace / "data.txt").read_text() == "first"
+
+    async def test_programs_are_told_too(self, editor: Editor, session: str, workspace: Path) -> None:
+        await editor.prompt(session, "write data.txt agent")
+        editor.host.buffers[str(workspace / "data.txt")] = "typed"
+        told = await _rewind(editor, session, overwrite=[str(workspace / "data.txt")])
+        assert [(entry["path"], "unsaved" in entry["detail"]) for entry in told["kept"]] == [
+            (str(workspace / "data.txt"), True)
+        ]
+        assert (workspace / "data.txt").read_text() == "agent"
 
 
 class TestForPrograms:

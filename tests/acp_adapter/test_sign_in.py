@@ -85,6 +85,19 @@ async def test_after_a_logout_sessions_need_a_sign_in_and_those_that_are_open_go
     await editor.new_session(tmp_path)
 
 
+async def test_signing_out_needs_no_readable_settings(home: Path, tmp_path: Path) -> None:
+    configure(home, {"model": {"provider": "offline", "default": "offline"}})
+    async with serving(home, config=ConfigSource(Home(home)), front_door=True) as editor:
+        await editor.initialize(MINIMAL)
+        await editor.new_session(tmp_path)
+        good = (home / "config.yaml").read_bytes()
+        (home / "config.yaml").write_text("model: [unclosed")
+        assert await editor.request("logout", {}) == {}
+        (home / "config.yaml").write_bytes(good)
+        problem = await _refused(editor, "session/new", cwd=str(tmp_path), mcpServers=[])
+        assert problem.code == AUTH_REQUIRED
+
+
 async def test_a_restart_keeps_a_logout_until_setup_or_a_sign_in(home: Path, tmp_path: Path) -> None:
     async with serving(home, front_door=True) as editor:
         await editor.initialize(MINIMAL)

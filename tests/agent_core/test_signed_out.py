@@ -67,7 +67,7 @@ def test_the_stored_sign_in_of_the_configured_provider_is_forgotten_and_nothing_
     tokens = TokenStore(home / TOKENS_FILE)
     for provider in ("codex", "nous"):
         tokens.put(provider, OAuthToken(f"token-{provider}"))
-    sign_out(state, load(Home(home)), tokens)
+    sign_out(state, lambda: load(Home(home)), tokens)
     assert state.is_set()
     assert tokens.get("codex") is None
     assert tokens.get("nous") == OAuthToken("token-nous")
@@ -77,6 +77,19 @@ def test_the_stored_sign_in_of_the_configured_provider_is_forgotten_and_nothing_
 @pytest.mark.parametrize("settings", [{}, {"model": {"provider": "no-such", "default": "x"}}])
 def test_one_can_sign_out_of_nothing(home: Path, state: SignedOut, settings: dict[str, object]) -> None:
     configure(home, settings)
-    sign_out(state, load(Home(home)), TokenStore(home / TOKENS_FILE))
+    sign_out(state, lambda: load(Home(home)), TokenStore(home / TOKENS_FILE))
     assert state.is_set()
     assert not (home / TOKENS_FILE).exists()
+
+
+@pytest.mark.parametrize("broken", ["model: [unclosed", "model: {api_mode: nonsense}", "just words"])
+def test_one_can_sign_out_though_the_settings_are_broken(
+    home: Path, state: SignedOut, broken: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (home / "config.yaml").write_text(broken)
+    tokens = TokenStore(home / TOKENS_FILE)
+    tokens.put("codex", OAuthToken("token-codex"))
+    sign_out(state, lambda: load(Home(home)), tokens)
+    assert state.is_set()
+    assert tokens.get("codex") == OAuthToken("token-codex")
+    assert "config.yaml" in caplog.text

@@ -55,9 +55,10 @@ class SlowApprover:
 
 
 class Calls:
-    """Calls of one turn that ask side by side."""
+    """Calls of one turn that ask side by side; the first has the id `call-{first}`."""
 
-    def __init__(self, case: Case, *actions: Action) -> None:
+    def __init__(self, case: Case, *actions: Action, first: int = 0) -> None:
+        self._first = first
         self.outcomes = [""] * len(actions)
         self._threads = [
             threading.Thread(target=self._work, args=(case, number, action)) for number, action in enumerate(actions)
@@ -66,11 +67,14 @@ class Calls:
             thread.start()
 
     def _work(self, case: Case, number: int, action: Action) -> None:
+        call = f"call-{self._first + number}"
         try:
-            case.gate(f"call-{number}").authorize(action)
+            case.gate(call).authorize(action)
             self.outcomes[number] = "allowed"
         except (Denied, ToolInterrupted) as problem:
             self.outcomes[number] = type(problem).__name__
+        finally:
+            case.approvals.asks_no_more(call)
 
     def end(self) -> list[str]:
         """Wait for all; «allowed» or the exception's name of each."""

@@ -46,7 +46,13 @@ def test_choices_are_offered_once_each_and_an_own_answer_beside_them(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("outcome", "told"), [("declined", "do not ask again"), ("dismissed", "safest"), ("unavailable", "End your turn")]
+    ("outcome", "told"),
+    [
+        ("unfit", "not one of the choices"),
+        ("declined", "do not ask again"),
+        ("dismissed", "safest"),
+        ("unavailable", "End your turn"),
+    ],
 )
 def test_without_an_answer_the_model_is_told_which_way_to_go_on(tmp_path: Path, outcome, told: str):
     person = Person(answer=PersonAnswer(outcome))

@@ -54,13 +54,36 @@ class CallMcpTool:
 
 
 @dataclass(frozen=True, slots=True)
+class ReachHost:
+    """Send a request for a page to a host.
+
+    Attributes:
+        url: the whole of it, for the person to read: it may carry anything out.
+        place: the host, with the port where it is not the usual one.
+        inside: what the host is where it is not on the public internet, in words that follow «it is».
+    """
+
+    url: str
+    place: str
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchWeb:
+    """Ask a search service. `service` is its name, as the person knows it."""
+
+    service: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class LeavePlan:
     """Begin with the work that was planned. `plan` is Markdown."""
 
     plan: str
 
 
-Action = ReadPath | WritePath | RunCommand | CallMcpTool | LeavePlan
+Action = ReadPath | WritePath | RunCommand | CallMcpTool | ReachHost | SearchWeb | LeavePlan
 
 
 def describe(action: Action) -> str:
@@ -74,5 +97,9 @@ def describe(action: Action) -> str:
             return f"run: {command}"
         case CallMcpTool(server=server, tool=tool):
             return f"call {tool} of the MCP server {server}"
+        case ReachHost(url=url):
+            return f"fetch {url}"
+        case SearchWeb(service=service, query=query):
+            return f"search {service} for: {query}"
         case LeavePlan():
             return "leave plan mode"

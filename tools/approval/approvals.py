@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from tools.approval.actions import Action
 from tools.approval.grants import Grants, PastAnswers
+from tools.approval.line import Line
 from tools.approval.policy import Decision, EditPolicy, Mode, Rules, decide
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.waiting import OneAtATime, OpenQuestion
@@ -43,6 +45,7 @@ class Approvals:
         self._listeners: list[Callable[[], None]] = []
         # Parallel calls ask one after the other, so that the first answer («always») can spare the next question.
         self._asking = OneAtATime()
+        self._line = Line(self._asking.wake)
 
     @property
     def mode(self) -> Mode:
@@ -97,8 +100,25 @@ class Approvals:
             self._listeners.append(listener)
         return lambda: self._forget(listener)
 
+    def in_order(self, calls: Sequence[str]) -> AbstractContextManager[None]:
+        """While calls run side by side: their questions come in the order of `calls`, which are their ids.
+
+        Whoever runs them tells with `asks_no_more` of each as soon as that is known; nobody asks before the calls
+        before it.
+        """
+        return self._line.in_order(calls)
+
+    def asks_no_more(self, call: str) -> None:
+        """What a call wants to do was allowed, or it has ended: those after it may ask."""
+        self._line.leave(call)
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait to ask, because of a question before theirs or a call that may have one."""
+        return self._asking.waiting
+
     def put(self, question: Question, turn: Interrupt, seen: int, is_needless: Callable[[], bool]) -> Answer | None:
-        """Ask the person, when those who were asked before have answered; what lasts of the answer is kept.
+        """Ask the person once it is this call's turn and nobody else is asked; what lasts of the answer is kept.
 
         Args:
             seen: `changes` from before it was decided to ask.
@@ -110,7 +130,8 @@ class Approvals:
         Raises:
             ToolInterrupted: the turn is over; an answer that came too late is not kept.
         """
-        with self._asking.place(turn, lambda: self.changes != seen) as is_mine:
+        may_ask = lambda: self._line.may_ask(question.tool_call_id)  # noqa: E731 - as short as the other one
+        with self._asking.place(turn, lambda: self.changes != seen, may_ask) as is_mine:
             if not is_mine or self.changes != seen:
                 return None
             answer = self._ask(question, turn, OpenQuestion(turn, lambda: self.changes, seen, is_needless))

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.approval.command_operands import Operands
 from tools.approval.command_patterns import DANGEROUS_PATTERNS
 from tools.approval.command_reading import outside_quotes, readings
 from tools.approval.commands import classify_command
-from tools.approval.sensitive import why_sensitive_to_write
 from tools.changes.shell_reader import read_script
 from tools.changes.shell_syntax import Simple
 from tools.changes.wrappers import bare_name, unwrapped
@@ -59,6 +59,7 @@ _REPEATABLE: Mapping[Words, str] = {
     ("mv",): "writes files",
 }
 """The dangerous commands of which all alike may be allowed, each with the one danger that it may have."""
+_COPIES = frozenset({("cp",), ("mv",), ("git", "mv")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,13 @@ class CommandPrefix:
 
     Attributes:
         dangers: what the command that was asked about is dangerous for; a later one may be so for nothing else.
-        known: all its words. Options, addresses and refspecs of a later dangerous command have to be among them.
+        operands: its other words. Options, addresses and refspecs of a later dangerous command have to be among them.
     """
 
     words: Words
     cwd: Path
     dangers: frozenset[str]
-    known: frozenset[str]
+    operands: Operands
 
     @property
     def shown(self) -> str:
@@ -81,14 +82,14 @@ class CommandPrefix:
         return f"{' '.join(self.words)} …"
 
     def covers(self, command: str, cwd: Path) -> bool:
-        """Whether `command` is one of them."""
+        """Whether `command` is one of them. Of a dangerous one, where its paths lead is looked up on disk."""
         words = plain_words(command)
         if cwd != self.cwd or words is None or _first_words(words) != self.words:
             return False
         dangers = dangers_of(command)
         if not dangers <= self.dangers:
             return False
-        return not dangers or all(word in self.known or _is_harmless(word, cwd) for word in words)
+        return not dangers or self.operands.cover(words[len(self.words) :])
 
 
 def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
@@ -100,7 +101,7 @@ def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
     dangers = dangers_of(command)
     if dangers and dangers != {_REPEATABLE.get(first)}:
         return None
-    return CommandPrefix(first, cwd, dangers, frozenset(words))
+    return CommandPrefix(first, cwd, dangers, Operands.of(words[len(first) :], cwd, copies=first in _COPIES))
 
 
 def plain_words(command: str) -> Words | None:
@@ -110,7 +111,7 @@ def plain_words(command: str) -> Words | None:
     """
     text = command.strip()
     blanked = outside_quotes(text) if len(text) <= _MAX_CHARS else None
-    if blanked is None or not _PLAIN.fullmatch(blanked):
+    if blanked is None or "\0" in text or not _PLAIN.fullmatch(blanked):
         return None
     script = read_script(text)
     if not script.is_certain or len(script.items) != 1:
@@ -143,10 +144,3 @@ def _first_words(words: Words) -> Words | None:
         depth = 3
     first = words[:depth]
     return first if len(first) == depth and all(_SUBCOMMAND.fullmatch(word) for word in first[1:]) else None
-
-
-def _is_harmless(word: str, cwd: Path) -> bool:
-    """True for a plain name: no option, no address, no refspec, and as a path below `cwd` and not sensitive."""
-    if not word or word[0] in "-+/~" or ":" in word or ".." in word.split("/"):
-        return False
-    return not why_sensitive_to_write(cwd / word)

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.actions import (
+    Action,
+    CallMcpTool,
+    LeavePlan,
+    ReachHost,
+    ReadPath,
+    RunCommand,
+    SearchWeb,
+    WritePath,
+)
 from tools.approval.commands import classify_command
 from tools.approval.grants import PastAnswers
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
@@ -21,8 +30,9 @@ EditPolicy = Literal["mode", "ask"]
 """Edits are asked about as the mode says, or always: each one is shown before it is made."""
 
 Verdict = Literal["allow", "ask", "deny"]
-Cause = Literal["", "place", "risk", "floor", "plan", "person"]
-"""Where the path is; a sensitive path or dangerous command; what no mode allows; plan mode; an earlier no."""
+Cause = Literal["", "place", "risk", "floor", "plan", "person", "network"]
+"""Where the path is; a sensitive path, dangerous command or private host; what no mode allows; plan mode; an earlier
+no; a private host where nobody is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +44,14 @@ class Rules:
         private: directories of ours (settings, keys, sessions) that are nobody's workspace.
         closed: files that no tool opens in any mode; resolved, like the roots.
         allowed_commands: commands that run unasked, as the user wrote them.
+        readable: directories of ours that this session may read all the same (its own saved outputs); resolved.
     """
 
     roots: tuple[Path, ...]
     private: tuple[Path, ...] = ()
     closed: frozenset[Path] = frozenset()
     allowed_commands: frozenset[str] = frozenset()
+    readable: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +94,23 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
         return found
     if answers.refuses(action):
         return _REFUSED
-    if mode == "plan" and not isinstance(action, ReadPath):
+    if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb):
         return ALLOW if isinstance(action, RunCommand) and _only_looks(action.command) else _PLANNING
     if found.verdict != "ask" or (edits == "ask" and isinstance(action, WritePath)):
         return found
-    if mode == "dont_ask" or answers.allows(action, is_risky=found.is_risky):
+    if answers.allows(action, is_risky=found.is_risky):
         return ALLOW
+    if mode == "dont_ask":
+        # A page may lead inside by itself: not to be asked is no yes to that host.
+        return Decision("deny", found.reason, "network") if isinstance(action, ReachHost) and action.inside else ALLOW
     return found
 
 
 def _found(
-    action: ReadPath | WritePath | RunCommand | CallMcpTool, mode: Mode, rules: Rules, edits: EditPolicy
+    action: ReadPath | WritePath | RunCommand | CallMcpTool | ReachHost | SearchWeb,
+    mode: Mode,
+    rules: Rules,
+    edits: EditPolicy,
 ) -> Decision:
     """What holds of an action whatever the person has answered."""
     match action:
@@ -102,13 +120,17 @@ def _found(
             return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
         case RunCommand(command=command):
             return _run(command, rules)
-        case CallMcpTool():
+        case ReachHost(inside=inside) if inside:
+            return Decision("ask", f"leads to a host that is {inside}", "risk")
+        case CallMcpTool() | ReachHost() | SearchWeb():
             return _ASK
 
 
 def _read(path: Path, rules: Rules) -> Decision:
     if path in rules.closed:
         return _CLOSED
+    if any(root in path.parents for root in rules.readable):
+        return ALLOW
     if reason := why_sensitive(path, rules.private):
         return Decision("ask", reason, "risk")
     return ALLOW if _inside(path, rules.roots) else _OUTSIDE

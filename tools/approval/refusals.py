@@ -21,6 +21,12 @@ def denied(action: Action, decision: Decision) -> str:
                 f"Refused: the user has said no to «{describe(action)}» for the rest of this session. Do not try it "
                 "again or another way; ask the user or go on without it."
             )
+        case "network":
+            return (
+                f"Refused: «{describe(action)}» {decision.reason}. In this mode nobody is asked, and nobody has "
+                "allowed that host. For a server of the user's own use the terminal (curl), or ask the user to set "
+                "web.allow_private."
+            )
     return f"Refused: «{describe(action)}» {decision.reason}. No mode allows it; do not try another way."
 
 

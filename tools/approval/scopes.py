@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.actions import (
+    Action,
+    CallMcpTool,
+    LeavePlan,
+    ReachHost,
+    ReadPath,
+    RunCommand,
+    SearchWeb,
+    WritePath,
+)
 from tools.approval.command_prefix import CommandPrefix, prefix_of
 
-Scope = Literal["once", "session", "prefix", "directory", "server"]
+Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
 """`session` is the same thing for the rest of the session; the wider ones last as long."""
 
 # `/`, the top of the file system and a home are no place of their own.
@@ -19,10 +28,12 @@ _LEAST_PARTS = 4
 
 @dataclass(frozen=True, slots=True)
 class SameThing:
-    """The same file for reading, editing or deleting; the same command in its directory; the same MCP tool."""
+    """The same file for reading, editing or deleting; the same command in its directory; the same MCP tool;
+    the same host, if it is where it was; the same search service.
+    """
 
     scope: ClassVar[Scope] = "session"
-    kind: Literal["read", "write", "delete", "run", "mcp"]
+    kind: Literal["read", "write", "delete", "run", "mcp", "fetch", "search"]
     what: tuple[str, ...]
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - all grants are asked alike
@@ -80,7 +91,18 @@ class OfServer:
         return isinstance(action, CallMcpTool) and action.server == self.server
 
 
-Grant = SameThing | CommandsLike | FilesBelow | OfServer
+@dataclass(frozen=True, slots=True)
+class PublicWeb:
+    """Pages of every host on the public internet."""
+
+    scope: ClassVar[Scope] = "web"
+
+    def covers(self, action: Action, *, is_risky: bool) -> bool:
+        """Whether it is such a page."""
+        return isinstance(action, ReachHost) and not action.inside and not is_risky
+
+
+Grant = SameThing | CommandsLike | FilesBelow | OfServer | PublicWeb
 
 
 def same_thing(action: Action) -> SameThing | None:
@@ -96,6 +118,10 @@ def same_thing(action: Action) -> SameThing | None:
             return SameThing("run", (str(cwd), command))
         case CallMcpTool(server=server, tool=tool):
             return SameThing("mcp", (server, tool))
+        case ReachHost(place=place, inside=inside):
+            return SameThing("fetch", (place, inside))
+        case SearchWeb(service=service):
+            return SameThing("search", (service,))
         case LeavePlan():
             return None
 
@@ -123,6 +149,8 @@ def _wider(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> Iterat
                 yield CommandsLike(prefix)
         case CallMcpTool(server=server):
             yield OfServer(server)
+        case ReachHost(inside=""):
+            yield PublicWeb()
 
 
 def _root_of(directory: Path, roots: tuple[Path, ...]) -> Path | None:

@@ -20,11 +20,14 @@ class OneAtATime:
         self._waiting: list[Interrupt] = []
 
     @contextmanager
-    def place(self, turn: Interrupt, is_needless: Callable[[], bool]) -> Iterator[bool]:
+    def place(
+        self, turn: Interrupt, is_needless: Callable[[], bool], may_take: Callable[[], bool] = lambda: True
+    ) -> Iterator[bool]:
         """Hold the place; False, without it, where the question became needless first.
 
         Args:
-            is_needless: looked at after each `turn.notify`; quick.
+            is_needless, may_take: looked at after each `turn.notify` and each `wake`; quick. Whoever may not take it
+                leaves it to others.
 
         Raises:
             ToolInterrupted: the turn is over.
@@ -33,7 +36,7 @@ class OneAtATime:
 
         def ready() -> bool:
             nonlocal taken
-            taken = self._take()
+            taken = may_take() and self._take()
             return taken or is_needless()
 
         with self._lock:
@@ -50,6 +53,12 @@ class OneAtATime:
         finally:
             if taken:
                 self._leave()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for the place."""
+        with self._lock:
+            return len(self._waiting)
 
     def wake(self) -> None:
         """Let everyone who waits look again."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MOST_MODELS = 300
 """Models of one provider that are offered, at most."""
 
+MOST_SHOWN = 250
+"""Models of all providers together that one list of options shows; more are chosen by their names."""
+
 _LONGEST_NAME = 200
 
 
@@ -33,11 +36,13 @@ class OfferedProvider(NamedTuple):  # the cheapest to define: this is loaded bef
     Attributes:
         name: what stands before the colon in `provider:model`.
         title: what people call it.
+        named: how many of the models, the first ones, the settings name.
     """
 
     name: str
     title: str
     models: tuple[OfferedModel, ...]
+    named: int = 0
 
     def value(self, model: OfferedModel) -> str:
         """The model as `provider:model`."""
@@ -59,7 +64,7 @@ def offered_models(
         lists: by `ConfiguredProvider.list_key`, what servers have said of their models.
         offline: the offline model is the chosen one.
     """
-    found = [OfferedProvider(each.name, each.title, _models(each, lists.get(each.list_key))) for each in providers]
+    found = [_offered_by(each, lists.get(each.list_key)) for each in providers]
     known = tuple(provider for provider in found if provider.models)
     return (_OFFLINE, *known) if offline else known
 
@@ -77,11 +82,12 @@ def as_offered(models: Sequence[ListedModel]) -> tuple[OfferedModel, ...]:
     return tuple(_offered(model.id, model.facts) for model in newest[:MOST_MODELS])
 
 
-def _models(provider: ConfiguredProvider, listed: Sequence[OfferedModel] | None) -> tuple[OfferedModel, ...]:
-    """The named ones first, for they are wanted; then the server's own list, or what is known of it."""
+def _offered_by(provider: ConfiguredProvider, listed: Sequence[OfferedModel] | None) -> OfferedProvider:
+    """The named models first, for they are wanted; then the server's own list, or what is known of it."""
     others = {model.name: model for model in (_known(provider) if listed is None else listed)}
-    named = [others.pop(name, OfferedModel(name)) for name in provider.named]
-    return tuple([*named, *others.values()][:MOST_MODELS])
+    named = [others.pop(name, OfferedModel(name)) for name in provider.named if _can_be_shown(name)]
+    models = tuple([*named, *others.values()][:MOST_MODELS])
+    return OfferedProvider(provider.name, provider.title, models, len(named))
 
 
 def _known(provider: ConfiguredProvider) -> Iterator[OfferedModel]:
@@ -113,6 +119,37 @@ def with_model(offered: OfferedModels, provider: str, model: str) -> OfferedMode
         if group.name == provider:
             if any(each.name == model for each in group.models):
                 return offered
-            more = group._replace(models=(OfferedModel(model), *group.models))
+            more = group._replace(models=(OfferedModel(model), *group.models), named=group.named + 1)
             return (*offered[:position], more, *offered[position + 1 :])
-    return (OfferedProvider(provider, provider, (OfferedModel(model),)), *offered)
+    return (OfferedProvider(provider, provider, (OfferedModel(model),), 1), *offered)
+
+
+def shortened(offered: OfferedModels, provider: str, model: str, most: int = MOST_SHOWN) -> OfferedModels:
+    """The same with about `most` models: a list goes to the editor whole, again and again.
+
+    Every provider keeps its first ones, as many as there is room for: what short lists leave is for the long ones.
+    This model, and those that the settings name, are always there.
+    """
+    if sum(len(each.models) for each in offered) <= most:
+        return offered
+    shares = _shares([len(each.models) for each in offered], most)
+    return tuple(
+        each._replace(models=_first(each, max(share, each.named), model if each.name == provider else ""))
+        for each, share in zip(offered, shares, strict=True)
+    )
+
+
+def _shares(counts: Sequence[int], room: int) -> list[int]:
+    """How much of each fits, the same for all that want more."""
+    shares = [0] * len(counts)
+    left = len(counts)
+    for position in sorted(range(len(counts)), key=counts.__getitem__):
+        shares[position] = min(counts[position], room // left)
+        room -= shares[position]
+        left -= 1
+    return shares
+
+
+def _first(provider: OfferedProvider, count: int, wanted: str) -> tuple[OfferedModel, ...]:
+    further = (model for model in provider.models[count:] if model.name == wanted)
+    return (*provider.models[:count], *further)

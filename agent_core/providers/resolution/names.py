@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Container, Iterable, Mapping
 
+from agent_core.errors import SettingsError
 from agent_core.providers.resolution.catalog import SERVICES
 
 ALIASES: Mapping[str, str] = {
@@ -40,6 +41,25 @@ ALIASES: Mapping[str, str] = {
 
 _MAKERS = frozenset({"deepseek", "glm", "grok", "kimi", "minimax", "mistral", "nous", "qwen"})
 """Makers whose models local servers serve too, under names like `qwen:7b`."""
+
+
+_SHOWN_CHARS = 80
+
+
+def check_visible(model: str, source: str) -> None:
+    """Whether a model's name is one that can be shown and sent.
+
+    Args:
+        source: where it was written, for the message.
+
+    Raises:
+        SettingsError: there is a line break, a control or another character in it that nobody can see.
+    """
+    if not model.isprintable():
+        raise SettingsError(
+            f"The model's name {model[:_SHOWN_CHARS]!r} ({source}) holds a line break or another character that "
+            "cannot be seen, so it is not used. Write it on one line, as its server lists it."
+        )
 
 
 def plain(name: str) -> str:

@@ -12,6 +12,7 @@ from agent_core.providers.resolution.addresses import is_local, shown
 from agent_core.providers.resolution.dialects import dialect_for
 from agent_core.providers.resolution.keys import keys_for, variables_of
 from agent_core.providers.resolution.modes import resolve_mode
+from agent_core.providers.resolution.names import check_visible
 from agent_core.providers.resolution.places import Place, headers_for, limits_of, places_for
 from agent_core.providers.resolution.servers import Server, address_of, find_server, own_servers
 from agent_core.providers.resolution.traits import is_known_to_hear, seems_to_reason
@@ -99,6 +100,7 @@ def _resolve(config: Configuration, wishes: Sequence[Wish], own: Mapping[str, Na
         raise AuthRequired(f"{named or 'No model is configured'}. {_SET_UP.format(file=config.home.config_file)}")
     server = find_server(config, chosen.provider, own)
     model, source, requested = _model_of(config, chosen, server)
+    check_visible(model, source)
     base_url = address_of(server, chosen.base_url, config)
     places = places_for(config, wishes, server, base_url, own)
     keys = _keys(config, server, base_url, places)

@@ -18,14 +18,33 @@ _FIELDS = {
     "tool": ("role", "tool_call_id", "content"),
 }
 _MARKED_MESSAGES = 3
+_BETWEEN = "Before I go on, I look at what comes next."
 
 
 def to_wire(request: ModelRequest, choice: ModelChoice) -> list[dict[str, Any]]:
     """The request's messages without what is only ours; earlier reasoning where this server wants it back."""
     wire = [_message(message, choice) for message in fitting(request.messages, choice)]
+    if choice.dialect.nine_in_ids:
+        wire = _in_mistrals_order(wire)
     if choice.dialect.cache_markers and request.cache_ttl is not None:
         _mark(wire, request.cache_ttl)
     return wire
+
+
+def _in_mistrals_order(wire: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages as Mistral takes them: it refuses a user's right behind a tool's.
+
+    Its error 3230 says so (https://github.com/BerriAI/litellm/issues/17761). Such a pair comes from words for a
+    running turn, from images of results, and from a turn that ended with results. What is put between depends on the
+    two alone, so that every later request begins as this one does. The person's words stay a message of their own:
+    within a result they would look like a tool's, and a tool could write such ones.
+    """
+    ordered: list[dict[str, Any]] = []
+    for message in wire:
+        if ordered and ordered[-1]["role"] == "tool" and message["role"] == "user":
+            ordered.append({"role": "assistant", "content": _BETWEEN})
+        ordered.append(message)
+    return ordered
 
 
 def _message(message: Message, choice: ModelChoice) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from agent_core.messages import Content, Message, Part, TextPart
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.wire.result_images import behind_results, takes_images_in_results
 
 # What OpenAI takes (https://developers.openai.com/api/docs/guides/audio-chat-completions); others take more.
 _AUDIO_FORMATS = frozenset({"wav", "mp3"})
@@ -17,7 +18,8 @@ _AUDIO_FORMATS = frozenset({"wav", "mp3"})
 
 def fitting(messages: Sequence[Message], choice: ModelChoice) -> list[Message]:
     """The messages as `choice` takes them; the same messages always become the same ones."""
-    return [_fitting(message, choice) for message in messages]
+    fit = [_fitting(message, choice) for message in messages]
+    return fit if takes_images_in_results(choice) else behind_results(fit)
 
 
 def _fitting(message: Message, choice: ModelChoice) -> Message:

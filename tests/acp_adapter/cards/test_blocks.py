@@ -28,7 +28,7 @@ def test_a_diff_of_a_new_and_of_a_deleted_file() -> None:
     assert deleted == {"type": "diff", "path": "/a", "oldText": "x", "newText": ""}
 
 
-@pytest.mark.parametrize("inner", ["", "`", "``", "```", "````\nx\n````", "a ````` b"])
+@pytest.mark.parametrize("inner", ["`", "``", "```", "````\nx\n````", "a ````` b"])
 def test_a_fence_is_longer_than_any_in_its_text(inner: str) -> None:
     for block in (text_block(inner, ""), shown_block(ShownOutput(f"{inner}\n", 0)), text_block(inner, "md")):
         shown = _text(block)
@@ -36,6 +36,19 @@ def test_a_fence_is_longer_than_any_in_its_text(inner: str) -> None:
         assert len(fence) >= 3
         assert fence not in inner
         assert f"\n{fence}" in shown
+
+
+@pytest.mark.parametrize("nothing", ["", "\n", " \r\n\n", "\x1b[0m\x1b]0;title\x07"])
+def test_what_printed_nothing_has_no_empty_code_block(nothing: str) -> None:
+    assert _text(shown_block(ShownOutput(nothing, 0))) == "(no output, exit code 0)"
+    assert _text(shown_block(ShownOutput(nothing, None, "SIGKILL"))) == "(no output, ended by SIGKILL)"
+    assert "```" not in _text(live_block(nothing))
+
+
+def test_an_empty_file_is_told_and_a_sentence_stays_what_it_is() -> None:
+    assert _text(shown_block(ShownText("\n", "py"))) == "(empty)"
+    assert _text(text_block("", "")) == "(empty)"
+    assert _text(text_block("")) == ""
 
 
 def test_text_may_be_plain_or_a_block() -> None:

@@ -67,7 +67,6 @@ def _place(path: str, line: int | None = None) -> dict[str, Any]:
 def test_every_tool_that_models_are_offered_has_a_look_of_its_own() -> None:
     offered = {entry.name for entry in select(("hermes-acp",))}
     assert {name for name in offered if look_of(name).kind == "other"} == set()
-    assert offered <= {name for name, *_ in GOLDEN}
 
 
 @pytest.mark.parametrize("arguments", [{"path": 7}, {"path": ""}, {"path": "a\0b"}, {"path": None}, {"path": ["a"]}])

@@ -50,7 +50,7 @@ class _Editor:
                     self.view.fold(new)
 
     def ask(self, question: Question) -> None:
-        call = asked_card(question)
+        call = asked_card(question, Path("/srv"))
         self._cards.fold(call)
         if self._folds:
             self.view.fold({"sessionUpdate": "tool_call_update", **call})

@@ -384,3 +384,12 @@ def test_an_address_is_asked_for_where_only_the_person_knows_it(config: Configur
     person = Script("azure", "nonsense", "https://mine.openai.azure.com/openai/v1/")
     assert choose_server(config, person, ()).base_url == "https://mine.openai.azure.com/openai/v1"
     assert any("cannot be used" in text for text in person.heard)
+
+
+def test_a_model_name_with_a_line_break_is_refused_and_nothing_is_written(run: Run, home: Path) -> None:
+    ended = run(
+        "--non-interactive", "--provider", "openai", "--model", "gpt\n5", "--key-stdin", "--skip-test", stdin=KEY
+    )
+    assert ended.returncode == 1
+    assert "cannot be seen" in ended.stderr
+    assert not (home / "config.yaml").exists()

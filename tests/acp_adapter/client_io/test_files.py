@@ -289,12 +289,6 @@ class TestWriting:
         editor.files.buffers[str(path)] = "not saved\n"
         assert fs.write(path, b"mine\n", expected=b"not saved\n") == b"mine\n"
 
-    def test_a_silent_editor_leaves_it_to_the_disk(self, editor, fs, path, monkeypatch):
-        monkeypatch.setattr(files, "_WRITE_SECONDS", 0.05)
-        editor.silence(WRITE)
-        fs.write(path, b"mine\n", expected=b"saved\n")
-        assert path.read_bytes() == b"mine\n"
-
     def test_an_editor_that_reads_and_does_not_write(self, tmp_path, path):
         with hosted_editor({"fs": {"readTextFile": True}}) as editor:
             fs = EditorFileSystem(LocalFileSystem(), editor.calls, editor.client, CancelToken())

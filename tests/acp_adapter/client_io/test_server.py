@@ -123,6 +123,36 @@ async def test_a_silent_editor_does_not_hold_the_turn(
     assert (workspace / "sums.py").read_text() == "def add(a, b):\n    return a + b\n"
 
 
+async def test_a_write_that_the_editor_cannot_do_is_told_on_the_card(start: EditorFactory, workspace: Path) -> None:
+    editor, session = await begin(start, workspace)
+
+    async def refuse(_: Any) -> Any:
+        raise RpcError(-32603, "Internal error", "no buffer for this file")
+
+    editor.handlers[WRITE] = refuse
+    await editor.prompt(session, _EDIT)
+    diff, remark = card(editor, session)["content"]
+    assert diff["newText"] == (workspace / "sums.py").read_text() == "def add(a, b):\n    return a + b\n"
+    assert "written on disk, not through the editor" in remark["content"]["text"]
+    assert "no buffer for this file" in remark["content"]["text"]
+
+
+async def test_a_write_that_the_editor_refuses_fails(start: EditorFactory, workspace: Path) -> None:
+    editor, session = await begin(start, workspace)
+    before = (workspace / "sums.py").read_text()
+
+    async def refuse(_: Any) -> Any:
+        raise RpcError(-32603, "Internal error", {"details": "the buffer is read-only"})
+
+    editor.handlers[WRITE] = refuse
+    await editor.prompt(session, _EDIT)
+    shown = card(editor, session)
+    assert (workspace / "sums.py").read_text() == before
+    assert shown["status"] == "failed"
+    assert "refuses to write" in json.dumps(shown["content"])
+    assert "the buffer is read-only" in json.dumps(shown["content"])
+
+
 @pytest.mark.parametrize("profile", [MINIMAL, PLAIN], ids=["minimal", "plain"])
 async def test_nothing_is_asked_of_an_editor_that_offers_nothing(
     profile: dict[str, Any], start: EditorFactory, workspace: Path

@@ -11,7 +11,7 @@ from acp_adapter.commands import Told, typed_command
 from acp_adapter.commands.choosing import matching
 from agent_core.errors import RequestError
 from agent_core.options import Choice, ChoiceGroup, Option
-from agent_core.prompt_parts import SaidText
+from agent_core.prompt_parts import SaidDocument, SaidLink, SaidPart, SaidText
 
 _MODELS = (
     Choice("north:sonnet-5", "Sonnet 5", "200k tokens"),
@@ -41,8 +41,8 @@ class _Desk:
         self.chosen.append((option_id, value))
 
 
-def _typed(text: str, desk: _Desk) -> str:
-    typed = typed_command((SaidText(text),))
+def _typed(text: str, desk: _Desk, *more: SaidPart) -> str:
+    typed = typed_command((SaidText(text), *more))
     assert typed is not None
     outcome = typed.command.run(typed, desk)  # type: ignore[arg-type]
     assert isinstance(outcome, Told)
@@ -81,6 +81,18 @@ def test_what_fits_none_is_refused(words: str):
     with pytest.raises(RequestError):
         _typed(f"/model {words}", desk)
     assert desk.chosen == []
+
+
+@pytest.mark.parametrize(
+    "mention",
+    [SaidLink("file:///srv/app/sonnet-5-mini", "sonnet-5-mini"), SaidDocument("file:///srv/app/sonnet-5-mini", "x")],
+)
+def test_a_mention_that_is_called_like_a_model_chooses_nothing(mention: SaidPart):
+    desk = _Desk()
+    assert "**Model:** `north:opus-5`" in _typed("/model ", desk, mention)
+    assert desk.chosen == []
+    _typed("/model sonnet-5 ", desk, SaidLink("file:///srv/app/mini", "mini"))
+    assert desk.chosen == [("model", "north:sonnet-5")]
 
 
 def test_the_present_model_is_not_chosen_again():

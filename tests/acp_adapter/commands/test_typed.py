@@ -8,6 +8,7 @@ from acp_adapter.commands import Told, is_at_once, is_slashed, offered, typed_co
 from acp_adapter.commands.custom import read_command
 from acp_adapter.commands.table import BUILT_IN
 from acp_adapter.commands.typed import is_slip
+from agent_core.errors import RequestError
 from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
 
 _OWN = tuple(
@@ -119,8 +120,17 @@ def test_what_comes_with_a_command_goes_into_its_words_in_order():
     typed = typed_command(parts)
     assert typed is not None
     assert typed.rest == "a.py and this: b.md"
+    assert typed.words == "and this:"
     assert typed.attached == 2
     assert typed.parts == parts
+
+
+@pytest.mark.parametrize(("text", "name"), [("/rewind ", "2"), ("/rewind 2", "a.py"), ("/undo ", "a.py")])
+def test_nothing_is_taken_back_where_a_file_is_mentioned_with_it(text, name):
+    typed = typed_command((SaidText(text), SaidLink("file:///srv/app/2", name)))
+    assert typed is not None
+    with pytest.raises(RequestError, match="takes no mentions"):
+        typed.command.run(typed, None)
 
 
 def test_a_command_must_stand_first():

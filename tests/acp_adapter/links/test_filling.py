@@ -13,6 +13,7 @@ from acp_adapter.links.draft import Draft, Link
 from acp_adapter.links.limits import Limits
 from acp_adapter.links.words import text_part
 from agent_core.callbacks import CallFinished, CallRequested
+from agent_core.live_output import readable_error
 from tests.support.link_bench import LinkBench
 from tests.support.tool_context import ScriptedApprover
 from tools.errors import ToolInterrupted
@@ -157,6 +158,15 @@ class TestOtherContent:
         text = bench.read((bench.cwd / "gone.py").as_uri())
         assert f"not read: there is nothing at {bench.cwd}/gone.py." in text
         assert "search_files(target='files'), or ask the user.]" in text
+
+    def test_its_card_says_it_to_the_person_in_words_without_the_models_tools(self, bench: LinkBench) -> None:
+        bench.read((bench.cwd / "gone.py").as_uri(), _put(bench, "a.py", "one\n") + "#L7")
+        missing, short = (event.result.text for event in bench.told if isinstance(event, CallFinished))
+        assert readable_error(missing) == (
+            f"There is nothing at {bench.cwd}/gone.py. It may have been moved or never saved. "
+            "The model has its name only; link to it again once it is there."
+        )
+        assert readable_error(short).startswith("It has only 1 lines")
 
     @pytest.mark.parametrize("uri", ["https://docs.example/a", "zed:///agent/thread/1", "file:///C:/a.py"])
     def test_what_is_no_file_of_this_machine_is_named_without_a_card(self, bench: LinkBench, uri: str) -> None:

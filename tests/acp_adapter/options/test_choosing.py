@@ -17,13 +17,14 @@ from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
 from agent_core.options import Option
 from agent_core.providers.knowledge.model_lists import ModelLists
-from agent_core.providers.knowledge.offered import OfferedModel
+from agent_core.providers.knowledge.offered import MOST_SHOWN, OfferedModel
 from agent_core.sessions.library import SessionLibrary
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
 from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import Gate, ModelServer, Reply
 from tests.support.settings_files import configure
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -258,6 +259,7 @@ async def test_what_a_server_newly_lists_is_shown_to_open_sessions(home: Path, w
         async with live(home) as editor:
             session, options = await begin(editor, workspace)
             assert options["model"] == "work:house"
+            await editor.prompt(session, "/version")
             update = await editor.wait_for_update(session, "config_option_update")
             (group,) = next(option for option in update["configOptions"] if option["id"] == "model")["options"]
             assert [each["value"] for each in group["options"]] == ["work:house", "work:fresh"]
@@ -267,13 +269,78 @@ async def test_what_a_server_newly_lists_is_shown_to_open_sessions(home: Path, w
         assert len(server.asked) == 1
 
 
+async def test_no_server_is_asked_for_its_models_before_a_prompt_was_answered(home: Path, workspace: Path) -> None:
+    with ListServer({"/v1/models": model_list("fresh")}) as server:
+        own = {"base_url": f"{server.origin}/v1", "model": "house"}
+        configure(home, {"model": {"provider": "work"}, "providers": {"work": own}})
+        async with live(home) as editor:
+            session, _ = await begin(editor, workspace)
+            assert await choose(editor, session, "mode", "plan")
+            assert server.asked == []
+            await editor.prompt(session, "/version")
+            await asyncio.to_thread(wait_until, lambda: len(server.asked) == 1)
+
+
+async def test_where_the_settings_say_so_no_server_is_asked_for_its_models(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, real = threading.Event(), Chooser.renew
+
+    def renew(self: Chooser, loop: asyncio.AbstractEventLoop) -> None:
+        real(self, loop)
+        looked.set()
+
+    monkeypatch.setattr(Chooser, "renew", renew)
+    with ListServer({"/v1/models": model_list("fresh")}) as server:
+        own = {"base_url": f"{server.origin}/v1", "model": "house"}
+        settings = {"model": {"provider": "work"}, "providers": {"work": own}, "model_lists": {"renew": False}}
+        configure(home, settings)
+        async with live(home) as editor:
+            session, _ = await begin(editor, workspace)
+            await editor.prompt(session, "/version")
+            assert await asyncio.to_thread(looked.wait, 10)
+            assert server.asked == []
+
+
+@pytest.mark.parametrize("name", ["other:two\nlines", "other:hid\u200bden", "other:\x1b[31mred"])
+async def test_a_model_name_that_cannot_be_seen_is_refused_by_the_option_and_the_command(
+    home: Path, workspace: Path, one: ModelServer, other: ModelServer, name: str
+) -> None:
+    settings(home, one, other)
+    async with live(home) as editor:
+        session, before = await begin(editor, workspace)
+        with pytest.raises(RpcError, match="cannot be seen"):
+            await choose(editor, session, "model", name)
+        await editor.prompt(session, f"/model {name}")
+        assert await choose(editor, session, "mode", "default") == before
+
+
+async def test_a_model_that_the_list_has_no_room_for_is_chosen_by_a_part_of_its_name(
+    home: Path, workspace: Path, one: ModelServer, other: ModelServer
+) -> None:
+    settings(home, one, other)
+    many = tuple(OfferedModel(f"model-{number}") for number in range(300))
+    ModelLists(Home(home)).learned({f"one {one.base_url}": many, f"other {other.base_url}": many})
+    async with live(home) as editor:
+        session, _ = await begin(editor, workspace)
+        await editor.prompt(session, "/model other:model-298")
+        update = await editor.wait_for_update(session, "config_option_update")
+        assert current(update)["model"] == "other:model-298"
+        model = next(option for option in update["configOptions"] if option["id"] == "model")
+        listed = [each["value"] for group in model["options"] for each in group["options"]]
+        assert len(listed) <= MOST_SHOWN + 1
+        assert "other:model-298" in listed
+        assert "other:model-299" not in listed
+        assert (await choose(editor, session, "model", "other:model-299"))["model"] == "other:model-299"
+
+
 async def test_a_session_that_is_closed_meanwhile_is_not_shown_new_models(
     home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked, closed, real = threading.Event(), threading.Event(), Chooser.offered
 
-    def offered(self: Chooser, session: SessionState) -> tuple[Option, ...]:
-        known = real(self, session)
+    def offered(self: Chooser, session: SessionState, *, everything: bool = True) -> tuple[Option, ...]:
+        known = real(self, session, everything=everything)
         if any(group.choices[1:] for option in known for group in option.groups):
             looked.set()
             closed.wait(10)
@@ -285,6 +352,7 @@ async def test_a_session_that_is_closed_meanwhile_is_not_shown_new_models(
         monkeypatch.setattr(Chooser, "offered", offered)
         async with live(home) as editor:
             session, _ = await begin(editor, workspace)
+            await editor.prompt(session, "/version")
             assert await asyncio.to_thread(looked.wait, 10)
             await editor.request("session/close", {"sessionId": session})
             closed.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from agent_core.choices import SessionChoices
 from agent_core.home import Home
 from agent_core.options import Option
 from agent_core.providers.knowledge.model_lists import ModelLists
-from agent_core.providers.knowledge.offered import OfferedModel, OfferedProvider
+from agent_core.providers.knowledge.offered import MOST_SHOWN, OfferedModel, OfferedProvider
 from tests.support.editor_profiles import PROFILES, ZED
 from tests.support.sample_configuration import configuration
 from tests.support.wire import check_outgoing
@@ -99,6 +100,22 @@ def test_models_stand_in_the_groups_of_their_providers(home: Path) -> None:
         ("ollama:qwen3:8b", "qwen3:8b", "1M tokens, free"),
         ("ollama:c", "c", ""),
     ]
+
+
+def test_many_models_are_shown_in_part_and_the_option_says_so(home: Path) -> None:
+    known = tuple(
+        OfferedProvider(name, name, tuple(OfferedModel(f"vendor/model-{number}") for number in range(300)))
+        for name in ("openai", "b", "c", "d", "e", "f", "g", "h")
+    )
+    chosen = SessionChoices(model="openai:vendor/model-299")
+    model = options(home, OPENAI, chosen, known=known)["model"]
+    assert len(values(model)) == MOST_SHOWN + 1
+    assert values(model).count("openai:vendor/model-299") == 1
+    assert "Shown are 251 of 2,400 models; /model" in model.description
+    assert len(json.dumps(option_list([model], EVERYTHING))) < 25_000
+    everything = options(home, OPENAI, chosen, known=known, everything=True)["model"]
+    assert len(values(everything)) == 2400
+    assert "Shown" not in everything.description
 
 
 def test_the_present_model_is_the_chosen_one_else_the_one_used_last_else_the_settings(home: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import pytest
 
 from agent_core.mcp.results import to_result
+from tests.support.images import png
+from tools.result import ResultImage
 
 DATA = "QUJD" * 4_000  # 12 kB
 
@@ -32,6 +35,14 @@ DATA = "QUJD" * 4_000  # 12 kB
 def test_content_is_told_in_words(content: object, text: str) -> None:
     result = to_result({"content": content})
     assert (result.text, result.failed) == (text, False)
+
+
+def test_images_come_beside_the_words_that_tell_of_them() -> None:
+    picture = base64.b64encode(png(3, 2)).decode()
+    content = [{"type": "image", "mimeType": "image/png", "data": data} for data in (picture, DATA, "&&", 7, None)]
+    result = to_result({"content": content})
+    assert result.images == (ResultImage(png(3, 2), "image/png"),)
+    assert result.text.count("[image image/png") == 5
 
 
 def test_structured_content_is_told_only_where_there_is_no_text() -> None:

@@ -114,7 +114,7 @@ def test_a_cancel_ends_the_wait_for_servers(open_servers: Open) -> None:
 def test_a_server_that_exits_is_told_with_its_last_words_but_without_its_secrets(open_servers: Open) -> None:
     servers = open_servers(plain("vault", "exits", env=(("VAULT_KEY", "sesame77"),)))
     assert failure(servers) == (
-        "Its process exited with status 3. It wrote: could not open the vault with the key ***"
+        "Its process exited with status 3. It wrote: «could not open the vault with the key ***»."
     )
 
 
@@ -152,13 +152,13 @@ def test_lines_that_are_no_messages_are_passed_over(open_servers: Open) -> None:
 def test_a_program_that_is_no_server_is_told_with_what_it_wrote(open_servers: Open) -> None:
     spec = ServerSpec("date", "stdio", command="/bin/echo", args=("usage: echo",))
     assert failure(open_servers(spec)) == (
-        "Its process exited with status 0. It wrote what is no MCP message: usage: echo"
+        "Its process exited with status 0. It wrote what is no MCP message: «usage: echo»."
     )
 
 
 def test_a_crash_in_the_middle_of_a_call_fails_that_call_and_leaves_the_others_alone(open_servers: Open) -> None:
     servers = open_servers(plain("first"), plain("second"))
-    assert "exited with status 7. It wrote: out of cheese" in error_of(servers, "crash", "first")
+    assert "exited with status 7. It wrote: «out of cheese»." in error_of(servers, "crash", "first")
     assert "exited with status 7" in error_of(servers, "echo", "first", text="x")
     assert say(servers, "echo", "second", text="x") == "x"
     states = {status.name: status.state for status in servers.status()}
@@ -179,7 +179,9 @@ def test_a_message_beyond_every_bound_ends_the_server_with_a_reason(open_servers
 def test_errors_of_a_tool_and_of_the_protocol_are_failures_for_the_model(open_servers: Open) -> None:
     servers = open_servers(plain())
     assert error_of(servers, "fail") == "no such issue"
-    assert error_of(servers, "refuse") == ("MCP server 'plain': It refused the call: not like this (code -32602).")
+    assert error_of(servers, "refuse") == (
+        "MCP server 'plain': It refused the call (code -32602). The server said: «not like this»."
+    )
 
 
 def test_a_cancelled_turn_cancels_the_call_and_the_server_is_told(open_servers: Open, tmp_path: Path) -> None:

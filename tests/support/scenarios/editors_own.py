@@ -29,8 +29,20 @@ async def formatted_on_save(stage: Stage) -> None:
 
 
 @scenario
+async def editor_cannot_write(stage: Stage) -> None:
+    """An editor that cannot write a file: it is written to the disk, and the card says so."""
+    await stage.begin()
+
+    async def fail(_: dict[str, Any]) -> Any:
+        raise RpcError(-32603, "Internal error", {"details": "No such buffer."})
+
+    stage.agent.handlers["fs/write_text_file"] = fail
+    await stage.prompt("edit sums.py a - b => a + b", "say Then.")
+
+
+@scenario
 async def editor_refuses_to_write(stage: Stage) -> None:
-    """An editor that cannot write a file: it is written to the disk."""
+    """An editor that does not want a file to be written: nothing is, on the disk neither."""
     await stage.begin()
 
     async def refuse(_: dict[str, Any]) -> Any:
@@ -50,6 +62,15 @@ async def editor_refuses_to_read(stage: Stage) -> None:
 
     stage.agent.handlers["fs/read_text_file"] = refuse
     await stage.prompt("read sums.py", "say Read.")
+
+
+@scenario
+async def undo_beside_unsaved_text(stage: Stage) -> None:
+    """A file that is not saved in the editor is left out of an undo; others know nothing of what is not saved."""
+    await stage.begin()
+    await stage.prompt("edit sums.py a - b => a + b", "write new.txt new")
+    stage.agent.host.buffers[str(stage.workspace / "sums.py")] = "typed\n"
+    await stage.prompt("/undo")
 
 
 @scenario

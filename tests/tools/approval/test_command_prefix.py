@@ -63,6 +63,7 @@ def test_a_simple_command_is_known_by_its_program_and_its_subcommand(command, sh
         "a\\ b",
         "pytest # rm",
         "pytest 'unclosed",
+        "cp 'a\0b' c",
         "sudo pytest",
         "env pytest",
         "timeout 5 pytest",

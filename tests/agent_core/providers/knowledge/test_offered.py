@@ -12,6 +12,7 @@ from agent_core.providers.knowledge.offered import (
     OfferedProvider,
     as_offered,
     offered_models,
+    shortened,
     with_model,
 )
 from tests.support.sample_configuration import configuration
@@ -134,3 +135,46 @@ def test_what_the_server_says_of_a_models_use_goes_before_its_name():
         ListedModel("image-maker", ModelFacts()),
     ]
     assert [model.name for model in as_offered(listed)] == ["image-talker"]
+
+
+def _long(name, count, named=0):
+    return OfferedProvider(name, name, tuple(OfferedModel(f"m{number}") for number in range(count)), named)
+
+
+def _counts(offered):
+    return [len(provider.models) for provider in offered]
+
+
+def test_a_list_that_is_not_too_long_stays_what_it_is():
+    offered = (_long("a", 200), _long("b", 50))
+    assert shortened(offered, "a", "m0", 250) is offered
+
+
+def test_what_short_lists_leave_is_for_the_long_ones():
+    offered = (_long("a", 300), _long("b", 10), _long("c", 300))
+    short = shortened(offered, "a", "m0", 100)
+    assert _counts(short) == [45, 10, 45]
+    assert names(short[0]) == [f"m{number}" for number in range(45)]
+
+
+def test_the_present_and_the_named_models_are_always_there():
+    offered = (_long("a", 300, named=40), _long("b", 300), _long("c", 300))
+    short = shortened(offered, "b", "m299", 30)
+    assert _counts(short) == [40, 11, 10]
+    assert names(short[1])[-1] == "m299"
+    assert names(shortened(offered, "b", "m3", 30)[1]).count("m3") == 1
+
+
+def test_the_settings_models_are_counted_for_that(home):
+    settings = {"model": ANTHROPIC, "fallback_providers": ["anthropic:claude-preview"]}
+    (provider,) = offered(home, settings)
+    assert provider.named == 2
+    assert names(provider)[:2] == ["claude-sonnet-4-6", "claude-preview"]
+    assert with_model((provider,), "anthropic", "claude-other")[0].named == 3
+
+
+def test_a_named_model_that_cannot_be_shown_is_not_offered(home):
+    settings = {"model": {**ANTHROPIC, "default": "claude\nsonnet"}}
+    (provider,) = offered(home, settings)
+    assert all(model.name.isprintable() for model in provider.models)
+    assert provider.named == 0

@@ -265,3 +265,19 @@ def test_the_openai_key_is_not_sent_to_a_custom_server_in_the_open(resolve):
 def test_an_address_that_no_path_can_be_added_to_is_refused(resolve, address):
     with pytest.raises(SettingsError, match="cannot be used"):
         resolve({"default": "m", "base_url": address})
+
+
+@pytest.mark.parametrize("name", ["gpt\n5", "gpt\x005", "gpt\u200b5", "openai:gpt\r5", "gpt\u20285"])
+@pytest.mark.parametrize("where", ["command line", "HERMES_MODEL", "config.yaml"])
+def test_a_model_name_with_what_cannot_be_seen_is_refused_wherever_it_is_written(resolve, name, where):
+    over = {"model": name} if where == "command line" else {}
+    environ = {"HERMES_MODEL": name} if where == "HERMES_MODEL" else {}
+    settings = {**SETTINGS, "default": name} if where == "config.yaml" else SETTINGS
+    with pytest.raises(SettingsError, match="cannot be seen") as refused:
+        resolve(settings, environ, **over)
+    assert where in str(refused.value)
+    assert str(refused.value).isprintable()
+
+
+def test_blanks_around_a_model_name_are_no_part_of_it(resolve):
+    assert resolve({**SETTINGS, "default": " gpt-5\n"}).model == "gpt-5"

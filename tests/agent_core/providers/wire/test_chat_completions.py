@@ -179,6 +179,42 @@ def test_what_is_only_ours_is_never_sent(model_server, ask):
     ]
 
 
+MISTRAL = Dialect(stream_usage=False, nine_in_ids=True)
+
+
+def test_words_behind_a_tools_result_are_told_to_mistral_after_a_message_of_the_models_own(
+    model_server, connect, ask
+):
+    calls = [tool_call("call00001", "todo", "{}"), tool_call("call00002", "todo", "{}")]
+    begun = [
+        user_message("go"),
+        assistant_message("", calls),
+        *(tool_message(call, "{}") for call in calls),
+    ]
+    steered = [*begun, user_message([LOOK, PICTURE])]
+    later = [*steered, assistant_message("I do."), user_message("and now?")]
+    provider = connect(dialect=MISTRAL)
+    for messages in (begun, steered, later):
+        model_server.add(Reply("hi"))
+        ask(provider, messages)
+    first, second, third = (request.body["messages"] for request in model_server.requests)
+    assert [message["role"] for message in second] == ["user", "assistant", "tool", "tool", "assistant", "user"]
+    assert second[-2]["content"].strip()
+    assert second[-1]["content"] == [LOOK, PICTURE]
+    # Each request begins with the whole of the one before.
+    assert second[: len(first)] == first
+    assert third[: len(second)] == second
+    assert [message["role"] for message in third[len(second) :]] == ["assistant", "user"]
+
+
+def test_other_servers_are_sent_words_right_behind_a_tools_result(model_server, ask):
+    call = tool_call("a", "todo", "{}")
+    model_server.add(Reply("hi"))
+    ask(messages=[user_message("go"), assistant_message("", [call]), tool_message(call, "{}"), user_message("stop")])
+    roles = [message["role"] for message in model_server.requests[0].body["messages"]]
+    assert roles == ["user", "assistant", "tool", "user"]
+
+
 DOCUMENT = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 LOOK = {"type": "text", "text": "look"}

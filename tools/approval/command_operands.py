@@ -1,0 +1,84 @@
+"""What follows a command's first words: where the paths among it lead, as the disk has them.
+
+A name says little: a link below the directory may lead anywhere, and `cp a d` writes to whatever `d/a` leads to. So
+each path is resolved when a later command is looked at, and what is not sure to stay where it seems to be is asked
+about again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from tools.approval.sensitive import why_sensitive_to_write
+
+# None that may name the directory that files go to in the same word, as `-tD` and `--target-directory=D` do.
+_PLAIN_OPTION = re.compile(r"-t|-[A-Za-su-z]+|--[a-z-]+|--(?!t)[a-z-]+=[\w,]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The operands of a command that a person has allowed, in its directory.
+
+    Attributes:
+        seen: each with the path that it led to then.
+        copies: the last of several names where the others go.
+    """
+
+    cwd: Path
+    seen: frozenset[tuple[str, Path]]
+    copies: bool
+
+    @classmethod
+    def of(cls, words: tuple[str, ...], cwd: Path, *, copies: bool) -> Self:
+        """The operands of a command that is asked about."""
+        return cls(cwd, frozenset((word, _real(cwd / word)) for word in words), copies)
+
+    def cover(self, words: tuple[str, ...]) -> bool:
+        """Whether a later command with these operands does the same to nothing but other names in the directory."""
+        if not all((word, _real(self.cwd / word)) in self.seen or self._is_inside(word) for word in words):
+            return False
+        return not self.copies or self._lands_where_it_says(words)
+
+    def _is_inside(self, word: str) -> bool:
+        """True for a plain name: no option, no address, no refspec, and as a path below `cwd` and not sensitive."""
+        if not word or word[0] in "-+/~" or ":" in word or ".." in word.split("/"):
+            return False
+        real, root = _real(self.cwd / word), _real(self.cwd)
+        if real != root and root not in real.parents:
+            return False
+        return not (why_sensitive_to_write(self.cwd / word) or why_sensitive_to_write(real))
+
+    def _lands_where_it_says(self, words: tuple[str, ...]) -> bool:
+        """Whether no link changes where files go that are copied or moved into a directory."""
+        options = [word for word in words if word.startswith("-")]
+        names = [word for word in words if not word.startswith("-")]
+        if not names or not all(_PLAIN_OPTION.fullmatch(option) for option in options):
+            return False
+        *sources, last = names
+        # What is in a directory that goes as a whole may meet links of the same names.
+        if any(_is_directory(self.cwd / source) for source in sources):
+            return False
+        target = self.cwd / last
+        return not _is_directory(target) or all(_stays_in(target, source) for source in sources)
+
+
+def _stays_in(directory: Path, source: str) -> bool:
+    """Whether `source` comes to lie in `directory` itself, under its own name or with its directories."""
+    real = _real(directory)
+    landings = (Path(source).name, source)
+    return all(
+        _real(directory / landing) == real / landing and not why_sensitive_to_write(real / landing)
+        for landing in landings
+    )
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - no name is an error
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
