@@ -75,6 +75,7 @@ bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the
 docs: $(READY)  ## Renew the tables in the documentation
 	@$(BIN)/python -m agent_core.providers.resolution.catalog_table docs/models.md
 	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
+	@$(BIN)/python -m scripts.tool_pages docs/tools
 
 facts: $(READY)  ## Renew what is known of models (windows, prices) from the packages that maintain it
 	@$(BIN)/python -m scripts.model_facts

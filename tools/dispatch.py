@@ -12,18 +12,21 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from tools import hooks
 from tools.context import ToolContext
-from tools.environments.output_file import save_text
 from tools.errors import ToolError, ToolInterrupted
+from tools.overflow import bounded
 from tools.registry import ToolEntry, registry
-from tools.result import MAX_SHOWN_CHARS, ShownText, ToolResult, error, from_text
+from tools.remarks import remarked
+from tools.result import ToolResult, error, from_text
 from tools.toolbox import Toolbox
+from tools.validation import checked
 
 log = logging.getLogger(__name__)
 
 
 def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox: Toolbox | None = None) -> ToolResult:
-    """Run the tool `name` of `toolbox` (None: of the registry) with `arguments`.
+    """Run the tool `name` of `toolbox` (None: of the registry) with `arguments`, put right by its schema.
 
     Raises:
         ToolInterrupted: the turn was cancelled; every other failure comes back as a failed result.
@@ -31,18 +34,22 @@ def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox:
     entry = (toolbox or Toolbox()).get(name)
     if entry is None:
         return unknown_tool(name, [known.name for known in registry.entries()])
-    if missing := _missing(entry, arguments):
-        return error(f"{name}: the argument {missing!r} is missing.")
+    ready = checked(entry, arguments)
+    if ready.problem:
+        return error(ready.problem)
     try:
-        result = _as_result(name, _call(entry, dict(arguments), ctx))
+        result = _hooked(entry, ready.arguments, ctx)
     except ToolInterrupted:
         raise
-    except ToolError as problem:
-        return error(str(problem))
+    except (ToolError, hooks.CallRefused) as problem:
+        result = error(str(problem))
     except (Exception, asyncio.CancelledError, SystemExit) as problem:
         log.exception("tool %s failed", name)
-        return error(f"{name} failed: {type(problem).__name__}: {problem}")
-    return _capped(_saved(result, ctx), entry.max_result_size_chars or ctx.settings.max_result_chars)
+        result = error(f"{name} failed: {type(problem).__name__}: {problem}")
+    result = remarked(result, ctx.fs.remarks())
+    if ready.note:
+        result = replace(result, text=_with_note(result.text, ready.note))
+    return bounded(result, entry.max_result_size_chars or ctx.settings.max_result_chars, ctx)
 
 
 def unknown_tool(name: str, known: list[str]) -> ToolResult:
@@ -53,8 +60,17 @@ def unknown_tool(name: str, known: list[str]) -> ToolResult:
     return error(f"There is no tool {name!r}. Did you mean: {', '.join(near)}?")
 
 
-def _missing(entry: ToolEntry, arguments: Mapping[str, Any]) -> str | None:
-    return next((field for field in entry.schema.get("required", ()) if field not in arguments), None)
+def _hooked(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> ToolResult:
+    """The call with the user's hooks around it; arguments that a hook has changed are looked at again."""
+    changed = hooks.before(registry, entry.name, arguments, ctx)
+    if changed is not arguments:
+        again = checked(entry, changed)
+        if again.problem:
+            raise hooks.CallRefused(f"A hook of the user's changed the arguments, and now: {again.problem}")
+        arguments = again.arguments
+    # The handler may change its arguments; the hooks that follow see what it was called with.
+    result = _as_result(entry.name, _call(entry, dict(arguments), ctx))
+    return hooks.after(registry, entry.name, arguments, result, ctx)
 
 
 def _call(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> object:
@@ -101,23 +117,9 @@ def _as_result(name: str, outcome: object) -> ToolResult:
             return from_text(json.dumps(outcome, ensure_ascii=False, default=str))
 
 
-def _saved(result: ToolResult, ctx: ToolContext) -> ToolResult:
-    """The result with a file of all that it has to show, where that is too long for a card."""
-    # What is a file's content needs no copy; a search names the files that it has found.
-    is_in_a_file = "path" in result.facts and "locations" not in result.facts
-    if ctx.output_file is None or is_in_a_file or "saved" in result.facts:
-        return result
-    texts = [shown.text for shown in result.shown if isinstance(shown, ShownText)] if result.shown else [result.text]
-    if all(len(text) <= MAX_SHOWN_CHARS for text in texts):
-        return result
-    saved = save_text("\n\n".join(texts), ctx.output_file)
-    return result if saved is None else replace(result, facts={**result.facts, "saved": saved.facts()})
-
-
-def _capped(result: ToolResult, limit: int) -> ToolResult:
-    if len(result.text) <= limit:
-        return result
-    head, tail = int(limit * 0.7), int(limit * 0.2)
-    cut = len(result.text) - head - tail
-    text = f"{result.text[:head]}\n[… {cut} characters left out: the result was too long …]\n{result.text[-tail:]}"
-    return replace(result, text=text)
+def _with_note(text: str, note: str) -> str:
+    """The text with a note of ours: in its JSON object, or after it."""
+    if text.startswith("{") and text.endswith("}"):
+        comma = ", " if text[1:-1].strip() else ""
+        return f'{text[:-1]}{comma}"ignored": {json.dumps(note, ensure_ascii=False)}}}'
+    return f"{text}\n[ignored: {note}]"

@@ -1,30 +1,56 @@
-"""The tool registry: what tools exist. It imports nothing of the project, so that any module may register.
+"""The tool registry: what tools exist. It knows nothing else of the project, so that any module may register.
 
-A tool file calls `registry.register(...)` at its top level. `discover` finds such files by reading their syntax
-tree, so that only they are imported, and one tool's failing import never stops the others.
+A tool file calls `registry.register(...)` at its top level; `tools.discovery` finds such files.
 """
 
 from __future__ import annotations
 
-import ast
-import importlib
+import contextlib
+import json
 import logging
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
+
+from tools.remembered_check import Check, RememberedCheck
 
 log = logging.getLogger(__name__)
 
 Schema = Mapping[str, Any]
 Handler = Callable[..., Any | Awaitable[Any]]
 Parallel = Literal["never", "safe", "paths"]
+PathsFn = Callable[[Mapping[str, Any]], Sequence[str]]
+HookKind = Literal["pre_tool_call", "post_tool_call"]
+Hook = Callable[..., Any]
+"""`tools.hooks` says what is called how."""
+
+MCP = "mcp-"
+"""What the toolsets of MCP servers begin with."""
+
+# Who registers: '' is this program; set while a file or plugin of the user's is loaded.
+_source: ContextVar[str] = ContextVar("tool_source", default="")
 
 
 class RegistrationError(ValueError):
     """A tool was registered in a way that cannot work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """A group of tools beside those that registered themselves under its name.
+
+    Attributes:
+        tools: names of tools; `includes`: names of toolsets.
+        is_open: it also holds every toolset of the user's own, of plugins and of MCP servers.
+    """
+
+    description: str = ""
+    tools: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +60,8 @@ class ToolEntry:
     Attributes:
         schema: JSON Schema of the arguments (`{"type": "object", "properties": …}`).
         parallel: may run beside others never, always («safe»), or when their paths differ («paths»).
+        paths_fn: the paths that a call with these arguments works on, for a tool that has more than its `path`.
+        source: whose it is: '' of this program, else the user's file or plugin.
     """
 
     name: str
@@ -41,13 +69,15 @@ class ToolEntry:
     schema: Schema
     handler: Handler
     description: str
-    check_fn: Callable[[], bool] | None = None
+    check_fn: Check | None = None
     requires_env: tuple[str, ...] = ()
     is_async: bool = False
     emoji: str | None = None
     max_result_size_chars: int | None = None
     dynamic_schema_overrides: Callable[[], Schema] | None = None
     parallel: Parallel = "never"
+    paths_fn: PathsFn | None = None
+    source: str = ""
 
     def available(self) -> bool:
         """True when the environment variables are set and `check_fn` says yes; an exception means no."""
@@ -63,25 +93,42 @@ class ToolEntry:
             return False
 
     def definition(self) -> dict[str, Any]:
-        """The tool in the form that models are told of it (OpenAI function form)."""
-        parameters = dict(self.schema)
+        """The tool in the form that models are told of it (OpenAI function form), with its overrides as they are now.
+
+        Overrides are parts of the parameters' schema, or `description` and `parameters` of the function.
+        """
+        parameters, description = dict(self.schema), self.description
         if self.dynamic_schema_overrides is not None:
             try:
-                parameters.update(self.dynamic_schema_overrides())
+                overrides = dict(self.dynamic_schema_overrides())
+                told = str(overrides.pop("description", description))
+                parameters.update({**overrides.pop("parameters", {}), **overrides})
+                description = told
             except Exception:
                 # One tool's broken override must not break every request; its plain schema still holds.
                 log.warning("the schema overrides of tool %s failed", self.name, exc_info=True)
-        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        function = {"name": self.name, "description": description, "parameters": parameters}
         return {"type": "function", "function": function}
 
 
 class ToolRegistry:
-    """Names to tools; safe to use from several threads. `generation` changes with each registration."""
+    """Names to tools; safe to use from several threads.
+
+    Attributes:
+        generation: changes with each registration.
+        memo: what was made of the tools as they are; emptied with each registration.
+    """
 
     def __init__(self) -> None:
         self._entries: dict[str, ToolEntry] = {}
+        self._toolsets: dict[str, Toolset] = {}
+        self._hooks: dict[HookKind, tuple[Hook, ...]] = {}
+        self._checks: dict[Check, RememberedCheck] = {}
+        self._loaders: list[Callable[[], object]] = []
         self._lock = threading.RLock()
+        self._loading = threading.RLock()
         self.generation = 0
+        self.memo: dict[Hashable, Any] = {}
 
     def register(  # noqa: PLR0917 - the signature that tool authors know
         self,
@@ -89,7 +136,7 @@ class ToolRegistry:
         toolset: str,
         schema: Schema,
         handler: Handler,
-        check_fn: Callable[[], bool] | None = None,
+        check_fn: Check | None = None,
         requires_env: Sequence[str] | None = None,
         is_async: bool = False,
         description: str | None = None,
@@ -98,40 +145,68 @@ class ToolRegistry:
         dynamic_schema_overrides: Callable[[], Schema] | None = None,
         override: bool = False,
         parallel: Parallel = "never",
+        paths_fn: PathsFn | None = None,
     ) -> None:
         """Add a tool.
 
-        `schema` is the JSON Schema of its arguments, or a function definition whose `parameters` hold it.
+        `schema` is the JSON Schema of its arguments, or a function definition whose `parameters` hold it. What
+        `check_fn` said counts for 30 seconds.
 
         Raises:
-            RegistrationError: the name is taken by another toolset and `override` is not set, or the schema is
-                not that of an object.
+            RegistrationError: the name is taken by another toolset (MCP servers' apart) or somebody else's file and
+                `override` is not set, or the schema is not that of an object.
         """
         parameters = schema.get("parameters", schema)
         if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
             raise RegistrationError(f"The schema of tool {name!r} is not that of an object.")
-        entry = ToolEntry(
-            name=name,
-            toolset=toolset,
-            schema=parameters,
-            handler=handler,
-            description=description or str(schema.get("description", "")),
-            check_fn=check_fn,
-            requires_env=tuple(requires_env or ()),
-            is_async=is_async,
-            emoji=emoji,
-            max_result_size_chars=max_result_size_chars,
-            dynamic_schema_overrides=dynamic_schema_overrides,
-            parallel=parallel,
-        )
         with self._lock:
+            entry = ToolEntry(
+                name=name,
+                toolset=toolset,
+                schema=parameters,
+                handler=handler,
+                description=description or str(schema.get("description", "")),
+                check_fn=self._remembered(check_fn),
+                requires_env=tuple(requires_env or ()),
+                is_async=is_async,
+                emoji=emoji,
+                max_result_size_chars=max_result_size_chars,
+                dynamic_schema_overrides=dynamic_schema_overrides,
+                parallel=parallel,
+                paths_fn=paths_fn,
+                source=_source.get(),
+            )
             existing = self._entries.get(name)
-            if existing is not None and existing.toolset != toolset and not override:
-                raise RegistrationError(
-                    f"Tool {name!r} belongs to toolset {existing.toolset!r}; {toolset!r} may not replace it."
-                )
+            if existing is not None and not override and not _may_replace(existing, entry):
+                raise RegistrationError(_taken(existing, entry))
             self._entries[name] = entry
-            self.generation += 1
+            self._changed()
+
+    def unregister(self, name: str) -> None:
+        """Forget a tool; one that is not there is no error."""
+        with self._lock:
+            if self._entries.pop(name, None) is not None:
+                self._changed()
+
+    def add_toolset(self, name: str, toolset: Toolset) -> None:
+        """Add a group of tools. Tools that register themselves under a name of their own need none."""
+        with self._lock:
+            self._toolsets[name] = toolset
+            self._changed()
+
+    def add_hook(self, kind: HookKind, hook: Hook) -> None:
+        """Call `hook` around each tool call; see `tools.hooks`."""
+        with self._lock:
+            self._hooks[kind] = (*self._hooks.get(kind, ()), hook)
+
+    def remove_hook(self, kind: HookKind, hook: Hook) -> None:
+        """Forget a hook; one that is not there is no error."""
+        with self._lock:
+            self._hooks[kind] = tuple(known for known in self._hooks.get(kind, ()) if known is not hook)
+
+    def hooks(self, kind: HookKind) -> tuple[Hook, ...]:
+        """The hooks of that kind, in the order in which they were added."""
+        return self._hooks.get(kind, ())
 
     def get(self, name: str) -> ToolEntry | None:
         """The tool of that name."""
@@ -146,50 +221,77 @@ class ToolRegistry:
         """The tools that registered themselves under `toolset`, by name."""
         return [entry for entry in self.entries() if entry.toolset == toolset]
 
+    def toolsets(self) -> dict[str, Toolset]:
+        """The groups that were added."""
+        with self._lock:
+            return dict(self._toolsets)
+
+    def is_toolset_available(self, toolset: str) -> bool:
+        """Whether a tool that registered itself under `toolset` can be used now."""
+        return any(entry.available() for entry in self.in_toolset(toolset))
+
+    def forget_checks(self) -> None:
+        """Ask every `check_fn` again."""
+        with self._lock:
+            for check in self._checks.values():
+                check.forget()
+
+    def add_loader(self, loader: Callable[[], object]) -> None:
+        """Call `loader` once, when tools are wanted next: it registers more of them. It must not raise."""
+        with self._lock:
+            self._loaders.append(loader)
+
+    def load(self) -> None:
+        """Call the loaders that were not called yet; whoever comes meanwhile waits until they are done."""
+        with self._loading:
+            while self._loaders:
+                self._loaders.pop(0)()
+
+    def _remembered(self, check: Check | None) -> Check | None:
+        if check is None or isinstance(check, RememberedCheck):
+            return check
+        try:
+            return self._checks.setdefault(check, RememberedCheck(check))
+        except TypeError:  # it cannot be hashed
+            return RememberedCheck(check)
+
+    def _changed(self) -> None:
+        self.generation += 1
+        self.memo.clear()
+
 
 registry = ToolRegistry()
 
 
-def discover(package: str, folder: Path) -> dict[str, BaseException]:
-    """Import every module of `folder` that registers a tool at its top level.
-
-    Returns:
-        module name → what its import raised, for those that failed.
-    """
-    failures: dict[str, BaseException] = {}
-    for path in _registering_files(folder):
-        module = f"{package}.{path.stem}"
-        try:
-            importlib.import_module(module)
-        except (Exception, SystemExit) as problem:
-            log.exception("tool module %s could not be imported", module)
-            failures[module] = problem
-    return failures
-
-
-def _registering_files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.glob("*.py")):
-        try:
-            source = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            log.warning("tool file %s could not be read", path, exc_info=True)
-            continue
-        # The text test spares parsing the many files that register nothing.
-        if "registry.register(" in source and _registers(source):
-            yield path
-
-
-def _registers(source: str) -> bool:
+@contextlib.contextmanager
+def registered_by(source: str) -> Iterator[None]:
+    """What is registered inside the block, in this thread, is `source`'s: «tools/weather.py», «plugin weather»."""
+    token = _source.set(source)
     try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return True  # importing it reports the error with its line
-    return any(
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Attribute)
-        and node.value.func.attr == "register"
-        and isinstance(node.value.func.value, ast.Name)
-        and node.value.func.value.id == "registry"
-        for node in tree.body
+        yield
+    finally:
+        _source.reset(token)
+
+
+def tool_result(data: object = None, /, **fields: Any) -> str:
+    """A handler's answer as JSON text: `data`, or an object of `fields`."""
+    return json.dumps(fields if data is None else data, ensure_ascii=False, default=str)
+
+
+def tool_error(message: object, /, **fields: Any) -> str:
+    """A handler's failure as JSON text: `{"error": message, …fields}`."""
+    return json.dumps({"error": str(message), **fields}, ensure_ascii=False, default=str)
+
+
+def _may_replace(existing: ToolEntry, entry: ToolEntry) -> bool:
+    if existing.toolset.startswith(MCP) and entry.toolset.startswith(MCP):
+        return True
+    return existing.toolset == entry.toolset and existing.source == entry.source
+
+
+def _taken(existing: ToolEntry, entry: ToolEntry) -> str:
+    owner = f" of {existing.source}" if existing.source else ""
+    return (
+        f"Tool {entry.name!r} belongs to toolset {existing.toolset!r}{owner}; {entry.toolset!r} may not replace it. "
+        "Choose another name, or register it with override=True."
     )

@@ -18,19 +18,23 @@ _MAX_AGE = 7 * 86_400.0
 
 
 class SavedOutputs:
-    """The files below `root`. They are for the eyes of the person, and go with their session or after seven days."""
+    """The files below `root`. They go with their session or after seven days; its model may read them too."""
 
     def __init__(self, root: Path, clock: Callable[[], float] = time.time) -> None:
         self._root = root
         self._clock = clock
 
+    def directory_of(self, session_id: str) -> Path:
+        """Where all outputs of a session go; nothing is made."""
+        return self._root / _file_name(session_id)
+
     def file_of(self, session_id: str, call_id: str) -> Path:
         """Where the output of a call goes; nothing is made."""
-        return self._directory(session_id) / f"{_file_name(call_id)}.txt"
+        return self.directory_of(session_id) / f"{_file_name(call_id)}.txt"
 
     def drop(self, session_id: str) -> None:
         """Remove the files of a session; what cannot be removed is left for `prune`."""
-        shutil.rmtree(self._directory(session_id), ignore_errors=True)
+        shutil.rmtree(self.directory_of(session_id), ignore_errors=True)
 
     def prune(self) -> int:
         """Remove what was not written for seven days; how many files."""
@@ -43,9 +47,6 @@ class SavedOutputs:
             except OSError:  # it has newer files
                 continue
         return dropped
-
-    def _directory(self, session_id: str) -> Path:
-        return self._root / _file_name(session_id)
 
 
 def _drop_if_old(file: Path, before: float) -> bool:

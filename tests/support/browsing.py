@@ -21,6 +21,7 @@ from tools.browser.finding import MISSING, can_browse
 from tools.browser.settings import BrowserSettings
 from tools.context import ToolContext
 from tools.environments.guardian import Guardian
+from tools.toolsets import load_builtin_tools
 
 needs_browser = pytest.mark.skipif(not can_browse(), reason=MISSING)
 
@@ -36,6 +37,7 @@ class BrowserBench:
     guardian: Guardian = field(default_factory=Guardian)
 
     def __post_init__(self) -> None:
+        load_builtin_tools()
         self.browser = SessionBrowser(self.settings, self.loop, self.guardian)
 
     def context(self, token: CancelToken | None = None) -> ToolContext:

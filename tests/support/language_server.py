@@ -1,7 +1,7 @@
 """A language server for tests: complains about each «BAD» of a line. Run as `python language_server.py MODE [LOG]`.
 
-Modes: `push` (tells versions), `unnumbered` (does not), `pull`, `silent`, `unstartable` (never answers), `late` (holds
-its first publication back until a file LOG.go is there), `crash` (at the first document), `crash-once`, `flood`
+Modes: `push` (tells versions), `unnumbered` (does not), `pull`, `silent`, `unstartable` (never answers), `late`
+(publishes nothing until a file LOG.go is there), `crash` (at the first document), `crash-once`, `flood`
 (publishes without end), `stale` (first publishes an older version's errors), `rubbish` (prints instead of messages),
 `deaf` (does not read). LOG gets a line for each message and start: «start PID», «didOpen /srv/a.py 1».
 """
@@ -68,7 +68,8 @@ def publish(uri: str) -> None:
 def changed(uri: str, version: Any, text: str) -> None:
     texts[uri] = (version, text)
     if MODE == "crash" or (MODE == "crash-once" and LOG.read_text(encoding="utf-8").count("start ") == 1):
-        print("BAD things happened", file=sys.stderr, flush=True)
+        sys.stderr.write("BAD things happened\n")
+        sys.stderr.flush()
         os._exit(3)
     if MODE == "late":
         while not Path(f"{LOG}.go").exists():
@@ -105,7 +106,8 @@ def answer(message: dict[str, Any]) -> object:
 def main() -> None:
     note(f"start {os.getpid()}")
     if MODE == "rubbish":
-        print("Hello, I am no language server.\n" * 500, flush=True)
+        sys.stdout.write("Hello, I am no language server.\n" * 500)
+        sys.stdout.flush()
     if MODE == "deaf":
         threading.Event().wait()
     while (message := receive()) is not None:

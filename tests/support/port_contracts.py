@@ -10,8 +10,9 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from tests.support.waiting import wait_until
-from tools.context import CommandOutcome, CommandSpec, Environment, FileSystem, SearchQuery
+from tools.context import CommandOutcome, CommandSpec, Environment, FileSystem
 from tools.errors import CommandError, FileChanged, FileMissing, FileRefused
+from tools.searching import SearchQuery
 
 TEXTS = {
     "plain": b"one\ntwo\n",

@@ -8,7 +8,9 @@ import threading
 import pytest
 
 from tools import registry as registry_module
-from tools.registry import RegistrationError, ToolRegistry, discover
+from tools import remembered_check
+from tools.discovery import discover
+from tools.registry import RegistrationError, ToolRegistry, Toolset, registered_by, tool_error, tool_result
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 
@@ -60,6 +62,53 @@ class TestRegistering:
         _register(registry, description="old")
 
         assert _register(registry, description="new").description == "new"
+
+    def test_but_not_somebody_else_in_its_name(self, registry):
+        entry = _register(registry)
+
+        with registered_by("tools/mine.py"), pytest.raises(RegistrationError, match="override=True"):
+            _register(registry)
+
+        assert registry.get("echo") is entry
+
+    def test_a_server_s_tool_may_replace_another_server_s(self, registry):
+        _register(registry, toolset="mcp-one")
+
+        assert _register(registry, toolset="mcp-two").toolset == "mcp-two"
+
+    def test_but_none_of_ours(self, registry):
+        _register(registry)
+
+        with pytest.raises(RegistrationError, match="'mcp-one' may not replace it"):
+            _register(registry, toolset="mcp-one")
+
+    def test_a_tool_that_was_taken_back_is_gone(self, registry):
+        _register(registry)
+        generation = registry.generation
+
+        registry.unregister("echo")
+        registry.unregister("echo")
+
+        assert registry.entries() == []
+        assert registry.generation == generation + 1
+
+    def test_whose_tool_it_is_is_known(self, registry):
+        with registered_by("plugin x"):
+            theirs = _register(registry, "theirs")
+
+        assert (theirs.source, _register(registry).source) == ("plugin x", "")
+
+    def test_what_was_made_of_the_tools_is_forgotten_when_they_change(self, registry):
+        registry.memo["made"] = 1
+        _register(registry)
+
+        assert registry.memo == {}
+
+        registry.memo["made"] = 1
+        registry.add_toolset("both", Toolset(includes=("demo",)))
+
+        assert registry.memo == {}
+        assert registry.toolsets() == {"both": Toolset(includes=("demo",))}
 
     @pytest.mark.parametrize("schema", [{}, {"type": "string"}, {"parameters": {}}, {"parameters": []}])
     def test_a_schema_that_is_not_an_object_s_is_refused(self, registry, schema):
@@ -128,6 +177,101 @@ class TestAvailability:
         assert not _register(registry, requires_env=["DEMO_ONE"], check_fn=lambda: calls.append(1)).available()
         assert calls == []
 
+    def test_what_the_check_said_counts_for_half_a_minute(self, registry, monkeypatch):
+        now, answers = [100.0], [True, False]
+        monkeypatch.setattr(remembered_check.time, "monotonic", lambda: now[0])
+        entry = _register(registry, check_fn=lambda: answers.pop(0))
+
+        assert entry.available()
+        now[0] += 29.9
+        assert entry.available()
+        now[0] += 0.2
+        assert not entry.available()
+
+    def test_tools_that_share_a_check_share_its_answer(self, registry):
+        calls = []
+
+        def check():
+            calls.append(1)
+            return True
+
+        entries = [_register(registry, name, check_fn=check) for name in ("a", "b")]
+
+        assert all(entry.available() for entry in entries)
+        assert calls == [1]
+
+    def test_a_check_that_failed_is_told_once(self, registry, caplog):
+        entry = _register(registry, check_fn=lambda: 1 / 0)
+
+        assert not entry.available()
+        caplog.clear()
+        assert not entry.available()
+        assert caplog.text == ""
+
+    def test_checks_can_be_asked_again_at_once(self, registry):
+        answers = [True, False]
+        entry = _register(registry, check_fn=lambda: answers.pop(0))
+        assert entry.available()
+
+        registry.forget_checks()
+
+        assert not entry.available()
+
+    def test_a_toolset_is_available_when_a_tool_of_it_is(self, registry):
+        _register(registry, "a", check_fn=lambda: False)
+        assert not registry.is_toolset_available("demo")
+
+        _register(registry, "b")
+        assert registry.is_toolset_available("demo")
+        assert not registry.is_toolset_available("other")
+
+
+class TestLoaders:
+    def test_a_loader_is_called_once_when_tools_are_wanted(self, registry):
+        calls = []
+        registry.add_loader(lambda: calls.append(1))
+        assert calls == []
+
+        registry.load()
+        registry.load()
+
+        assert calls == [1]
+
+    def test_who_comes_meanwhile_waits(self, registry):
+        begun, go_on, order = threading.Event(), threading.Event(), []
+
+        def slow():
+            begun.set()
+            assert go_on.wait(10)
+            order.append("loaded")
+
+        def second():
+            registry.load()
+            order.append("second")
+
+        registry.add_loader(slow)
+        first = threading.Thread(target=registry.load)
+        first.start()
+        assert begun.wait(10)
+        other = threading.Thread(target=second)
+        other.start()
+        go_on.set()
+        for thread in (first, other):
+            thread.join(10)
+
+        assert order == ["loaded", "second"]
+
+    def test_a_loader_may_ask_for_tools_itself(self, registry):
+        registry.add_loader(registry.load)
+        registry.load()
+
+
+class TestAnswers:
+    def test_handlers_have_words_for_success_and_failure(self):
+        assert tool_result(text="ü") == '{"text": "ü"}'
+        assert tool_result([1, {2}]) == '[1, "{2}"]'
+        assert tool_error(ValueError("no"), line=3) == '{"error": "no", "line": 3}'
+
 
 class TestDefinition:
     def test_models_are_told_name_description_and_parameters(self, registry):
@@ -144,6 +288,15 @@ class TestDefinition:
 
         assert required == [[], ["text", "more"]]
         assert entry.schema == SCHEMA
+
+    def test_overrides_may_be_those_of_a_function(self, registry):
+        override = {"description": "Now.", "parameters": {"required": []}}
+        entry = _register(registry, description="Then.", dynamic_schema_overrides=lambda: override)
+
+        function = entry.definition()["function"]
+
+        assert function["description"] == "Now."
+        assert function["parameters"] == {**SCHEMA, "required": []}
 
     def test_overrides_that_fail_leave_the_plain_schema(self, registry, caplog):
         def broken():

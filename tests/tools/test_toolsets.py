@@ -1,37 +1,82 @@
 """Which tools a selection of toolsets holds."""
 
+from __future__ import annotations
+
+import logging
+
 import pytest
 
+from tools import toolbox as toolbox_module
 from tools import toolsets as toolsets_module
-from tools.registry import ToolRegistry
-from tools.toolsets import TOOLSETS, get_tool_definitions, select
+from tools.registry import ToolEntry, ToolRegistry, Toolset, registered_by
+from tools.registry import registry as the_registry
+from tools.toolbox import Toolbox
+from tools.toolsets import (
+    TOOLSETS,
+    get_tool_definitions,
+    is_toolset_available,
+    load_builtin_tools,
+    select,
+    wrong_names,
+)
+
+SCHEMA = {"type": "object"}
+
+
+def _handler(args, **kw):
+    return "{}"
 
 
 @pytest.fixture
 def registry(monkeypatch):
+    load_builtin_tools()
     registry = ToolRegistry()
-    monkeypatch.setattr(toolsets_module, "registry", registry)
-    for name, toolset in (("read_file", "files"), ("terminal", "terminal"), ("todo", "planning"), ("extra", "own")):
-        registry.register(name=name, toolset=toolset, schema={"type": "object"}, handler=lambda args, **kw: "{}")
+    for module in (toolsets_module, toolbox_module):
+        monkeypatch.setattr(module, "registry", registry)
+    for name, toolset in (
+        ("read_file", "files"),
+        ("terminal", "terminal"),
+        ("todo", "planning"),
+        ("web_search", "web"),
+        ("extra", "own"),
+    ):
+        registry.register(name=name, toolset=toolset, schema=SCHEMA, handler=_handler)
     return registry
 
 
-def _names(enabled, disabled=()):
-    return [entry.name for entry in select(enabled, disabled)]
+@pytest.fixture
+def servers():
+    """The tools of two MCP servers."""
+    entries = [ToolEntry(f"mcp__{name}__do", f"mcp-{name}", SCHEMA, _handler, "") for name in ("git", "db")]
+    return Toolbox(lambda: entries)
+
+
+def _names(enabled=None, disabled=(), toolbox=None):
+    return [entry.name for entry in select(enabled, disabled, toolbox)]
+
+
+CORE = ["read_file", "terminal", "todo", "web_search"]
 
 
 @pytest.mark.parametrize(
     ("enabled", "disabled", "expected"),
     [
-        (["hermes-acp"], [], ["read_file", "terminal", "todo"]),
+        (None, [], CORE),
+        (["hermes-acp"], [], CORE),
+        (["hermes-cli"], [], CORE),
         (["files"], [], ["read_file"]),
         (["files", "own"], [], ["extra", "read_file"]),
-        (["hermes-acp", "own"], ["terminal"], ["extra", "read_file", "todo"]),
+        (["hermes-acp", "own"], ["terminal", "web"], ["extra", "read_file", "todo"]),
         (["hermes-acp"], ["hermes-acp"], []),
         (["own", "hermes-acp"], ["hermes-acp"], ["extra"]),
         (["no-such"], [], []),
         ([], [], []),
         (["files", "files"], [], ["read_file"]),
+        (["debugging"], [], ["read_file", "terminal", "web_search"]),
+        (["search"], [], ["web_search"]),
+        (["todo", "read_file"], [], ["read_file", "todo"]),
+        (["hermes-acp"], ["todo"], ["read_file", "terminal", "web_search"]),
+        (["all"], ["debugging"], ["todo"]),
     ],
 )
 @pytest.mark.usefixtures("registry")
@@ -39,25 +84,154 @@ def test_a_selection_is_what_is_enabled_without_what_is_disabled(enabled, disabl
     assert _names(enabled, disabled) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("file", ["read_file"]),
+        ("file_tools", ["read_file"]),
+        ("files_tools", ["read_file"]),
+        ("terminal_tools", ["terminal"]),
+        ("web_tools", ["web_search"]),
+        ("todo_tools", ["todo"]),
+        ("skills_tools", []),
+    ],
+)
+@pytest.mark.usefixtures("registry")
+def test_names_of_earlier_times_and_other_programs_are_understood(name, expected, caplog):
+    with caplog.at_level(logging.WARNING):
+        definitions = get_tool_definitions([name])
+
+    assert [definition["function"]["name"] for definition in definitions] == expected
+    assert caplog.text == ""
+
+
+class TestGuests:
+    def test_the_presets_hold_what_the_user_and_plugins_added(self, registry):
+        with registered_by("plugin x"):
+            registry.register("zoom", "theirs", SCHEMA, _handler)
+
+        assert _names() == [*CORE, "zoom"] == _names(["hermes-cli"])
+        assert _names(None, ["theirs"]) == CORE
+        assert _names(["files"]) == ["read_file"]
+
+    @pytest.mark.usefixtures("registry")
+    def test_the_presets_hold_every_server_s_tools_after_the_others(self, servers):
+        assert _names(None, (), servers) == [*CORE, "mcp__db__do", "mcp__git__do"]
+
+    @pytest.mark.usefixtures("registry")
+    def test_a_server_s_toolset_can_be_named(self, servers):
+        assert _names(["mcp-git"], (), servers) == ["mcp__git__do"]
+        assert _names(None, ["mcp-git"], servers) == [*CORE, "mcp__db__do"]
+        assert _names(["files", "mcp"], ["mcp-db"], servers) == ["read_file", "mcp__git__do"]
+        assert _names(None, ["mcp"], servers) == CORE
+
+    @pytest.mark.usefixtures("registry")
+    def test_who_names_toolsets_gets_no_others(self, servers):
+        assert _names(["files"], (), servers) == ["read_file"]
+
+
+class TestGroups:
+    def test_a_plugin_s_group_is_merged_with_what_there_is(self, registry):
+        registry.add_toolset("both", Toolset("Two.", tools=("todo",), includes=("own", "files")))
+
+        assert _names(["both"]) == ["extra", "read_file", "todo"]
+
+    def test_it_cannot_take_the_place_of_one_of_ours(self, registry):
+        registry.add_toolset("files", Toolset(tools=("terminal",)))
+
+        assert _names(["files"]) == ["read_file"]
+
+    def test_groups_that_include_each_other_have_an_end(self, registry):
+        registry.add_toolset("one", Toolset(includes=("two", "own")))
+        registry.add_toolset("two", Toolset(includes=("one", "files")))
+
+        assert _names(["one"]) == ["extra", "read_file"]
+
+    @pytest.mark.usefixtures("registry")
+    def test_one_is_available_when_a_tool_of_it_is(self):
+        assert is_toolset_available("debugging")
+        assert not is_toolset_available("browser")
+        assert not is_toolset_available("no-such")
+
+
 def test_an_unavailable_tool_is_not_offered(registry):
-    registry.register(
-        name="device",
-        toolset="own",
-        schema={"type": "object"},
-        handler=lambda args, **kw: "{}",
-        check_fn=lambda: False,
-    )
+    registry.register(name="device", toolset="own", schema=SCHEMA, handler=_handler, check_fn=lambda: False)
 
     assert _names(["own"]) == ["extra"]
+    assert get_tool_definitions(["own"]) == [registry.get("extra").definition()]
 
 
-@pytest.mark.usefixtures("registry")
-def test_definitions_come_in_the_order_of_names_whatever_the_order_asked_in():
-    forwards = get_tool_definitions(["files", "terminal", "planning"])
-    backwards = get_tool_definitions(["planning", "terminal", "files"])
+class TestUnknownNames:
+    @pytest.mark.usefixtures("registry")
+    def test_the_nearest_is_told(self, caplog):
+        with caplog.at_level(logging.WARNING):
+            get_tool_definitions(["filez"], ["termina"])
 
-    assert forwards == backwards
-    assert [definition["function"]["name"] for definition in forwards] == ["read_file", "terminal", "todo"]
+        assert "There is no toolset 'filez': did you mean 'files'?" in caplog.text
+        assert "'terminal'?" in caplog.text
+
+    @pytest.mark.usefixtures("registry")
+    def test_quietly_nothing_is(self, caplog):
+        with caplog.at_level(logging.WARNING):
+            get_tool_definitions(["filez"], quiet=True)
+
+        assert caplog.text == ""
+
+    @pytest.mark.usefixtures("registry")
+    def test_a_server_may_come_later(self):
+        assert wrong_names(["mcp-later", "files", "todo", "memory", "hermes-acp"]) == []
+
+    @pytest.mark.usefixtures("registry")
+    def test_without_a_near_one_all_are_told(self):
+        assert wrong_names(["zzzzzz"])[0].startswith("There is no toolset 'zzzzzz': there are browser, code, ")
+
+
+class TestDefinitions:
+    @pytest.mark.usefixtures("registry")
+    def test_they_come_in_the_order_of_names_whatever_the_order_asked_in(self):
+        forwards = get_tool_definitions(["files", "terminal", "planning"])
+        backwards = get_tool_definitions(["planning", "terminal", "files"])
+
+        assert forwards == backwards
+        assert [definition["function"]["name"] for definition in forwards] == ["read_file", "terminal", "todo"]
+
+    def test_they_are_made_once(self, registry, monkeypatch):
+        get_tool_definitions()
+        monkeypatch.setattr(ToolEntry, "definition", None)
+
+        assert len(get_tool_definitions()) == len(CORE)
+
+    def test_they_are_made_anew_after_a_registration(self, registry):
+        before = get_tool_definitions(["own"])
+        registry.register("extra", "own", SCHEMA, _handler, description="new")
+
+        assert get_tool_definitions(["own"]) != before
+
+    @pytest.mark.usefixtures("registry")
+    def test_they_are_made_anew_when_the_session_s_servers_change(self):
+        entries = [ToolEntry("mcp__x__do", "mcp-x", SCHEMA, _handler, "old")]
+        toolbox = Toolbox(lambda: entries)
+        before = get_tool_definitions(["mcp-x"], toolbox=toolbox)
+        entries[:] = [ToolEntry("mcp__x__do", "mcp-x", SCHEMA, _handler, "new")]
+
+        assert get_tool_definitions(["mcp-x"], toolbox=toolbox) != before
+
+    def test_overrides_are_asked_each_time(self, registry):
+        answers = iter(("one", "two"))
+        registry.register(
+            "dynamic", "own", SCHEMA, _handler, dynamic_schema_overrides=lambda: {"description": next(answers)}
+        )
+
+        told = [get_tool_definitions(["own"])[0]["function"]["description"] for _ in range(2)]
+
+        assert told == ["one", "two"]
+
+    def test_who_changes_what_they_got_changes_nothing_else(self, registry):
+        got = get_tool_definitions(["own"])
+        got[0]["function"]["parameters"]["properties"] = "changed"
+
+        assert get_tool_definitions(["own"])[0]["function"]["parameters"] == SCHEMA
+        assert registry.get("extra").schema == SCHEMA
 
 
 def test_the_editor_s_toolset_holds_the_tools_that_come_with_the_program():
@@ -66,6 +240,17 @@ def test_the_editor_s_toolset_holds_the_tools_that_come_with_the_program():
     assert {"read_file", "write_file", "patch", "search_files", "terminal", "todo", "session_search"} <= names
 
 
-def test_every_toolset_that_is_included_has_a_tool():
-    for included in TOOLSETS["hermes-acp"]:
-        assert select([included]), included
+def test_every_toolset_of_the_editor_s_has_a_tool():
+    load_builtin_tools()
+
+    for included in TOOLSETS["hermes-acp"].includes:
+        assert the_registry.in_toolset(included), included
+
+
+def test_every_tool_that_comes_with_the_program_is_in_the_editor_s_toolset():
+    load_builtin_tools()
+
+    theirs = {entry.toolset for entry in the_registry.entries() if not entry.source}
+    assert {name for name in theirs if not name.startswith(("test", "stubborn"))} <= set(
+        TOOLSETS["hermes-acp"].includes
+    )
