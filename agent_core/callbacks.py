@@ -78,7 +78,7 @@ class Step:
     session_cost: float | None = None
 
 
-StatusKind = Literal["budget", "empty", "fallback", "refusal", "retry", "storage", "undelivered", "unused"]
+StatusKind = Literal["budget", "circle", "empty", "fallback", "refusal", "retry", "storage", "undelivered", "unused"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,9 +139,9 @@ def assistant_message(text: str, tool_calls: Sequence[ToolCall] = (), reasoning:
     return message
 
 
-def tool_message(call: ToolCall, text: str) -> Message:
-    """A tool's answer to `call`."""
-    return {"role": "tool", "tool_call_id": call["id"], "name": call["function"]["name"], "content": text}
+def tool_message(call: ToolCall, content: Content) -> Message:
+    """A tool's answer to `call`: text, or parts where it has images beside it."""
+    return {"role": "tool", "tool_call_id": call["id"], "name": call["function"]["name"], "content": content}
 
 
 def tool_call(call_id: str, name: str, arguments: str) -> ToolCall:

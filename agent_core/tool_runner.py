@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,14 @@ from tools.approval.actions import Action, ReadPath
 from tools.context import AgentServices
 from tools.dispatch import dispatch, unknown_tool
 from tools.errors import ToolInterrupted
+from tools.registry import ToolEntry
 from tools.result import ToolResult, error
 
 Listener = Callable[[ToolProgress], None]
+Refuse = Callable[[ToolCall], str]
+
+_AT_ONCE = 8
+"""So many calls run at the same time at most."""
 
 
 @dataclass(slots=True)
@@ -31,7 +36,7 @@ class _Call:
 
     source: ToolCall
     arguments: dict[str, Any]
-    problem: str | None = None
+    problem: str = ""
     started: bool = False
     finished: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -59,7 +64,16 @@ class ToolRunner:
         turn_id: str,
         task_id: str,
         listener: Listener | None,
+        images: bool = False,
+        refuse: Refuse = lambda _: "",
     ) -> None:
+        """Make it.
+
+        Args:
+            offered: the names of the tools that the model was told of.
+            images: the model sees images, so tools may give them.
+            refuse: asked right before a call runs; what it says is the model's answer, and the call is not run.
+        """
         self._workspace = workspace
         self._services = services
         self._offered = offered
@@ -68,6 +82,8 @@ class ToolRunner:
         self._turn_id = turn_id
         self._task_id = task_id
         self._listener = listener
+        self._images = images
+        self._refuse = refuse
 
     def run(
         self, tool_calls: Sequence[ToolCall], problems: Mapping[str, str] | None = None
@@ -80,12 +96,15 @@ class ToolRunner:
         Raises:
             TurnInterrupted: the turn was cancelled; every call has been reported as finished.
         """
-        calls = [_prepare(call, (problems or {}).get(call["id"])) for call in tool_calls]
+        calls = [_prepare(call, (problems or {}).get(call["id"], "")) for call in tool_calls]
         for call in calls:
             self._tell(CallRequested(call.id, call.name, call.arguments))
         try:
             for batch in plan_batches([self._plan(call) for call in calls]):
-                yield from self._run_batch([calls[position] for position in batch])
+                together = [calls[position] for position in batch]
+                for call in together:
+                    call.problem = call.problem or self._refuse(call.source)
+                yield from self._run_batch(together)
         finally:
             for call in calls:
                 self._finish(call, ToolResult(INTERRUPTED_RESULT, failed=True))
@@ -94,11 +113,12 @@ class ToolRunner:
         if len(batch) == 1:
             yield batch[0].source, self._run_one(batch[0])
             return
-        pool = ThreadPoolExecutor(len(batch), thread_name_prefix="tool")
+        pool = ThreadPoolExecutor(min(len(batch), _AT_ONCE), thread_name_prefix="tool")
         try:
-            futures: list[Future[ToolResult]] = [pool.submit(self._run_one, call) for call in batch]
-            for call, future in zip(batch, futures, strict=True):
-                yield call.source, future.result()
+            with self._workspace.approvals.in_order([call.id for call in batch]):
+                futures: list[Future[ToolResult]] = [pool.submit(self._run_one, call) for call in batch]
+                for call, future in zip(batch, futures, strict=True):
+                    yield call.source, future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -118,7 +138,7 @@ class ToolRunner:
     def _dispatch(self, call: _Call) -> ToolResult:
         if call.name not in self._offered:
             return unknown_tool(call.name, sorted(self._offered))
-        if call.problem is not None:
+        if call.problem:
             return error(call.problem)
         context = self._workspace.context(
             CallIdentity(self._session_id, self._turn_id, self._task_id, call.id),
@@ -127,6 +147,8 @@ class ToolRunner:
             on_allowed=lambda action: self._allowed(call, action),
             on_output=lambda text: self._output(call, text),
         )
+        if self._images:
+            context = replace(context, images=True)
         return dispatch(call.name, call.arguments, context, self._workspace.tools)
 
     def _allowed(self, call: _Call, action: Action) -> None:
@@ -138,15 +160,23 @@ class ToolRunner:
     def _plan(self, call: _Call) -> PlannedCall:
         entry = self._workspace.tools.get(call.name)
         if entry is None or call.name not in self._offered:
-            return PlannedCall("safe", None)
-        path = call.arguments.get("path")
-        if not isinstance(path, str):
-            return PlannedCall(entry.parallel, self._workspace.cwd)
+            return PlannedCall(call.name, "safe")
         try:
-            full = os.path.realpath(os.path.join(self._workspace.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
-        except ValueError:  # no path at all: a null byte, a lone surrogate; the tool will say so
-            return PlannedCall("never", None)
-        return PlannedCall(entry.parallel, Path(full))
+            paths = self._paths(entry, call.arguments)
+        except Exception:  # noqa: BLE001 - arguments are whatever the model sent; the tool will say what is wrong
+            return PlannedCall(call.name, "never")
+        return PlannedCall(call.name, entry.parallel, paths)
+
+    def _paths(self, entry: ToolEntry, arguments: Mapping[str, Any]) -> tuple[Path, ...]:
+        """What a call works on: as its tool says, else its `path`; without one, the session's directory."""
+        if entry.paths_fn is not None:
+            return tuple(self._real(path) for path in entry.paths_fn(arguments))
+        path = arguments.get("path")
+        return (self._real(path),) if isinstance(path, str) else (self._workspace.cwd,)
+
+    def _real(self, path: str) -> Path:
+        joined = os.path.join(self._workspace.cwd, os.path.expanduser(path))  # noqa: PTH111, PTH118
+        return Path(os.path.realpath(joined))
 
     def _start(self, call: _Call) -> None:
         with call.lock:
@@ -154,6 +184,7 @@ class ToolRunner:
                 return
             call.started = True
             self._tell(CallRunning(call.id))
+        self._workspace.approvals.asks_no_more(call.id)
 
     def _output(self, call: _Call, text: str) -> None:
         self._start(call)
@@ -169,13 +200,14 @@ class ToolRunner:
                 return
             call.finished = True
             self._tell(CallFinished(call.id, call.name, call.arguments, result, call.started))
+        self._workspace.approvals.asks_no_more(call.id)
 
     def _tell(self, progress: ToolProgress) -> None:
         if self._listener is not None:
             self._listener(progress)
 
 
-def _prepare(source: ToolCall, problem: str | None) -> _Call:
+def _prepare(source: ToolCall, problem: str) -> _Call:
     try:
         return _Call(source, parse_arguments(source["function"]["arguments"]), problem)
     except ValueError as found:

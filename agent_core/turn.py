@@ -9,6 +9,7 @@ from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks
 from agent_core.interrupt import CancelToken
 from agent_core.providers.base import Usage
+from agent_core.repeats import Repeats
 from agent_core.steering import Steering
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_result import TurnUsage, add_usage, no_usage
@@ -24,6 +25,7 @@ class Turn:
         planned: the route that `route` was begun on.
         cost: US dollars so far; None once a price or a count was not known.
         continuations: how often the model was asked to go on at the output limit.
+        repeats: what the model does again and again.
     """
 
     id: str
@@ -39,6 +41,7 @@ class Turn:
     cost: float | None = 0.0
     continuations: int = 0
     steering: Steering = field(default_factory=Steering)
+    repeats: Repeats = field(default_factory=Repeats)
 
     def count(self, usage: Usage, cost: float | None) -> None:
         """Add what one request used."""

@@ -73,6 +73,12 @@ class Ending:
         self.turn.history.close_off(f"[{text}]")
         return "max_turn_requests", "".join((*carried, text))
 
+    def in_a_circle(self, why: str) -> tuple[StopReason, str]:
+        """The model did the same again and again; `why` is for the person."""
+        self._tell(Status("circle", why))
+        self.turn.history.close_off(f"[{why}]")
+        return "max_turn_requests", why
+
     def _withdraw(self) -> None:
         self.turn.history.withdraw()
         self.services.omissions.shorten(len(self.turn.history.messages))

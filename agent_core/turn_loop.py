@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
 from agent_core.callbacks import Step
+from agent_core.guardrails import with_warning
 from agent_core.messages import Message, tool_message, user_message
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.pricing import cost_of
+from agent_core.result_images import result_content, sees_images
 from agent_core.services import SessionServices, TurnServices
 from agent_core.tool_runner import ToolRunner
 from agent_core.turn import Turn
@@ -66,7 +68,10 @@ class TurnLoop:
             if reply.tool_calls:
                 self._remember(turn, asker, reply)
                 self._use_tools(turn, reply)
-                _pass_on(turn, turn.steering.take())
+                if _pass_on(turn, turn.steering.take()):
+                    turn.repeats.begin_anew()
+                if turn.repeats.halted:
+                    return ending.in_a_circle(turn.repeats.halted)
             elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
@@ -110,7 +115,10 @@ class TurnLoop:
         )
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
+        omitted = len(self.services.omissions.results)
         reply = asker.ask()
+        if len(self.services.omissions.results) > omitted:
+            self.workspace.seen.forget_all()
         choice = turn.route.choice
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(
@@ -146,9 +154,13 @@ class TurnLoop:
             turn_id=turn.id,
             task_id=turn.task_id,
             listener=turn.callbacks.tool_progress_callback,
+            images=sees_images(turn.route.choice, self.services.omissions),
+            refuse=turn.repeats.refusal,
         )
+        turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
-            turn.history.remember(tool_message(call, result.text))
+            told = replace(result, text=with_warning(result.text, turn.repeats.see(call, result)))
+            turn.history.remember(tool_message(call, result_content(told)))
 
     def _renew_tools(self) -> None:
         """Tell the model of tools that came or went with the session's servers; else its list stays as it is."""
@@ -159,14 +171,15 @@ class TurnLoop:
     def _tool_definitions(self) -> Sequence[dict[str, object]]:
         if self.services.tools is None:
             self.services.extra_tools = self._extra_tools()
-            self.services.tools = get_tool_definitions(self.toolsets, self.disabled, self.workspace.tools)
+            self.services.tools = get_tool_definitions(self.toolsets, self.disabled, toolbox=self.workspace.tools)
         return self.services.tools
 
     def _extra_tools(self) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.workspace.tools.extra())
 
 
-def _pass_on(turn: Turn, words: str) -> None:
-    """What the person has said meanwhile, for the model's next request."""
+def _pass_on(turn: Turn, words: str) -> bool:
+    """Put what the person has said meanwhile before the model's next request; False where it is nothing."""
     if words:
         turn.history.remember(user_message(words))
+    return bool(words)

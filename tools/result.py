@@ -38,6 +38,15 @@ class ShownOutput:
     signal: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ResultImage:
+    """An image for a model that sees, and for the person. `mime_type` as image/png; `name` says what it is of."""
+
+    data: bytes
+    mime_type: str
+    name: str = ""
+
+
 Shown = ShownText | ShownDiff | ShownOutput
 
 
@@ -62,12 +71,14 @@ class ToolResult:
         shown: what the person sees, in order; empty lets the front end show `text`.
         facts: JSON values for programs: paths, line numbers, exit codes.
         failed: True when the call did not do what was asked.
+        images: what a model that sees gets beside the text.
     """
 
     text: str
     shown: tuple[Shown, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     failed: bool = False
+    images: tuple[ResultImage, ...] = ()
 
 
 def ok(payload: Mapping[str, Any], *shown: Shown, **facts: Any) -> ToolResult:

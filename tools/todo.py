@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, TypeGuard, get_args
 
 from tools import arguments
@@ -29,10 +29,9 @@ SCHEMA: dict[str, Any] = {
                     "status": {"type": "string", "enum": list(get_args(Status))},
                     "priority": {"type": "string", "enum": list(get_args(Priority))},
                 },
-                "required": ["id", "content", "status"],
             },
         },
-        "merge": {"type": "boolean", "description": "Update by id, keep the others", "default": False},
+        "merge": {"type": "boolean", "description": "Change items by id, keep the rest", "default": False},
     },
 }
 DESCRIPTION = (
@@ -50,6 +49,9 @@ def todo(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     Args:
         args: todos, merge as in SCHEMA.
         kw: `ctx`, the call's ToolContext.
+
+    With `merge`, an item that is known keeps what is not given of it, and what is new comes last; without, the list
+    is the whole plan. Nothing changes unless every item is valid.
 
     Returns:
         JSON with the whole list and how many items have each status.
@@ -80,10 +82,11 @@ def _given(value: object) -> list[object] | None:
 
 
 def _store(agent: AgentServices, given: Sequence[object], *, merge: bool) -> None:
-    kept = {item.id: item for item in agent.todos()} if merge else {}
+    before = {item.id: item for item in agent.todos()}
+    kept = dict(before) if merge else {}
     seen: set[str] = set()
     for number, value in enumerate(given, 1):
-        item = _item(value, number, kept)
+        item = _merged(value, number, before) if merge else _item(value, number, {}, _hint(value, before))
         if item.id in seen:
             raise ToolError(f"Two items have the id {item.id!r}; give each its own. The plan was not changed.")
         seen.add(item.id)
@@ -93,7 +96,19 @@ def _store(agent: AgentServices, given: Sequence[object], *, merge: bool) -> Non
     agent.set_todos(tuple(kept.values()))
 
 
-def _item(value: object, number: int, known: Mapping[str, TodoItem]) -> TodoItem:
+def _hint(value: object, known: Collection[str]) -> str:
+    """What was probably meant by an item without content that is in the plan."""
+    meant = isinstance(value, dict) and str(value.get("id")).strip() in known
+    return " To change only some fields of an item, set merge to true." if meant else ""
+
+
+def _merged(value: object, number: int, before: Mapping[str, TodoItem]) -> TodoItem:
+    if isinstance(value, dict) and str(value.get("id", "")).strip() in {"", "None"}:
+        raise ToolError(f"Item {number} of todos has no id; with merge each needs one. The plan was not changed.")
+    return _item(value, number, before, "")
+
+
+def _item(value: object, number: int, known: Mapping[str, TodoItem], hint: str) -> TodoItem:
     if not isinstance(value, dict):
         raise ToolError(f"Item {number} of todos has to be an object with id, content and status.")
     item_id = str(value.get("id") if value.get("id") is not None else number).strip()
@@ -102,9 +117,12 @@ def _item(value: object, number: int, known: Mapping[str, TodoItem]) -> TodoItem
     status = str(value.get("status") or (old.status if old else "pending")).strip().lower()
     priority = str(value.get("priority") or (old.priority if old else "medium")).strip().lower()
     if not content:
-        raise ToolError(f"Item {item_id!r} has no content. The plan was not changed.")
+        raise ToolError(f"Item {item_id!r} has no content. The plan was not changed.{hint}")
     if len(content) > _MAX_CHARS:
-        raise ToolError(f"The content of item {item_id!r} is longer than {_MAX_CHARS} characters; shorten it.")
+        raise ToolError(
+            f"The content of item {item_id!r} has {len(content)} characters, and may have {_MAX_CHARS}. "
+            "Shorten it; the plan was not changed."
+        )
     if not _is_status(status):
         raise ToolError(_unknown("status", status, item_id, get_args(Status)))
     if not _is_priority(priority):
@@ -121,7 +139,8 @@ def _is_priority(value: str) -> TypeGuard[Priority]:
 
 
 def _unknown(field: str, value: str, item_id: str, known: Sequence[str]) -> str:
-    return f"Item {item_id!r} has the {field} {value!r}; it has to be one of {', '.join(known)}."
+    choices = ", ".join(known)
+    return f"Item {item_id!r} has the {field} {value!r}; it has to be one of {choices}. The plan was not changed."
 
 
 def _told(items: Sequence[TodoItem]) -> ToolResult:

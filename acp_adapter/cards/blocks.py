@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools.result import MAX_SHOWN_CHARS, Shown, ShownDiff, ShownOutput, ShownText
+from tools.result import MAX_SHOWN_CHARS, ResultImage, Shown, ShownDiff, ShownOutput, ShownText
 from tools.text.terminal_output import plain_text
 
 Update = dict[str, Any]
@@ -26,7 +27,10 @@ def shown_block(shown: Shown) -> Update:
             return text_block(text, language)
         case ShownOutput(output=output, exit_code=exit_code, signal=signal):
             ended = f"ended by {signal}" if signal else f"exit code {exit_code}"
-            return _block(f"{_fenced(_both_ends(plain_text(output)), '')}\n{ended}")
+            printed = plain_text(output)
+            if not printed.strip():
+                return _block(f"(no output, {ended})")
+            return _block(f"{_fenced(_both_ends(printed), '')}\n{ended}")
 
 
 def diff_block(diff: ShownDiff) -> Update:
@@ -38,15 +42,24 @@ def diff_block(diff: ShownDiff) -> Update:
 
 def text_block(text: str, language: str | None = None) -> Update:
     """Text as tool content, in a code block where a language (or '') is given; a long one is cut."""
+    if language is not None and not text.strip():
+        return _block("(empty)")
     shown = text
     if len(text) > MAX_SHOWN_CHARS:
         shown = f"{text[:MAX_SHOWN_CHARS]}… ({len(text) - MAX_SHOWN_CHARS} more characters)"
     return _block(shown if language is None else _fenced(shown, language))
 
 
+def image_block(image: ResultImage) -> Update:
+    """An image as tool content."""
+    data = base64.b64encode(image.data).decode()
+    return {"type": "content", "content": {"type": "image", "mimeType": image.mime_type, "data": data}}
+
+
 def live_block(tail: str) -> Update:
     """The last lines that a running call has printed."""
-    return _block(_fenced(plain_text(tail), ""))
+    printed = plain_text(tail)
+    return _block(_fenced(printed, "") if printed.strip() else "(only blank lines so far)")
 
 
 def terminal_block(terminal: str) -> Update:

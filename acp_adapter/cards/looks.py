@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from acp_adapter.cards.blocks import text_block
-from acp_adapter.cards.places import argument_places, no_places
+from acp_adapter.cards.places import argument_places, edited_places, no_places
 from acp_adapter.cards.titles import (
     Arguments,
     command_title,
+    edit_title,
     on_path,
     one_line,
     question_title,
@@ -18,6 +19,16 @@ from acp_adapter.cards.titles import (
     recall_title,
     search_title,
     todo_title,
+)
+from acp_adapter.cards.tool_titles import (
+    fixed,
+    image_title,
+    map_title,
+    navigate_title,
+    on_element,
+    process_title,
+    web_extract_title,
+    web_search_title,
 )
 
 Update = dict[str, Any]
@@ -56,13 +67,28 @@ def _plan(arguments: Arguments) -> list[Update]:
 _LOOKS: dict[str, Look] = {
     "read_file": Look("read", "Read a file", read_title),
     "write_file": Look("edit", "Write a file", lambda arguments, cwd: on_path("Write", arguments, cwd)),
-    "patch": Look("edit", "Edit a file", lambda arguments, cwd: on_path("Edit", arguments, cwd)),
+    "patch": Look("edit", "Edit a file", edit_title, edited_places),
     "search_files": Look("search", "Search", search_title),
     "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal"),
     "session_search": Look("search", "Search earlier sessions", recall_title, no_places),
     "todo": Look("think", "Plan", todo_title, no_places, result="elsewhere"),
     "clarify": Look("think", "Ask a question", question_title, no_places),
     "exit_plan_mode": Look("switch_mode", "Plan ready", lambda _, __: "Plan ready", no_places, _plan),
+    "process": Look("execute", "Background process", process_title, no_places),
+    "web_search": Look("fetch", "Search the web", web_search_title, no_places),
+    "web_extract": Look("fetch", "Read the web", web_extract_title, no_places),
+    "repo_map": Look("search", "Map the code", map_title),
+    "vision_analyze": Look("read", "Look at an image", image_title, no_places),
+    "browser_navigate": Look("fetch", "Open a page", navigate_title, no_places),
+    "browser_snapshot": Look("read", "Look at the page", fixed("Look at the page"), no_places),
+    "browser_vision": Look("read", "Look at the page", fixed("Take a picture of the page"), no_places),
+    "browser_get_images": Look("read", "List images", fixed("List the page's images"), no_places),
+    "browser_console": Look("read", "Read the console", fixed("Read the page's console"), no_places),
+    "browser_click": Look("execute", "Click", on_element("Click"), no_places),
+    "browser_type": Look("execute", "Type", on_element("Type into"), no_places),
+    "browser_press": Look("execute", "Press a key", on_element("Press", "key"), no_places),
+    "browser_scroll": Look("execute", "Scroll", on_element("Scroll", "direction"), no_places),
+    "browser_back": Look("execute", "Go back", fixed("Go back"), no_places),
     "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
 }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.cards.titles import Arguments, absolute
+from tools.patching.paths import paths_of
 
 Update = dict[str, Any]
 
@@ -18,6 +19,12 @@ def argument_places(arguments: Arguments, cwd: str) -> list[Update]:
     """The file that the arguments name, at the line where they begin."""
     full = absolute(arguments.get("path"), cwd)
     return [] if full is None else [_place(full, arguments.get("offset"))]
+
+
+def edited_places(arguments: Arguments, cwd: str) -> list[Update]:
+    """Every file that a patch names, bounded."""
+    found = (absolute(path, cwd) for path in paths_of(arguments)[:_MOST])
+    return [_place(full, None) for full in found if full is not None]
 
 
 def no_places(arguments: Arguments, cwd: str) -> list[Update]:  # noqa: ARG001 - a column of the table

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from tools.patching.paths import paths_of
+
 Arguments = Mapping[str, Any]
 
 _MAX_TITLE = 200
@@ -36,6 +38,13 @@ def absolute(path: object, cwd: str) -> str | None:
 def on_path(verb: str, arguments: Arguments, cwd: str) -> str:
     """«Edit src/a.py»: the path relative to the session's directory where it is below it."""
     return f"{verb} {_shown_path(arguments, cwd)}"
+
+
+def edit_title(arguments: Arguments, cwd: str) -> str:
+    """The file that is changed; of a patch the first one, and how many more there are."""
+    paths = paths_of(arguments)
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"{on_path('Edit', {'path': paths[0] if paths else None}, cwd)}{more}"
 
 
 def read_title(arguments: Arguments, cwd: str) -> str:

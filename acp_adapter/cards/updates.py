@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.cards.blocks import live_block, saved_blocks, shown_block, terminal_block, text_block
+from acp_adapter.cards.blocks import image_block, live_block, saved_blocks, shown_block, terminal_block, text_block
 from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.cards.places import found_places
 from agent_core.events import TerminalShown, ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
@@ -40,13 +40,12 @@ def live_output(event: ToolOutput, client: ClientCapabilities) -> Update:
     return _update(event.call_id, content=[live_block(event.tail)])
 
 
-def in_terminal(event: TerminalShown, client: ClientCapabilities) -> Update:
-    """The card of a command that runs in the editor's own terminal, which is all that it shows then."""
-    update = _update(event.call_id, content=[terminal_block(event.terminal_id)])
-    if client.terminal_output:  # the terminal that the card began with stays empty
-        unused = {"terminal_id": terminal_id(event.call_id), "exit_code": None, "signal": None}
-        update["_meta"] = {"terminal_exit": unused}
-    return update
+def in_terminal(event: TerminalShown) -> Update:
+    """The card of a command that runs in the editor's own terminal, which is all that it shows then.
+
+    Nothing is told of the terminal that the card may have begun with: no command ran in it, so none has ended there.
+    """
+    return _update(event.call_id, content=[terminal_block(event.terminal_id)])
 
 
 def finished_call(event: ToolFinished, client: ClientCapabilities) -> list[Update]:
@@ -111,4 +110,4 @@ def _content(event: ToolFinished) -> list[Update]:
     told = [shown_block(shown) for shown in result.shown]
     if not told:
         told = [text_block(readable_error(result.text), None if result.failed else "")]
-    return [*opening, *told, *saved_blocks(result.facts)]
+    return [*opening, *told, *map(image_block, result.images), *saved_blocks(result.facts)]

@@ -96,14 +96,16 @@ def _prunable(messages: Sequence[Message], omissions: Omissions) -> Iterator[str
 def _large(results: Sequence[Message], omissions: Omissions) -> Iterator[str]:
     for message in results:
         call_id = message.get("tool_call_id", "")
-        if call_id not in omissions.results and len(text_of(message["content"])) > _SMALL:
+        large = len(text_of(message["content"])) > _SMALL or _attachment_in(message["content"])
+        if large and call_id not in omissions.results:
             yield call_id
 
 
 def _note(message: Message) -> str:
     size = len(text_of(message["content"]))
+    images = " and images" if _attachment_in(message["content"]) else ""
     return (
-        f"[Left out to make room: {size:,} characters that {message.get('name', 'the tool')} gave. "
+        f"[Left out to make room: {size:,} characters{images} that {message.get('name', 'the tool')} gave. "
         "Call it again if you need them.]"
     )
 

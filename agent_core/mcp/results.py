@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tools.result import ToolResult, error
+from tools.images import image_facts
+from tools.result import ResultImage, ToolResult, error
 
 _BASE64_BYTES = 3 / 4
 _KILO = 1000
@@ -22,7 +25,17 @@ def to_result(raw: Mapping[str, Any]) -> ToolResult:
     text = _text(blocks, raw.get("structuredContent"))
     if raw.get("isError"):
         return error(text or "The tool failed and did not say why.")
-    return ToolResult(text or "(The tool returned nothing.)")
+    return ToolResult(text or "(The tool returned nothing.)", images=tuple(_images(blocks)))
+
+
+def _images(blocks: Sequence[Mapping[str, Any]]) -> Iterator[ResultImage]:
+    for block in blocks:
+        if block.get("type") != "image":
+            continue
+        with contextlib.suppress(TypeError, ValueError):  # no base64: its words say what came
+            data = base64.b64decode(block["data"], validate=True) if block.get("data") else b""
+            if image_facts(data) is not None:
+                yield ResultImage(data, str(block.get("mimeType", "")))
 
 
 def _text(blocks: Sequence[Mapping[str, Any]], structured: object) -> str:

@@ -21,13 +21,13 @@ def add_tool() -> Iterator[AddTool]:
     names: list[str] = []
 
     def add(name: str, handler: Callable[..., Any], parallel: Parallel = "never") -> None:
-        schema = {"type": "object", "properties": {"path": {"type": "string"}}}
+        schema = {"type": "object", "properties": {"path": {"type": "string"}, "who": {"type": "string"}}}
         registry.register(name, TEST_TOOLS, schema, handler, description="A tool of a test.", parallel=parallel)
         names.append(name)
 
     yield add
     for name in names:
-        registry._entries.pop(name, None)
+        registry.unregister(name)
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_parallel_calls_run_side_by_side_with_results_in_call_order(tmp_path, ad
         ("no_such_tool", "{}", "There is no tool 'no_such_tool'"),
         ("read_file", '{"path": "x', "not valid JSON"),
         ("read_file", "[]", "one JSON object"),
-        ("read_file", "{}", "the argument 'path' is missing"),
+        ("read_file", "{}", "The argument 'path' is missing"),
         ("read_file", '{"path": "missing.txt"}', "missing.txt"),
         ("broken", "{}", "ZeroDivisionError"),
     ],

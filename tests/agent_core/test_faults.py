@@ -202,9 +202,9 @@ def test_when_every_model_fails_the_error_names_them(model_server, over, protoco
 
 
 def test_old_tool_results_make_room_and_the_tool_results_stay_in_the_history(model_server, over, protocol, tmp_path):
-    (tmp_path / "big.txt").write_text("x" * 3000)
     for number in range(4):
-        model_server.add(Reply("", tool_calls=[ToolCall(f"c{number}", "read_file", {"path": "big.txt"})]))
+        (tmp_path / f"big{number}.txt").write_text("x" * 3000)
+        model_server.add(Reply("", tool_calls=[ToolCall(f"c{number}", "read_file", {"path": f"big{number}.txt"})]))
     model_server.add(refusal(400, "prompt is too long: 210000 tokens > 200000 maximum"), Reply(TEXT), Reply("next"))
     agent = over(wired(model_server.base_url, protocol))
     result = agent.run_conversation("read it again and again")

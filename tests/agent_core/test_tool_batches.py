@@ -7,18 +7,23 @@ from pathlib import Path
 import pytest
 
 from agent_core.tool_batches import PlannedCall, plan_batches
+from tools.registry import Parallel
 
 
-def never(path: str | None = None) -> PlannedCall:
-    return PlannedCall("never", Path(path) if path else None)
+def call(parallel: Parallel, *paths: str, name: str = "tool") -> PlannedCall:
+    return PlannedCall(name, parallel, tuple(map(Path, paths)))
 
 
-def safe(path: str | None = None) -> PlannedCall:
-    return PlannedCall("safe", Path(path) if path else None)
+def never(*paths: str) -> PlannedCall:
+    return call("never", *paths)
 
 
-def paths(path: str | None = None) -> PlannedCall:
-    return PlannedCall("paths", Path(path) if path else None)
+def safe(*paths: str) -> PlannedCall:
+    return call("safe", *paths)
+
+
+def paths(*paths: str) -> PlannedCall:
+    return call("paths", *paths)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +42,14 @@ def paths(path: str | None = None) -> PlannedCall:
         ([paths("/w/d"), paths("/w/d/e/f")], [[0], [1]]),
         ([paths("/w/ab"), paths("/w/a")], [[0, 1]]),
         ([paths("/w/a"), paths()], [[0], [1]]),
-        ([safe(), paths("/w/a")], [[0], [1]]),
+        ([safe(), paths("/w/a")], [[0, 1]]),
+        ([safe(), paths()], [[0], [1]]),
+        ([paths("/w/a", "/w/b"), paths("/w/c", "/w/d")], [[0, 1]]),
+        ([paths("/w/a", "/w/b"), paths("/w/c", "/w/b")], [[0], [1]]),
+        ([paths("/w/a", "/w/b"), safe("/w/b/c")], [[0], [1]]),
+        ([paths("/w/README"), paths("/w/readme")], [[0], [1]]),
+        ([paths("/w/caf\u00e9"), paths("/w/cafe\u0301")], [[0], [1]]),
+        ([paths("/"), safe("/w/a")], [[0], [1]]),
         ([paths("/w/a"), paths("/w/b"), paths("/w/a"), paths("/w/c")], [[0, 1], [2, 3]]),
     ],
     ids=[
@@ -54,7 +66,14 @@ def paths(path: str | None = None) -> PlannedCall:
         "below one another",
         "similar names",
         "an unknown path",
-        "an unknown path that is read",
+        "a call that works on no file",
+        "a call that works on no file beside one that may change any",
+        "several paths each",
+        "one path of several in common",
+        "below one path of several",
+        "names that some disks take for the same",
+        "letters that some disks take for the same",
+        "the root",
         "conflict with any call of the batch",
     ],
 )
@@ -62,5 +81,11 @@ def test_batches(calls, batches):
     assert plan_batches(calls) == batches
 
 
-def test_a_batch_is_not_larger_than_allowed_and_keeps_the_order():
-    assert plan_batches([safe()] * 5, largest=2) == [[0, 1], [2, 3], [4]]
+@pytest.mark.parametrize("tool", ["clarify", "exit_plan_mode"])
+def test_a_talk_with_the_person_makes_the_whole_answer_a_sequence(tool):
+    calls = [safe("/w/a"), safe("/w/b"), call("never", name=tool), safe("/w/c"), safe("/w/d")]
+    assert plan_batches(calls) == [[0], [1], [2], [3], [4]]
+
+
+def test_any_number_of_calls_may_be_one_batch():
+    assert plan_batches([safe("/w")] * 50) == [list(range(50))]

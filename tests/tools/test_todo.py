@@ -40,6 +40,30 @@ def test_merge_changes_what_is_given_and_keeps_the_rest_in_order(tmp_path: Path)
     )
 
 
+def test_a_merge_without_an_id_hits_no_item_by_its_number(tmp_path: Path):
+    agent = PlanInMemory(PLAN)
+    assert "no id" in error_of(
+        call(make_context(tmp_path, agent=agent), "todo", todos=[{"content": "x"}], merge=True)
+    )
+    assert agent.items == PLAN
+
+
+def test_new_items_need_no_id_and_no_status(tmp_path: Path):
+    agent = PlanInMemory()
+    call(make_context(tmp_path, agent=agent), "todo", todos=[{"content": "x"}, {"content": "y"}])
+    assert agent.items == (TodoItem("1", "x", "pending"), TodoItem("2", "y", "pending"))
+
+
+def test_a_full_plan_takes_changes_and_no_more_items(tmp_path: Path):
+    full = tuple(TodoItem(str(number), "x" * 4000, "pending") for number in range(256))
+    agent = PlanInMemory(full)
+    ctx = make_context(tmp_path, agent=agent)
+    call(ctx, "todo", todos=[{"id": "7", "status": "completed"}], merge=True)
+    assert agent.items[7].status == "completed"
+    assert "256" in error_of(call(ctx, "todo", todos=[{"id": "more", "content": "x"}], merge=True))
+    assert len(agent.items) == 256
+
+
 def test_an_empty_list_clears_the_plan(tmp_path: Path):
     agent = PlanInMemory(PLAN)
     call(make_context(tmp_path, agent=agent), "todo", todos=[])
@@ -62,13 +86,14 @@ def test_two_items_in_progress_are_a_warning(tmp_path: Path):
     ("todos", "told"),
     [
         ([{"id": "1", "content": "x", "status": "done"}], "completed"),
+        ([{"id": "1", "status": "completed"}], "set merge to true"),
         ([{"id": "1", "content": "x", "status": "pending", "priority": "urgent"}], "high, medium, low"),
         ([{"id": "1", "status": "pending"}], "no content"),
         ([{"id": "1", "content": "x" * 4001, "status": "pending"}], "4000"),
         ([{"id": "1", "content": "x"}, {"id": "1", "content": "y"}], "Two items"),
         ([{"id": str(n), "content": "x"} for n in range(257)], "256"),
-        (["write tests"], "Item 1"),
-        ({"id": "1"}, "list"),
+        (["write tests"], "object"),
+        ({"id": "1"}, "no content"),
         ("write tests", "list"),
     ],
 )

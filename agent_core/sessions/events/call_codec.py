@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from agent_core.sessions.events.stored_values import (
     text_in,
     text_or_none,
 )
-from tools.result import Shown, ShownDiff, ShownOutput, ShownText, ToolResult
+from tools.result import ResultImage, Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,14 @@ def _result_body(result: ToolResult) -> dict[str, Any]:
         body["shown"] = [_shown_body(shown) for shown in result.shown]
     if result.facts:
         body["facts"] = plain(result.facts)
+    if result.images:
+        body["images"] = [_image_body(image) for image in result.images]
     return body
+
+
+def _image_body(image: ResultImage) -> dict[str, Any]:
+    data = base64.b64encode(image.data).decode()
+    return {"mime_type": plain_text(image.mime_type), "name": plain_text(image.name), "data": data}
 
 
 def _shown_body(shown: Shown) -> dict[str, Any]:
@@ -121,7 +129,13 @@ def _read_result(body: Body) -> ToolResult:
         shown=tuple(_read_shown(shown) for shown in list_in(body, "shown")) if "shown" in body else (),
         facts=mapping_in(body, "facts") if "facts" in body else {},
         failed=bool(body["failed"]),
+        images=tuple(_read_image(image) for image in list_in(body, "images")) if "images" in body else (),
     )
+
+
+def _read_image(body: Body) -> ResultImage:
+    data = base64.b64decode(text_in(body, "data"), validate=True)
+    return ResultImage(data, text_in(body, "mime_type"), text_in(body, "name"))
 
 
 def _read_shown(body: Body) -> Shown:

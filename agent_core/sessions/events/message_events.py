@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent_core.events import AgentText, AgentThought, SessionEvent, ToolFinished, ToolRequested, UserSaid
 from agent_core.messages import INTERRUPTED_RESULT, Content, Message, Part, ToolCall, parse_arguments, text_of
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_mime
-from tools.result import from_text
+from agent_core.result_images import images_in
+from tools.result import ToolResult, from_text
 
 
 def events_from_messages(
@@ -34,23 +36,23 @@ def events_from_messages(
         if text := text_of(message["content"]):
             yield AgentText(f"{turn_id}-message-{answers}", text)
         for call in message.get("tool_calls", ()):
-            yield from _call(call, cwd, results.get(call["id"], open_end))
+            yield from _call(call, cwd, results.get(call["id"]) or from_text(open_end))
         if not message.get("unfinished"):
             answers += 1
 
 
-def _results(messages: Iterable[Message]) -> dict[str, str]:
+def _results(messages: Iterable[Message]) -> dict[str, ToolResult]:
     return {
-        message["tool_call_id"]: text_of(message["content"])
+        message["tool_call_id"]: replace(from_text(text_of(message["content"])), images=images_in(message))
         for message in messages
         if message["role"] == "tool" and "tool_call_id" in message
     }
 
 
-def _call(call: ToolCall, cwd: str, result: str) -> Iterator[SessionEvent]:
+def _call(call: ToolCall, cwd: str, result: ToolResult) -> Iterator[SessionEvent]:
     name, arguments = call["function"]["name"], _arguments(call["function"]["arguments"])
     yield ToolRequested(call["id"], name, arguments, cwd, announced=False)
-    yield ToolFinished(call["id"], name, arguments, cwd, from_text(result))
+    yield ToolFinished(call["id"], name, arguments, cwd, result)
 
 
 def _arguments(text: str) -> dict[str, Any]:

@@ -91,3 +91,10 @@ def test_a_text_without_a_line_has_a_title_all_the_same() -> None:
 
 def test_what_is_to_be_allowed_is_shown_with_its_hidden_characters_written_out() -> None:
     assert unmasked("rm a\u202eb\n\tcd \x1b[8mx\r") == "rm a\\u202eb\n\tcd \\x1b[8mx\\r"
+
+
+def test_a_patch_of_several_files_names_the_first_and_tells_how_many_more():
+    patch = "*** Begin Patch\n*** Update File: a/b.py\n-x\n+y\n*** Add File: c.py\n+z\n*** End Patch"
+    assert _title("patch", mode="patch", patch=patch) == "Edit a/b.py and 1 more"
+    assert _title("patch", mode="patch", patch="*** Delete File: a.py") == "Edit a.py"
+    assert _title("patch", patch="nothing") == "Edit ?"

@@ -31,8 +31,9 @@ from agent_core.sessions.events import event_codec
 from agent_core.sessions.events.event_codec import FORMS, Form, decode, encode
 from agent_core.sessions.events.journal import JournalRow, TurnJournal
 from agent_core.sessions.events.stored_values import plain
+from tests.support.images import png
 from tests.support.sample_events import EVENTS
-from tools.result import ShownDiff, ShownOutput, ShownText, ToolResult
+from tools.result import ResultImage, ShownDiff, ShownOutput, ShownText, ToolResult
 
 
 def _row(*events: SessionEvent) -> JournalRow:
@@ -249,3 +250,17 @@ _VERSION_1: dict[str, tuple[dict[str, Any], tuple[SessionEvent, ...]]] = {
 def test_rows_of_version_1_are_read_for_ever(kind: str) -> None:
     body, events = _VERSION_1[kind]
     assert decode(kind, 1, body, open=False) == events
+
+
+def test_the_images_of_a_result_come_back_byte_for_byte() -> None:
+    images = (ResultImage(png(3, 2), "image/png", "a.png"), ResultImage(b"", "image/gif"))
+    event = ToolFinished("c", "vision_analyze", {"image_url": "a.png"}, "/srv", ToolResult("{}", images=images))
+    assert _back(_row(event))[-1] == event
+
+
+def test_an_image_that_is_damaged_makes_the_item_damaged() -> None:
+    event = ToolFinished("c", "look", {}, "/srv", ToolResult("{}", images=(ResultImage(b"x", "image/png"),)))
+    row = _row(event)
+    row.body["result"]["images"][0]["data"] = "&&&"
+    with pytest.raises(StoreError):
+        _back(row)

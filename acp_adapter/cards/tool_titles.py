@@ -1,0 +1,81 @@
+"""Titles of the tools that reach out: web, browser, processes, and the map of the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from acp_adapter.cards.titles import Arguments, first_line, on_path
+
+Title = Callable[[Arguments, str], str]
+
+_PROCESS = {
+    "list": "List background processes",
+    "poll": "Look at",
+    "log": "Read the output of",
+    "wait": "Wait for",
+    "kill": "End",
+    "write": "Type into",
+    "submit": "Type into",
+    "close": "Close the input of",
+}
+
+
+def fixed(title: str) -> Title:
+    """The same title whatever the arguments are."""
+    return lambda _arguments, _cwd: title
+
+
+def process_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """What is done to which background process, with what is typed."""
+    action = str(arguments.get("action") or "list")
+    doing = _PROCESS.get(action, action)
+    if action == "list":
+        return doing
+    title = f"{doing} {arguments.get('session_id') or 'a process'}"
+    typed = arguments.get("data") if action in {"write", "submit"} else None
+    return f"{title}: {first_line(typed, '')}" if typed else title
+
+
+def web_search_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """What the web is searched for."""
+    return f"Search the web for {str(arguments.get('query', '?'))!r}"
+
+
+def web_extract_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """The one address, or the hosts of several."""
+    urls = arguments.get("urls")
+    pages = [str(url) for url in urls] if isinstance(urls, list) else [str(urls or "?")]
+    if len(pages) == 1:
+        return f"Read {pages[0]}"
+    return f"Read {', '.join(dict.fromkeys(_host(page) for page in pages))}"
+
+
+def navigate_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """The address that the browser opens."""
+    return f"Open {arguments.get('url') or 'a page'}"
+
+
+def on_element(verb: str, argument: str = "ref") -> Title:
+    """«Click @e3»: what the browser does to which element."""
+    return lambda arguments, _cwd: f"{verb} {first_line(arguments.get(argument), '')}".rstrip()
+
+
+def image_title(arguments: Arguments, cwd: str) -> str:
+    """The image that is looked at."""
+    source = str(arguments.get("image_url") or "")
+    if source.startswith(("http://", "https://", "data:")):
+        return f"Look at {source.split(',', maxsplit=1)[0]}"
+    return on_path("Look at", {"path": source}, cwd)
+
+
+def map_title(arguments: Arguments, cwd: str) -> str:
+    """Which directory is mapped."""
+    return "Map the code" if arguments.get("path") in {None, "", "."} else on_path("Map the code in", arguments, cwd)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url

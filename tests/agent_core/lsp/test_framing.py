@@ -1,0 +1,50 @@
+"""Messages with headers, however their bytes come."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_core.lsp.errors import LspFailure
+from agent_core.lsp.framing import Frames, framed
+
+_messages = st.lists(
+    st.dictionaries(st.text(max_size=5), st.text(max_size=20) | st.integers(), max_size=4), max_size=5
+)
+
+
+@given(_messages, st.lists(st.integers(min_value=1, max_value=40), max_size=60))
+def test_messages_come_out_as_they_went_in(messages: list[dict[str, object]], sizes: list[int]) -> None:
+    data = b"".join(map(framed, messages))
+    frames, found = Frames(10_000), []
+    for size in (*sizes, len(data)):
+        found += frames.add(data[:size])
+        data = data[size:]
+    assert found == messages
+
+
+def test_other_headers_are_passed_over() -> None:
+    data = b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\ncontent-length:2\r\n\r\n{}"
+    assert Frames(100).add(data) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"Hello\n" * 1000, "something else than messages"),
+        (b"Content-Type: x\r\n\r\n{}", "without its length"),
+        (b"Content-Length: -1\r\n\r\n{}", "without its length"),
+        (b"Content-Length: 2000000\r\n\r\n", "more than 1 MB"),
+        (b"Content-Length: 2\r\n\r\n{]", "no JSON"),
+        (b"Content-Length: 2\r\n\r\n[]", "no JSON object"),
+        (b"Content-Length: 2\r\n\r\n\xff\xfe", "no JSON"),
+    ],
+)
+def test_what_is_not_the_protocol_is_an_error(data: bytes, said: str) -> None:
+    with pytest.raises(LspFailure, match=said):
+        Frames(1024 * 1024).add(data)
+
+
+def test_lone_surrogates_can_be_sent() -> None:
+    assert Frames(100).add(framed({"text": "\ud800"})) == [{"text": "\ud800"}]
