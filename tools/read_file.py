@@ -1,18 +1,19 @@
-"""The tool `read_file`: a page of a text file with line numbers."""
+"""The tool `read_file`: a page of a file with line numbers, a document as text, an image, a directory."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tools import arguments
 from tools.context import ToolContext, require_context
+from tools.directory_listing import listing
 from tools.errors import Denied, FileAccessError, FileMissing, FileRefused, ToolError
+from tools.file_reading import FileReading, read_any
 from tools.registry import registry
 from tools.result import ShownText, ToolResult, ok
-from tools.text.pages import NotText, Page, read_page
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -24,82 +25,118 @@ SCHEMA: dict[str, Any] = {
     "required": ["path"],
 }
 DESCRIPTION = (
-    "Read a text file. Each line comes as `N|line`: the number and the bar are not part of the file. "
-    "`next_offset` tells where to go on."
+    "Read a file (text, notebook, PDF, office document, image) or list a directory. Lines come as `N|line`; `N|` is "
+    "not part of the file. `next_offset` tells where to go on."
 )
-_MAX_NAMES = 50
+_MAX_ENTRIES = 200
 _MAX_NEAR = 5
 _MAX_SHOWN_CHARS = 5000
 
 
 def read_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
-    """Read a page of a text file.
+    """Read a page of a file, or list a directory.
 
     Args:
         args: path, offset, limit as in SCHEMA.
         kw: `ctx`, the call's ToolContext.
 
     Returns:
-        JSON with path, content, total_lines and, when there is more, next_offset.
+        JSON with path, content, total_lines and, when there is more, next_offset. Of lines that the model has before
+        it already, a note instead of the content. Of an image its format, and the image where the model sees images.
 
     Raises:
-        ToolError: nothing there, not a text file, or not allowed. ToolInterrupted.
+        ToolError: nothing there, not readable, or not allowed. ToolInterrupted.
     """
     ctx = require_context(kw)
     settings = ctx.settings.read
     path = arguments.path(args, ctx)
     offset = arguments.integer(args, "offset", 1) or 1
     limit = arguments.integer(args, "limit", settings.default_lines, minimum=1, maximum=settings.max_lines)
-    page = _page(path, offset, limit, ctx)
-    if page.total is not None and not page.lines and offset > 1:
-        raise ToolError(f"{path} has only {page.total} lines; line {offset} does not exist.")
-    shown = "\n".join(page.lines)[:_MAX_SHOWN_CHARS]
-    language = path.suffix.removeprefix(".")
-    return ok(_payload(page, path, ctx), ShownText(shown, language), path=str(path), line=offset)
-
-
-def _page(path: Path, offset: int, limit: int, ctx: ToolContext) -> Page:
     try:
         with ctx.fs.open(path) as stream:
-            return read_page(stream, offset, limit, ctx.settings.read)
+            reading = read_any(stream, path, offset, limit, ctx)
     except FileMissing as problem:
         raise FileMissing(f"{path} does not exist.{_near_names(path, ctx)}") from problem
-    except FileRefused as problem:
-        raise FileRefused(_names_of_directory(path, ctx) or str(problem)) from problem
-    except NotText as problem:
-        raise ToolError(
-            f"{path} cannot be shown as text: {problem}. To look inside use the terminal (`file`, `xxd | head`, "
-            "`strings`, or a program made for this kind of file)."
-        ) from problem
+    except FileRefused:
+        facts = ctx.fs.stat(path)
+        if facts is None or facts.kind != "directory":
+            raise
+        return _directory(path, offset, min(limit, _MAX_ENTRIES), ctx)
+    if reading.format:
+        return _image(reading, path, ctx)
+    if reading.total is not None and not reading.lines and offset > 1:
+        raise ToolError(f"{path} has only {reading.total} lines; line {offset} does not exist.")
+    return _page(reading, path, ctx)
 
 
-def _payload(page: Page, path: Path, ctx: ToolContext) -> dict[str, Any]:
-    content = "\n".join(f"{number}|{line}" for number, line in enumerate(page.lines, page.first))
-    payload: dict[str, Any] = {"path": arguments.display(path, ctx), "content": content, "total_lines": page.total}
-    notes: list[str] = []
-    if page.more:
-        payload["next_offset"] = page.first + len(page.lines)
-    if page.total is None:
+def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
+    facts = {"path": str(path), "line": reading.first}
+    payload: dict[str, Any] = {"path": arguments.display(path, ctx)}
+    if _has_before_it(reading, path, ctx):
+        last = reading.first + len(reading.lines) - 1
+        note = f"Unchanged since you read it: lines {reading.first} to {last} are above. Call again to see them anew."
+        return ok({**payload, "total_lines": reading.total, "note": note}, ShownText(note), **facts)
+    content = "\n".join([f"{number}|{line}" for number, line in enumerate(reading.lines, reading.first)])
+    payload |= {"content": content, "total_lines": reading.total}
+    notes = list(reading.notes)
+    if reading.more:
+        payload["next_offset"] = reading.first + len(reading.lines)
+    if reading.total is None:
         notes.append("The file is too big to count its lines.")
-    if page.total == 0:
+    if reading.total == 0:
         notes.append("The file is empty.")
-    if page.encoding != "utf-8":
-        notes.append(f"Not UTF-8: decoded as {page.encoding}.")
     if notes:
         payload["note"] = " ".join(notes)
-    return payload
+    return ok(payload, ShownText(_shown(reading.lines), path.suffix.removeprefix(".")), **facts)
 
 
-def _names_of_directory(path: Path, ctx: ToolContext) -> str | None:
-    facts = ctx.fs.stat(path)
-    if facts is None or facts.kind != "directory":
-        return None
-    names = ctx.fs.list(path)
-    listed = ", ".join(names[:_MAX_NAMES]) + (f" and {len(names) - _MAX_NAMES} more" if names[_MAX_NAMES:] else "")
+def _shown(lines: Sequence[str]) -> str:
+    """The beginning of the lines, for the person."""
+    chars, count = 0, 0
+    while count < len(lines) and chars < _MAX_SHOWN_CHARS:
+        chars += len(lines[count]) + 1
+        count += 1
+    return "\n".join(lines[:count])[:_MAX_SHOWN_CHARS]
+
+
+def _has_before_it(reading: FileReading, path: Path, ctx: ToolContext) -> bool:
+    """Whether the model was shown these lines; notes that it is now.
+
+    Asked for a second time it gets them again: then they are not before it after all.
+    """
+    if ctx.seen is None or not reading.digest:
+        return False
+    last = reading.first + len(reading.lines) - 1
+    known = ctx.seen.known(path)
+    if reading.lines and known is not None and known.digest == reading.digest and known.shows(reading.first, last):
+        ctx.seen.forget_pages(path)
+        return True
+    ctx.seen.note(path, reading.digest, pages=[(reading.first, last)], total=reading.total)
+    return False
+
+
+def _image(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
+    payload: dict[str, Any] = {"path": arguments.display(path, ctx), "image": reading.format}
+    if reading.notes:
+        payload["note"] = " ".join(reading.notes)
+    result = ok(payload, ShownText(reading.format), path=str(path))
     return (
-        f"{path} is a directory. It holds: {listed or 'nothing'}. "
-        "Read one of the files, or use search_files(target='files') to list deeper."
+        result
+        if reading.image is None
+        else ToolResult(result.text, result.shown, result.facts, False, (reading.image,))
     )
+
+
+def _directory(path: Path, first: int, most: int, ctx: ToolContext) -> ToolResult:
+    entries, total = listing(path, ctx, first, most)
+    if not entries and first > 1:
+        raise ToolError(f"{path} has only {total} entries; entry {first} does not exist.")
+    content = "\n".join(entries)
+    payload: dict[str, Any] = {"path": arguments.display(path, ctx), "content": content, "total_entries": total}
+    if first - 1 + len(entries) < total:
+        payload["next_offset"] = first + len(entries)
+        payload["note"] = "A directory. search_files(target='files') finds names in it, and below it."
+    return ok(payload, ShownText(content[:_MAX_SHOWN_CHARS] or "An empty directory."), path=str(path))
 
 
 def _near_names(path: Path, ctx: ToolContext) -> str:

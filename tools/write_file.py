@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tools import arguments
-from tools.context import require_context
-from tools.errors import ToolError
+from tools.context import ToolContext, require_context
+from tools.diagnostics.report import new_problems
+from tools.errors import FileChanged, ToolError, ToolInterrupted
+from tools.files_seen import digest_of
 from tools.registry import registry
 from tools.result import Shown, ShownDiff, ShownText, ToolResult, ok
 from tools.text.encoding import TextFile, count_lines, decode, with_newlines
@@ -24,52 +28,86 @@ DESCRIPTION = (
 
 
 def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
-    """Create a file or replace all of it, keeping the line endings and byte order mark it has.
+    """Create a file or replace all of it, keeping the encoding, line endings and byte order mark that it has.
 
     Args:
         args: path, content as in SCHEMA.
         kw: `ctx`, the call's ToolContext.
 
     Returns:
-        JSON with path, status (created, replaced, unchanged), bytes and lines.
+        JSON with path, status (created, replaced, unchanged), bytes and lines; and problems, where what was written
+        is no correct JSON, Python, ….
 
     Raises:
-        ToolError: refused, changed meanwhile, or not possible. ToolInterrupted.
+        ToolError: the model has not read what it would replace, or it was refused, or is not possible.
+        ToolInterrupted.
     """
     ctx = require_context(kw)
     path = arguments.path(args, ctx)
     content = arguments.text(args, "content")
     before = read_whole(path, ctx)
     old = None if before is None else decode(before)
-    text, note = _fitted(content, old)
-    data = _encoded(text, old)
+    text, newline_note = _fitted(content, old)
+    data, encoding_note = _encoded(text, old)
     facts = {"path": str(path), "line": 1}
     payload: dict[str, Any] = {"path": arguments.display(path, ctx)}
     if data == before:
+        _note_written(path, data, ctx)
         note = "The file has this content already."
         return ok({**payload, "status": "unchanged", **_sizes(data, text), "note": note}, ShownText(note), **facts)
+    partly = _check_known(path, before, old, ctx)
     written = ctx.fs.write(path, data, expected=before)
     text, otherwise = saved_text(written, data, text)
+    if not otherwise:
+        _note_written(path, written, ctx)
     payload |= {"status": "created" if before is None else "replaced", **_sizes(written, text)}
-    if note := " ".join(filter(None, (note, _lost(before, old), otherwise))):
+    binary = "The old content was binary." if before is not None and old is None else ""
+    if note := " ".join(filter(None, (newline_note, encoding_note, binary, partly, otherwise))):
         payload["note"] = note
+    # The file is written: a cancel now must not make that unsaid.
+    with contextlib.suppress(ToolInterrupted):
+        if problems := new_problems(path, None if old is None else old.text, text, ctx):
+            payload["problems"] = problems
     shown: Shown = ShownDiff(path, None if old is None else old.text, text)
     if before is not None and old is None:
         shown = ShownText(f"Replaced {len(before):,} bytes of binary content by {len(written):,} bytes of text.")
     return ok(payload, shown, **facts)
 
 
+def _check_known(path: Path, before: bytes | None, old: TextFile | None, ctx: ToolContext) -> str:
+    """A note where the model has read only a part of what it replaces.
+
+    Raises:
+        FileChanged: it has read nothing of it, or something else than what is there now.
+    """
+    if not before or ctx.seen is None:
+        return ""
+    known = ctx.seen.known(path)
+    if known is None and old is None:
+        raise FileChanged(
+            f"{path} exists and is no text that you could have read: nothing was written. If it may really go, "
+            "remove it first; else write to another path."
+        )
+    if known is None:
+        raise FileChanged(
+            f"{path} exists, and you have not read it: nothing was written. Read it first with read_file, or change "
+            "a part of it with patch."
+        )
+    if known.digest != digest_of(before):
+        raise FileChanged(
+            f"{path} has changed since you read it: nothing was written. Read it again with read_file, and keep what "
+            "others changed."
+        )
+    return "" if known.whole else "You had read only a part of the content that this replaced."
+
+
+def _note_written(path: Path, data: bytes, ctx: ToolContext) -> None:
+    if ctx.seen is not None:
+        ctx.seen.note(path, digest_of(data), whole=True)
+
+
 def _sizes(data: bytes, text: str) -> dict[str, int]:
     return {"bytes": len(data), "lines": count_lines(text)}
-
-
-def _lost(before: bytes | None, old: TextFile | None) -> str:
-    """What is no longer as it was, where the old content was not the usual text."""
-    if before is not None and old is None:
-        return "The old content was binary."
-    if old is not None and old.encoding == "latin-1":
-        return "The file was not UTF-8 and is now."
-    return ""
 
 
 def _fitted(content: str, old: TextFile | None) -> tuple[str, str]:
@@ -80,9 +118,22 @@ def _fitted(content: str, old: TextFile | None) -> tuple[str, str]:
     return with_newlines(text, "\r\n"), "The file's Windows line endings were kept."
 
 
-def _encoded(text: str, old: TextFile | None) -> bytes:
-    # A file with a byte order mark stays in its encoding; everything else becomes UTF-8.
-    target = old if old is not None and old.mark else TextFile("")
+def _encoded(text: str, old: TextFile | None) -> tuple[bytes, str]:
+    """The text in the encoding of the old file, else in UTF-8; and a note where that is not the usual one."""
+    if old is None or not old.is_unmarked:
+        return _unicode(text, old or TextFile("")), ""
+    try:
+        data = old.encode(text)
+    except UnicodeEncodeError as problem:
+        lacking = text[problem.start]
+        return _unicode(text, TextFile("")), f"The file was {old.encoding}, which lacks {lacking!r}: it is UTF-8 now."
+    found = decode(data)
+    if found is None or found.text != text:  # nobody could tell its encoding any more
+        return _unicode(text, TextFile("")), f"The file was {old.encoding} and is UTF-8 now."
+    return data, "" if text.isascii() else f"The file's encoding was kept: {old.encoding}."
+
+
+def _unicode(text: str, target: TextFile) -> bytes:
     try:
         return target.encode(text)
     except UnicodeEncodeError as problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 
 import tools.read_file  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
-from tools.result import ShownText
+from tools.files_seen import FilesSeen
+from tools.registry import registry
+from tools.result import ResultImage, ShownText
 from tools.settings import ReadSettings, ToolSettings
 from tools.text.pages import read_page
 
@@ -66,7 +69,7 @@ def test_limits_are_those_of_the_settings(tmp_path: Path):
     ctx = make_context(tmp_path, settings=settings)
     value = payload(call(ctx, "read_file", path="a"))
     assert value["next_offset"] == 6
-    assert value["content"].splitlines()[0] == "1|xxxxxxxxxx… [line cut: it has 51 bytes]"
+    assert value["content"].splitlines()[0] == "1|xxxxxxxxxx… [line cut: it has 50 bytes]"
     assert payload(call(ctx, "read_file", path="a", limit=5000))["next_offset"] == 9
 
 
@@ -90,7 +93,7 @@ def test_a_long_line_is_cut_between_characters(tmp_path: Path):
     (tmp_path / "a").write_text("é€😀" * 1000 + "\nnext\n")
     settings = ToolSettings(read=ReadSettings(max_line_chars=7))
     value = payload(call(make_context(tmp_path, settings=settings), "read_file", path="a"))
-    assert value["content"] == "1|é€😀é€😀é… [line cut: it has 9,001 bytes]\n2|next"
+    assert value["content"] == "1|é€😀é€😀é… [line cut: it has 9,000 bytes]\n2|next"
 
 
 def test_a_big_file_is_not_read_to_its_end(tmp_path: Path):
@@ -122,18 +125,61 @@ def test_another_encoding_is_read_and_named(tmp_path: Path, encoding: str, name:
 
 
 def test_a_binary_file_is_refused_with_another_way(tmp_path: Path):
-    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
-    message = error_of(call(make_context(tmp_path), "read_file", path="a.png"))
+    (tmp_path / "a.bin").write_bytes(b"\x7fELF\2\1\1\0\0\0")
+    message = error_of(call(make_context(tmp_path), "read_file", path="a.bin"))
     assert "binary" in message
     assert "xxd" in message
 
 
-def test_a_directory_answers_with_its_names(tmp_path: Path):
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "main.py").touch()
-    message = error_of(call(make_context(tmp_path), "read_file", path="src"))
-    assert "main.py" in message
-    assert "search_files" in message
+def test_an_image_of_a_format_that_models_do_not_take_is_named(tmp_path: Path):
+    (tmp_path / "a.tiff").write_bytes(b"II*\0" + bytes(100))
+    assert "TIFF" in error_of(call(make_context(tmp_path), "read_file", path="a.tiff"))
+
+
+def test_a_directory_is_listed_with_kinds_and_sizes(tmp_path: Path):
+    folder = tmp_path / "src"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "main.py").write_bytes(b"x" * 1536)
+    (folder / ".gitignore").write_text("*.py\n")
+    os.mkfifo(folder / "queue")
+    (folder / "odd\nname").touch()
+    (folder / os.fsdecode(b"bad\xff")).touch()
+    value = payload(call(make_context(tmp_path), "read_file", path="src"))
+    assert value["path"] == "src"
+    assert value["total_entries"] == 6
+    assert value["content"].splitlines() == [
+        ".gitignore  5 B",
+        "bad\\udcff  0 B",
+        "lib/",
+        "main.py  1.5 KB",
+        "'odd\\nname'  0 B",
+        "queue  (device, pipe or socket)",
+    ]
+
+
+def test_a_long_directory_is_listed_page_by_page(tmp_path: Path):
+    for number in range(450):
+        (tmp_path / f"f{number:03}").touch()
+    ctx = make_context(tmp_path)
+    first = payload(call(ctx, "read_file", path="."))
+    assert (first["next_offset"], first["total_entries"]) == (201, 450)
+    assert "search_files" in first["note"]
+    last = payload(call(ctx, "read_file", path=".", offset=401))
+    assert len(last["content"].splitlines()) == 50
+    assert "next_offset" not in last
+    assert "only 450 entries" in error_of(call(ctx, "read_file", path=".", offset=451))
+
+
+def test_a_listing_asks_for_nothing_that_it_names(tmp_path: Path):
+    inside = tmp_path / "work"
+    inside.mkdir()
+    (tmp_path / "elsewhere").write_text("s")
+    (inside / ".env").write_text("KEY=1")
+    (inside / "link").symlink_to(tmp_path / "elsewhere")
+    approver = ScriptedApprover()
+    value = payload(call(make_context(inside, approver=approver), "read_file", path="."))
+    assert value["content"] == ".env\nlink"
+    assert approver.asked == []
 
 
 def test_a_missing_file_answers_with_near_names_in_any_letter_case(tmp_path: Path):
@@ -168,7 +214,9 @@ def test_one_yes_is_enough_for_one_call(tmp_path: Path):
     inside.mkdir()
     outside.mkdir()
     approver = ScriptedApprover("allow_once")
-    assert "directory" in error_of(call(make_context(inside, approver=approver), "read_file", path=str(outside)))
+    (outside / "a").touch()
+    value = payload(call(make_context(inside, approver=approver), "read_file", path=str(outside)))
+    assert value["content"] == "a"
     assert len(approver.asked) == 1
 
 
@@ -186,3 +234,83 @@ def test_the_person_sees_plain_text_and_programs_the_place(tmp_path: Path):
 @pytest.mark.parametrize("path", ["", "  ", "a\0b", ["a"], "~nobody-of-that-name/x"])
 def test_what_cannot_be_a_path_is_a_clear_error(tmp_path: Path, path: object):
     assert "'path'" in error_of(call(make_context(tmp_path), "read_file", path=path))
+
+
+def test_windows_line_endings_are_told(tmp_path: Path):
+    (tmp_path / "a").write_bytes(b"one\r\ntwo\r\nthree")
+    (tmp_path / "b").write_bytes(b"one\r\ntwo\n")
+    (tmp_path / "c").write_bytes(b"one\ntwo\n")
+    ctx = make_context(tmp_path)
+    notes = [payload(call(ctx, "read_file", path=name)).get("note") for name in "abc"]
+    assert notes == ["Windows line endings.", "Mixed line endings.", None]
+
+
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x07\0\0\0\x05\x08\x06\0\0\0" + bytes(40)
+
+
+def test_an_image_goes_to_a_model_that_sees(tmp_path: Path):
+    (tmp_path / "a.dat").write_bytes(PNG)
+    result = call(replace(make_context(tmp_path), images=True), "read_file", path="a.dat")
+    assert payload(result) == {"path": "a.dat", "image": f"PNG, 7×5 pixels, {len(PNG)} bytes"}
+    assert result.images == (ResultImage(PNG, "image/png", "a.dat"),)
+
+
+def test_an_image_is_described_to_a_model_that_does_not_see(tmp_path: Path):
+    (tmp_path / "a.png").write_bytes(PNG)
+    result = call(make_context(tmp_path), "read_file", path="a.png")
+    assert "7×5" in payload(result)["image"]
+    assert "vision_analyze" in payload(result)["note"]
+    assert result.images == ()
+
+
+def test_an_image_that_is_too_big_is_described_with_what_to_do(tmp_path: Path):
+    with (tmp_path / "a.png").open("wb") as file:
+        file.write(PNG)
+        file.truncate(1 << 30)
+    result = call(replace(make_context(tmp_path), images=True), "read_file", path="a.png")
+    assert result.images == ()
+    assert "1,073,741,824 bytes" in payload(result)["image"]
+    assert "smaller" in payload(result)["note"]
+
+
+def test_lines_that_the_model_has_before_it_are_not_sent_again(tmp_path: Path):
+    (tmp_path / "a").write_text("".join(f"line {n}\n" for n in range(1, 21)))
+    ctx = replace(make_context(tmp_path), seen=FilesSeen())
+    call(ctx, "read_file", path="a", limit=5)
+    call(ctx, "read_file", path="a", offset=6, limit=5)
+    again = payload(call(ctx, "read_file", path="a", offset=2, limit=8))
+    assert "content" not in again
+    assert "lines 2 to 9 are above" in again["note"]
+
+
+def test_who_asks_once_more_gets_the_lines(tmp_path: Path):
+    (tmp_path / "a").write_text("one\n")
+    ctx = replace(make_context(tmp_path), seen=FilesSeen())
+    answers = [payload(call(ctx, "read_file", path="a")).get("content") for _ in range(4)]
+    assert answers == ["1|one", None, "1|one", None]
+
+
+@pytest.mark.parametrize("change", ["content", "forgotten", "further"])
+def test_what_the_model_does_not_have_is_sent(tmp_path: Path, change: str):
+    (tmp_path / "a").write_text("one\ntwo\nthree\n")
+    ctx = replace(make_context(tmp_path), seen=(seen := FilesSeen()))
+    call(ctx, "read_file", path="a", limit=2)
+    if change == "content":
+        (tmp_path / "a").write_text("one\ntwo\nthree!\n")
+    if change == "forgotten":
+        seen.forget_all()
+    value = payload(call(ctx, "read_file", path="a", limit=3 if change == "further" else 2))
+    assert value["content"].startswith("1|one\n2|two")
+
+
+def test_a_file_of_another_session_is_not_known(tmp_path: Path):
+    (tmp_path / "a").write_text("one\n")
+    for _ in range(2):
+        ctx = replace(make_context(tmp_path), seen=FilesSeen())
+        assert payload(call(ctx, "read_file", path="a"))["content"] == "1|one"
+
+
+def test_the_schema_is_short():
+    entry = registry.get("read_file")
+    assert entry is not None
+    assert len(json.dumps(entry.definition())) <= 520

@@ -9,15 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
-from tools.context import FileStat, Interrupt, SearchQuery, SearchResult
+from tools.context import FileStat, Interrupt
 from tools.environments import ripgrep
 from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_file, move_file, replace_file
 from tools.errors import FileChanged, FileMissing, FileRefused
+from tools.searching import SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 # Their files are made up by the kernel: some never end, some hold the environment's keys.
-_PSEUDO = (Path("/proc"), Path("/sys"), Path("/dev"))
+_PSEUDO = frozenset({("/", "proc"), ("/", "sys"), ("/", "dev")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,14 @@ class LocalFileSystem:
             replace_file(path, data, expected, facts)
         return data
 
+    def remarks(self) -> tuple[str, ...]:
+        """None: what was written was written here."""
+        return ()
+
     def list(self, path: Path) -> Sequence[str]:
         """Names in a directory, sorted."""
+        if _is_pseudo(path):
+            raise FileRefused(f"Could not list {path}: what is below /proc, /sys and /dev is not looked at.")
         with told_as_file_error("list", path):
             return sorted(entry.name for entry in path.iterdir())
 
@@ -89,7 +96,7 @@ class LocalFileSystem:
             move_file(source, target)
 
     def search(self, query: SearchQuery) -> SearchResult:
-        """Search names or content below a path with ripgrep."""
+        """Search names or content below a path with ripgrep, or what takes its place."""
         facts = self.stat(query.path)
         if facts is None:
             raise FileMissing(f"Could not search {query.path}: there is nothing at that path.")
@@ -120,7 +127,7 @@ def _compare(path: Path, stream: BinaryIO, facts: os.stat_result, expected: byte
 
 
 def _is_pseudo(path: Path) -> bool:
-    return any(path == root or root in path.parents for root in _PSEUDO)
+    return path.parts[:2] in _PSEUDO
 
 
 def _kind(facts: os.stat_result) -> Literal["file", "directory", "other"]:

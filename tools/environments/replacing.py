@@ -11,12 +11,15 @@ import contextlib
 import errno
 import os
 import secrets
+import sys
 from pathlib import Path
 
 from tools.errors import FileAccessError, FileChanged
 
 _NOT_RENAMED_OVER = frozenset({errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
 _PERMISSION_BITS = 0o7777
+_ACL = "system.posix_acl_access"
+_KEPT_ATTRIBUTES = ("user.", _ACL, "security.selinux")
 
 
 def create_file(path: Path, data: bytes) -> None:
@@ -34,13 +37,15 @@ def create_file(path: Path, data: bytes) -> None:
 
 
 def replace_file(path: Path, data: bytes, previous: bytes, like: os.stat_result) -> None:
-    """Put `data` in place of `previous`, keeping the mode and owner that `like` tells.
+    """Put `data` in place of `previous`, keeping the mode and owner that `like` tells, and access lists if possible.
+
+    Other hard links to the file keep the previous content: what shares it (package caches do) is not written to.
 
     Raises:
         FileAccessError: it failed half-way and the old content could not be put back. OSError: nothing changed.
     """
     try:
-        temporary = _write_temporary(path.parent, data, like)
+        temporary = _write_temporary(path.parent, data, like, path)
         try:
             temporary.replace(path)
         finally:
@@ -62,7 +67,7 @@ def move_file(source: Path, target: Path) -> None:
     source.unlink(missing_ok=True)
 
 
-def _write_temporary(folder: Path, data: bytes, like: os.stat_result | None) -> Path:
+def _write_temporary(folder: Path, data: bytes, like: os.stat_result | None, replaced: Path | None = None) -> Path:
     temporary = folder / f".hermes-{secrets.token_hex(6)}.tmp"
     # The kernel applies the umask to a new file; an existing one's mode and owner are copied.
     mode = 0o666 if like is None else like.st_mode & 0o777
@@ -73,6 +78,8 @@ def _write_temporary(folder: Path, data: bytes, like: os.stat_result | None) -> 
             stream.flush()  # the kernel takes the set-user bit from a file that is written to
             if like is not None:
                 _copy_owner_and_mode(descriptor, like)
+            if replaced is not None:
+                _copy_attributes(descriptor, replaced)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -84,6 +91,20 @@ def _copy_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
     if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
         os.fchown(descriptor, like.st_uid, like.st_gid)
     os.fchmod(descriptor, like.st_mode & _PERMISSION_BITS)
+
+
+def _copy_attributes(descriptor: int, replaced: Path) -> None:
+    """Give the new file the access list, labels and users' attributes of the old one, as far as that may be done."""
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(OSError):
+        names = os.listxattr(replaced, follow_symlinks=False)
+        for name in (name for name in names if name.startswith(_KEPT_ATTRIBUTES)):
+            with contextlib.suppress(OSError):
+                os.setxattr(descriptor, name, os.getxattr(replaced, name, follow_symlinks=False))
+        # A directory's default list is given to each new file in it.
+        if _ACL not in names and _ACL in os.listxattr(descriptor):
+            os.removexattr(descriptor, _ACL)
 
 
 def _move_to_free_path(source: Path, target: Path) -> None:

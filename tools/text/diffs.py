@@ -3,28 +3,71 @@
 from __future__ import annotations
 
 import difflib
-from itertools import takewhile
 
 _CONTEXT = 2
 _MAX_COMPARED_LINES = 4000
+_BLOCKS = (4096, 64, 1)
 
 
 def compact_diff(before: str, after: str, max_chars: int = 4000) -> str:
-    """The changed lines with two lines around them, cut at `max_chars`."""
-    old, new = before.splitlines(), after.splitlines()
-    same_head = sum(1 for _ in takewhile(_same, zip(old, new, strict=False)))
+    """The changed lines with two lines around them, cut at `max_chars`; '' where only line endings differ."""
     # Comparing only what lies between the equal ends keeps a small change in a long file cheap.
-    head = max(0, same_head - _CONTEXT)
-    rest = zip(reversed(old[same_head:]), reversed(new[same_head:]), strict=False)
-    tail = max(0, sum(1 for _ in takewhile(_same, rest)) - _CONTEXT)
-    old_part, new_part = old[head : len(old) - tail], new[head : len(new) - tail]
+    head = _begin(before, same_head(before, after))
+    tail = same_tail(before, after, min(len(before), len(after)) - head)
+    old_part = _lines(before[head : _end(before, len(before) - tail)])
+    new_part = _lines(after[head : _end(after, len(after) - tail)])
+    shift = before.count("\n", 0, head)
     if len(old_part) + len(new_part) > _MAX_COMPARED_LINES:
-        return f"[{len(old_part)} lines from line {head + 1} became {len(new_part)}; too many to show]"
-    return _cut("\n".join(_hunks(old_part, new_part, head)), max_chars)
+        return f"[{len(old_part)} lines from line {shift + 1} became {len(new_part)}; too many to show]"
+    return _cut("\n".join(_hunks(old_part, new_part, shift)), max_chars)
 
 
-def _same(pair: tuple[str, str]) -> bool:
-    return pair[0] == pair[1]
+def same_head(before: str, after: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    limit = min(len(before), len(after))
+    size = 0
+    # Blocks are compared at the speed of memory, characters are not.
+    for block in _BLOCKS:
+        while size + block <= limit and before[size : size + block] == after[size : size + block]:
+            size += block
+    return size
+
+
+def same_tail(before: str, after: str, limit: int) -> int:
+    """How many characters, at most `limit`, two texts have in common at their end."""
+    size = 0
+    for block in _BLOCKS:
+        while size + block <= limit and _before_end(before, size, block) == _before_end(after, size, block):
+            size += block
+    return size
+
+
+def _before_end(text: str, size: int, block: int) -> str:
+    end = len(text) - size
+    return text[end - block : end]
+
+
+def _begin(text: str, place: int) -> int:
+    """Where the line of `place` begins, and the lines before it that are shown with it."""
+    for _ in range(_CONTEXT + 1):
+        place = text.rfind("\n", 0, place)
+        if place < 0:
+            return 0
+    return place + 1
+
+
+def _end(text: str, place: int) -> int:
+    """Where the lines end that are shown behind the one that `place` is in."""
+    for _ in range(_CONTEXT + 1):
+        place = text.find("\n", place) + 1
+        if not place:
+            return len(text)
+    return place
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _hunks(old: list[str], new: list[str], shift: int) -> list[str]:

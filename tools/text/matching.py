@@ -8,16 +8,22 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import accumulate, count
+from operator import add
 
 from tools.text.line_difference import describe_difference, normalised
 
 _NAME = re.compile(r"\w+")
 _MIN_PIECE = 3
 _MAX_PROBES = 64
+_FEW_HITS = 200
 _MAX_HITS = 1000
 _CANDIDATES = 8
 _MIN_SCORE = 0.5
 _MAX_COMPARED_CHARS = 300
+
+Probe = tuple[str, int]
+"""A piece to look for, and the line (0-based) of what is looked for that it is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ def closest_regions(text: str, needle: str, limit: int = 3) -> list[Region]:
         return []
     wanted_keys = [normalised(line) for line in wanted]
     scored = sorted(
-        ((_score(lines, start, wanted_keys), start) for start in _candidates(text, wanted)),
+        ((_score(lines, start, wanted_keys), start) for start in _candidates(text, lines, wanted)),
         key=lambda pair: (-pair[0], pair[1]),
     )
     regions: list[Region] = []
@@ -74,32 +80,39 @@ def closest_regions(text: str, needle: str, limit: int = 3) -> list[Region]:
     return regions
 
 
-def _candidates(text: str, wanted: Sequence[str]) -> list[int]:
+def _candidates(text: str, lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """The first lines (0-based) of the places that share the most, and the rarest, pieces with `wanted`."""
-    starts = _line_starts(text)
-    votes: defaultdict[int, float] = defaultdict(float)
-    for piece, index in _probes(wanted):
-        hits = _hits(text, piece)
-        for position in hits:
-            votes[max(0, bisect_right(starts, position) - 1 - index)] += 1 / len(hits)
+    starts = [0, *map(add, accumulate(map(len, lines)), count(1))]
+    probes = _probes(wanted)
+    # What is frequent says little and costs much: it is asked only where nothing else is there.
+    votes, frequent = _votes(text, starts, probes, _FEW_HITS)
+    if not votes:
+        votes, _ = _votes(text, starts, frequent, _MAX_HITS)
     # A line too many or too few moves later words' votes by one: neighbours lend half their weight.
-    weights = {start: votes[start] + (votes.get(start - 1, 0) + votes.get(start + 1, 0)) / 2 for start in list(votes)}
+    weights = {start: votes[start] + (votes.get(start - 1, 0) + votes.get(start + 1, 0)) / 2 for start in votes}
     return sorted(weights, key=lambda start: (-weights[start], start))[:_CANDIDATES]
 
 
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    position = text.find("\n")
-    while position >= 0:
-        starts.append(position + 1)
-        position = text.find("\n", position + 1)
-    return starts
+def _votes(
+    text: str, starts: Sequence[int], probes: Sequence[Probe], most: int
+) -> tuple[dict[int, float], list[Probe]]:
+    """The weight of each line (0-based) as the first of the place, and the pieces that are too frequent to say."""
+    votes: defaultdict[int, float] = defaultdict(float)
+    frequent: list[Probe] = []
+    for piece, index in probes:
+        hits = _hits(text, piece, most)
+        if len(hits) > most:
+            frequent.append((piece, index))
+            continue
+        for position in hits:
+            votes[max(0, bisect_right(starts, position) - 1 - index)] += 1 / len(hits)
+    return dict(votes), frequent
 
 
-def _probes(wanted: Sequence[str]) -> list[tuple[str, int]]:
-    """Pieces to look for, each with the line (0-based) of `wanted` it is in: those that say most, over all lines."""
+def _probes(wanted: Sequence[str]) -> list[Probe]:
+    """Pieces to look for: those that say most, over all lines."""
     by_line = [_pieces(line.strip()) for line in wanted]
-    probes: list[tuple[str, int]] = []
+    probes: list[Probe] = []
     for rank in range(max(map(len, by_line))):
         probes += [(pieces[rank], index) for index, pieces in enumerate(by_line) if rank < len(pieces)]
         if len(probes) >= _MAX_PROBES:
@@ -121,14 +134,12 @@ def _halves(piece: str) -> tuple[str, str]:
     return piece[:middle], piece[middle:]
 
 
-def _hits(text: str, piece: str) -> list[int]:
-    """Where `piece` is; nothing when it is so frequent that it says nothing."""
+def _hits(text: str, piece: str, most: int) -> list[int]:
+    """Where `piece` is; no more than one place over `most`."""
     hits: list[int] = []
     position = text.find(piece)
-    while position >= 0:
+    while position >= 0 and len(hits) <= most:
         hits.append(position)
-        if len(hits) > _MAX_HITS:
-            return []
         position = text.find(piece, position + 1)
     return hits
 

@@ -1,17 +1,22 @@
-"""One page of a text file's lines, read without loading the file."""
+"""One page of a text file's lines. A file of a usual size is read at once, of a large one no more than is needed."""
 
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from tools.errors import ToolError
+from tools.files_seen import DIGEST_BYTES, digest_of
 from tools.settings import ReadSettings
-from tools.text.encoding import SAMPLE_BYTES, byte_order_mark, looks_binary
+from tools.text.encoding import SAMPLE_BYTES, byte_order_mark, decode, looks_binary, unmarked_wide
+from tools.text.legacy import guess_encoding
 
 _BLOCK = 1 << 18
+_AT_ONCE = 4 << 20
 
 
 class NotText(ToolError):
@@ -20,11 +25,13 @@ class NotText(ToolError):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines of a file from line `first` (1-based) on.
+    r"""Lines of a file from line `first` (1-based) on.
 
     Attributes:
         total: how many lines the file has; None when it is too big to count them.
         more: there are lines after the page.
+        newline: "\r\n" where the lines of the page end so, "mixed" where some do.
+        digest: of the file's bytes, as `tools.files_seen` compares it; '' when it is too big.
     """
 
     first: int
@@ -32,11 +39,13 @@ class Page:
     total: int | None
     more: bool
     encoding: str
+    newline: str = "\n"
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Raw:
-    """A line without its ending, or the beginning of a long one; `size` is that of the whole line."""
+    """A line without its ending, or the beginning of a long one; `size` is that of all of it in bytes."""
 
     data: bytes
     size: int
@@ -49,6 +58,70 @@ def read_page(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings)
     Raises:
         NotText: the content is binary.
     """
+    data = stream.read(min(_AT_ONCE, settings.max_bytes) + 1)
+    if len(data) <= min(_AT_ONCE, settings.max_bytes):
+        return _page_of(data, offset, limit, settings)
+    stream.seek(0)
+    page = _page_of_many(stream, offset, limit, settings)
+    if page.total is None:
+        return page
+    stream.seek(0)
+    digest = hashlib.file_digest(stream, _new_digest).hexdigest()  # type: ignore[arg-type]  # any binary stream will do
+    return replace(page, digest=digest)
+
+
+def page_of_lines(lines: Sequence[str], offset: int, limit: int, settings: ReadSettings) -> tuple[str, ...]:
+    """The page of `lines` that begins at line `offset`, long ones cut; fewer when they exceed the settings' size."""
+    page = lines[offset - 1 : offset - 1 + limit]
+    if max(map(len, page), default=0) > settings.max_line_chars:
+        page = [_cut(line, len(line.encode()), settings.max_line_chars) for line in page]
+    room = settings.max_chars - len(page) * (len(str(offset + len(page))) + 2)
+    if sum(map(len, page)) > room:
+        page = _fitting(page, offset, settings.max_chars)
+    return tuple(page)
+
+
+def _new_digest() -> object:
+    return hashlib.blake2b(digest_size=DIGEST_BYTES)
+
+
+def _page_of(data: bytes, offset: int, limit: int, settings: ReadSettings) -> Page:
+    file = decode(data)
+    if file is None:
+        mark, encoding = byte_order_mark(data)
+        raise NotText(f"it begins like {encoding} text, but is not" if mark else "it is a binary file")
+    lines = file.text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    total, newline = len(lines), "\n"
+    if "\r" in file.text and "\r\n" in file.text:  # one character is found much faster than two
+        # Only what the page holds is stripped: the file may be long.
+        window = lines[offset - 1 : offset - 1 + limit]
+        ends = sum(line.endswith("\r") for line in window)
+        is_last = offset - 1 + len(window) == total and not file.text.endswith("\n")
+        newline = "\r\n" if ends >= len(window) - is_last else "mixed" if ends else "\n"
+        # A last line without an ending may end in a carriage return of its own.
+        kept = window[-1:] if is_last else []
+        lines[offset - 1 : offset - 1 + limit] = [
+            *(line.removesuffix("\r") for line in window[: len(window) - len(kept)]),
+            *kept,
+        ]
+    page = page_of_lines(lines, offset, limit, settings)
+    more = bool(page) and offset - 1 + len(page) < total
+    return Page(offset, page, total, more, file.encoding, newline, digest_of(data))
+
+
+def _fitting(page: Sequence[str], offset: int, max_chars: int) -> Sequence[str]:
+    """The lines that fit into so many characters with their numbers; at least one."""
+    chars = 0
+    for index, line in enumerate(page):
+        chars += len(f"{offset + index}|{line}\n")
+        if index and chars > max_chars:
+            return page[:index]
+    return page
+
+
+def _page_of_many(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings) -> Page:
     stream, encoding = _as_utf8(stream, settings.max_bytes)
     if not _skip_lines(stream, offset - 1):
         return Page(offset, (), _count_from_start(stream), more=False, encoding=encoding)
@@ -56,7 +129,8 @@ def read_page(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings)
     try:
         lines = _take(stream, offset, limit, settings, "utf-8")
     except UnicodeDecodeError:
-        encoding = "latin-1"
+        stream.seek(start)
+        encoding = guess_encoding(stream.read(_BLOCK))
         stream.seek(start)
         lines = _take(stream, offset, limit, settings, encoding)
     rest = _count_rest(stream, settings.max_bytes)
@@ -68,8 +142,10 @@ def _as_utf8(stream: BinaryIO, max_bytes: int) -> tuple[BinaryIO, str]:
     """The stream behind its byte order mark, recoded where it is not UTF-8."""
     sample = stream.read(SAMPLE_BYTES)
     mark, encoding = byte_order_mark(sample)
-    if not mark and looks_binary(sample):
-        raise NotText("it is a binary file")
+    if not mark:
+        if looks_binary(sample):
+            raise NotText("it is a binary file")
+        encoding = unmarked_wide(sample) or encoding
     stream.seek(len(mark))
     if encoding == "utf-8":
         return stream, encoding
@@ -113,7 +189,7 @@ def _take(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings, enc
     chars = 0
     while len(lines) < limit:
         position = stream.tell()
-        raw = _read_line(stream, settings.max_line_chars * 4)
+        raw = _read_line(stream, settings.max_line_chars * 4, settings.max_bytes)
         if raw is None:
             break
         line = _decode(raw, encoding, settings.max_line_chars)
@@ -125,16 +201,23 @@ def _take(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings, enc
     return lines
 
 
-def _read_line(stream: BinaryIO, keep: int) -> _Raw | None:
+def _read_line(stream: BinaryIO, keep: int, most: int) -> _Raw | None:
+    """The next line; of one longer than `most`, `size` is what was looked at."""
     data = stream.readline(keep + 2)
     if not data:
         return None
-    size, end = len(data), data
-    while not end.endswith(b"\n") and (end := stream.readline(_BLOCK)):
-        size += len(end)
-    if size == len(data):
-        return _Raw(data.removesuffix(b"\n").removesuffix(b"\r"), size, whole=True)
+    first, size, end = data, len(data), data
+    while not end.endswith(b"\n") and size <= most and (more := stream.readline(_BLOCK)):
+        size += len(more)
+        end = more
+    size -= len(end) - len(_without_ending(end))
+    if end is first:
+        return _Raw(_without_ending(data), size, whole=True)
     return _Raw(data[:keep], size, whole=False)
+
+
+def _without_ending(line: bytes) -> bytes:
+    return line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")
 
 
 def _decode(raw: _Raw, encoding: str, max_chars: int) -> str:
@@ -142,7 +225,13 @@ def _decode(raw: _Raw, encoding: str, max_chars: int) -> str:
     text = codecs.getincrementaldecoder(encoding)().decode(raw.data, final=raw.whole)
     if raw.whole and len(text) <= max_chars:
         return text
-    return f"{text[:max_chars]}… [line cut: it has {raw.size:,} bytes]"
+    return _cut(text, raw.size, max_chars, always=True)
+
+
+def _cut(line: str, size: int, max_chars: int, *, always: bool = False) -> str:
+    if len(line) <= max_chars and not always:
+        return line
+    return f"{line[:max_chars]}… [line cut: it has {size:,} bytes]"
 
 
 def _count_rest(stream: BinaryIO, max_bytes: int) -> int | None:

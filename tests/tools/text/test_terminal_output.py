@@ -34,6 +34,7 @@ def test_ordinary_text_stays_as_it_is(output, expected):
         ("cut at the end \x1b[3", "cut at the end "),
         ("cut at the end \x1b", "cut at the end "),
         ("\x1b]0;never ended\nnext line", "\nnext line"),
+        ("\x1bPnever ended\nnext line", "\nnext line"),
         ("bell\x07 null\x00 delete\x7f", "bell null delete"),
     ],
 )

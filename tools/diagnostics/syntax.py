@@ -1,0 +1,108 @@
+"""The syntax of a changed file, by the language's own parser, in this process and at once."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+import tomllib
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tools.diagnostics.port import Problem
+
+MAX_CHARS = 1_000_000
+"""Longer files are not looked at: nobody waits for their parser."""
+
+_COMMENTED_JSON = re.compile(r"(?:[tj]sconfig.*|devcontainer|\.eslintrc)\.json", re.IGNORECASE)
+_COMMENTED_FOLDERS = frozenset({".vscode", ".zed", ".devcontainer"})
+_YAML_SECONDS = 0.5  # its parser needs the square of the depth
+# What a program fills in before anybody parses it: its braces are no YAML, no JSON.
+_TEMPLATE = re.compile(r"\{\{|\{%|<%")
+
+Checker = Callable[[str], Sequence[Problem]]
+
+
+def syntax_problems(path: Path, text: str) -> Sequence[Problem]:
+    """What the parser of the file's language says; nothing for a language that nobody here can parse."""
+    if len(text) > MAX_CHARS:
+        return ()
+    checker = _checker(path, text)
+    return checker(text) if checker is not None else ()
+
+
+def _checker(path: Path, text: str) -> Checker | None:
+    suffix = path.suffix.lower()
+    match suffix:
+        case ".py" | ".pyi" | ".pyw":
+            return _python
+        case ".json":
+            commented = _COMMENTED_JSON.fullmatch(path.name) or not _COMMENTED_FOLDERS.isdisjoint(path.parts)
+            return None if commented or _TEMPLATE.search(text) else _json
+        case ".toml":
+            return None if _TEMPLATE.search(text) else _toml
+        case ".yaml" | ".yml":
+            return None if _TEMPLATE.search(text) else _yaml
+    from tools.diagnostics.grammars import tree_checker  # noqa: PLC0415 - few files need a grammar
+
+    return tree_checker(path)
+
+
+def _python(text: str) -> Sequence[Problem]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "<file>", "exec", dont_inherit=True)
+        except SyntaxError as problem:
+            return (_problem(problem.lineno, problem.offset, problem.msg, "python"),)
+        except (ValueError, RecursionError, MemoryError) as problem:
+            return (_problem(1, 1, str(problem) or type(problem).__name__, "python"),)
+    return ()
+
+
+def _json(text: str) -> Sequence[Problem]:
+    if not text.strip():
+        return (_problem(1, 1, "the file is empty", "json"),)
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as problem:
+        return (_problem(problem.lineno, problem.colno, problem.msg, "json"),)
+    except RecursionError:
+        return ()
+    return ()
+
+
+def _toml(text: str) -> Sequence[Problem]:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        where = re.search(r"\(at line (\d+), column (\d+)\)", str(problem))
+        line, column = (int(where[1]), int(where[2])) if where else (text.count("\n") + 1, 1)
+        return (_problem(line, column, re.sub(r"\s*\(at .*\)$", "", str(problem)), "toml"),)
+    except RecursionError:
+        return ()
+    return ()
+
+
+def _yaml(text: str) -> Sequence[Problem]:
+    import yaml  # noqa: PLC0415 - few files are YAML
+
+    # Only the form counts: what tags and anchors mean is for whoever reads the file.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        until = time.monotonic() + _YAML_SECONDS
+        for _ in yaml.parse(text, Loader=loader):
+            if time.monotonic() > until:
+                return ()
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
+        return (_problem(line, column, problem.problem or "not valid YAML", "yaml"),)
+    except (yaml.YAMLError, RecursionError) as problem:
+        return (_problem(1, 1, " ".join(str(problem).split()), "yaml"),)
+    return ()
+
+
+def _problem(line: int | None, column: int | None, message: str, source: str) -> Problem:
+    return Problem(max(1, line or 1), max(1, column or 1), "error", message, source)

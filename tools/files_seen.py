@@ -1,0 +1,164 @@
+"""What a session's model knows of files: which content it has read or written, and which lines it was shown of it.
+
+`write_file` asks it before it replaces a file, `read_file` so as not to say the same twice. The agent forgets it all
+when the history that the model sees becomes shorter. It also keeps the text of the latest documents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+_MAX_FILES = 500
+_MAX_PAGES = 64
+_MAX_DOCUMENTS = 4
+DIGEST_BYTES = 16
+
+Lines = tuple[int, int]
+"""The first and the last line (1-based) of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentText:
+    """A document as text: its lines, what is to be said about them ('' for nothing), and the digest of its bytes."""
+
+    lines: Sequence[str]
+    note: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeenFile:
+    """A file as the model last saw it.
+
+    Attributes:
+        digest: of its bytes, as `digest_of` gives it.
+        pages: the lines that the model was shown, in order, apart from each other.
+        whole: the model has seen all of it.
+    """
+
+    digest: str
+    pages: tuple[Lines, ...] = ()
+    whole: bool = False
+
+    def shows(self, first: int, last: int) -> bool:
+        """Whether the model was shown every line from `first` to `last`."""
+        return any(start <= first and last <= end for start, end in self.pages)
+
+
+class FilesSeen:
+    """The files that one session's model knows; safe to use from several threads.
+
+    Paths are absolute; symbolic links are followed, so that a file is the same under all its names. Of many files the
+    latest are remembered.
+    """
+
+    def __init__(self, max_files: int = _MAX_FILES) -> None:
+        self._max_files = max_files
+        self._files: OrderedDict[Path, SeenFile] = OrderedDict()
+        self._documents: OrderedDict[str, DocumentText] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note(
+        self,
+        path: Path,
+        digest: str,
+        *,
+        pages: Iterable[Lines] = (),
+        total: int | None = None,
+        whole: bool = False,
+    ) -> None:
+        """The model knows a file with this content now.
+
+        Args:
+            digest: of the file's bytes, from `digest_of`.
+            pages: lines that it was shown; they come to those that it has seen of the same content.
+            total: how many lines the file has; None where that is not known.
+            whole: it has written all of it.
+        """
+        key = _key(path)
+        with self._lock:
+            before = self._files.get(key)
+            if before is None or before.digest != digest:
+                before = SeenFile(digest)
+            seen = SeenFile(digest, _joined((*before.pages, *pages)), whole or before.whole)
+            if total is not None and (total == 0 or seen.shows(1, total)):
+                seen = replace(seen, whole=True)
+            self._keep(key, seen)
+
+    def edited(self, path: Path, before: str, after: str) -> None:
+        """The model changed a piece of a file, from the content `before` to `after` (digests).
+
+        What it knew it knows still; of a file that it had not read, it knows no more than it did.
+        """
+        key = _key(path)
+        with self._lock:
+            seen = self._files.get(key)
+            if seen is not None and seen.digest == before:
+                self._keep(key, SeenFile(after, (), seen.whole))
+
+    def known(self, path: Path) -> SeenFile | None:
+        """What the model last saw of a file, None where that is nothing."""
+        with self._lock:
+            return self._files.get(_key(path))
+
+    def forget_pages(self, path: Path) -> None:
+        """The model may not have the file's lines before it any more; which content it knows stays."""
+        key = _key(path)
+        with self._lock:
+            if (seen := self._files.get(key)) is not None:
+                self._files[key] = replace(seen, pages=())
+
+    def forget_all(self) -> None:
+        """The model's history is another one now: what it was shown may be gone from it."""
+        with self._lock:
+            self._files.clear()
+
+    def document(self, digest: str) -> DocumentText | None:
+        """The text of a document that was read not long ago: to make it costs seconds."""
+        with self._lock:
+            return self._documents.get(digest)
+
+    def keep_document(self, text: DocumentText) -> None:
+        """Keep the text of a document, for the next page of it."""
+        with self._lock:
+            self._documents[text.digest] = text
+            self._documents.move_to_end(text.digest)
+            while len(self._documents) > _MAX_DOCUMENTS:
+                self._documents.popitem(last=False)
+
+    def paths(self) -> tuple[Path, ...]:
+        """The files that the model knows, with links resolved, the latest first."""
+        with self._lock:
+            return tuple(reversed(self._files))
+
+    def _keep(self, key: Path, seen: SeenFile) -> None:
+        self._files[key] = seen
+        self._files.move_to_end(key)
+        while len(self._files) > self._max_files:
+            self._files.popitem(last=False)
+
+
+def digest_of(data: bytes) -> str:
+    """The digest of a file's bytes, as `FilesSeen` compares it."""
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
+
+
+def _key(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _joined(pages: Iterable[Lines]) -> tuple[Lines, ...]:
+    """The same lines in order, with pages that touch made one."""
+    joined: list[Lines] = []
+    for first, last in sorted(pages):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        elif first <= last:
+            joined.append((first, last))
+    return tuple(joined[-_MAX_PAGES:])
