@@ -17,11 +17,11 @@ from tools.context import (
     FileStat,
     FileSystem,
     Interrupt,
-    SearchQuery,
-    SearchResult,
 )
+from tools.environments.together import FileChange, change_all
 from tools.errors import FileChanged
 from tools.file_history import FileHistory, NoHistory
+from tools.searching import SearchQuery, SearchResult
 
 
 class GatedFileSystem:
@@ -34,7 +34,7 @@ class GatedFileSystem:
     def __init__(self, inner: FileSystem, gate: Gate, history: FileHistory | None = None) -> None:
         self._inner = inner
         self._gate = gate
-        self._history = history or NoHistory()
+        self._remembered = _Remembered(inner, history or NoHistory())
 
     def stat(self, path: Path) -> FileStat | None:
         """Facts of the path, for those who may read it."""
@@ -61,12 +61,11 @@ class GatedFileSystem:
         real = _real(path)
         self._gate.authorize(WritePath(real, expected, data, shown=path))
         self._unmoved(path, real)
-        self._history.writing(real, expected, data)
-        written = self._inner.write(real, data, expected=expected)
-        if written != data:
-            # Who takes this back finds the file as it was left, not as it was meant to be.
-            self._history.writing(real, data, written)
-        return written
+        return self._remembered.write(real, data, expected=expected)
+
+    def remarks(self) -> tuple[str, ...]:
+        """As the backend has them."""
+        return self._inner.remarks()
 
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Ask, then delete if the file is still what was seen."""
@@ -74,8 +73,7 @@ class GatedFileSystem:
         real = _real(path.parent) / path.name
         self._gate.authorize(WritePath(real, expected, None, shown=path))
         self._unmoved(path.parent, real.parent)
-        self._history.writing(real, expected, None)
-        self._inner.remove(real, expected=expected)
+        self._remembered.remove(real, expected=expected)
 
     def rename(self, source: Path, target: Path) -> None:
         """Ask for both ends, then move."""
@@ -86,8 +84,34 @@ class GatedFileSystem:
         self._gate.authorize(WritePath(real_target, None, content, shown=target))
         self._unmoved(source.parent, real_source.parent)
         self._unmoved(target, real_target)
-        self._history.moving(real_source, real_target)
-        self._inner.rename(real_source, real_target)
+        self._remembered.rename(real_source, real_target)
+
+    def change_all(self, changes: Sequence[FileChange]) -> Sequence[bytes | None]:
+        """Ask for every change before the first is made; then make all, or none if one of them fails."""
+        asked = [self._asked(change) for change in changes]
+        for change, real in zip(changes, asked, strict=True):
+            self._still_there(change, real)
+        return change_all(self._remembered, asked)
+
+    def _asked(self, change: FileChange) -> FileChange:
+        """The change on the paths that it was allowed for: those that are really meant."""
+        if change.source is not None:
+            source, target = _real(change.source.parent) / change.source.name, _real(change.path)
+            self._gate.authorize(WritePath(source, change.before, None, shown=change.source))
+            self._gate.authorize(WritePath(target, None, change.after, shown=change.path))
+            return replace(change, path=target, source=source)
+        # Of a link that is deleted only the directory is resolved, as in `remove`.
+        real = _real(change.path) if change.after is not None else _real(change.path.parent) / change.path.name
+        self._gate.authorize(WritePath(real, change.before, change.after, shown=change.path))
+        return replace(change, path=real)
+
+    def _still_there(self, change: FileChange, real: FileChange) -> None:
+        if change.source is not None and real.source is not None:
+            self._unmoved(change.source.parent, real.source.parent)
+        if change.after is None:
+            self._unmoved(change.path.parent, real.path.parent)
+        else:
+            self._unmoved(change.path, real.path)
 
     def _readable(self, path: Path) -> Path:
         real = _real(path)
@@ -97,6 +121,33 @@ class GatedFileSystem:
     def _unmoved(self, path: Path, approved: Path) -> None:
         if _real(path) != approved:
             raise FileChanged(f"{path} led to {approved} when the change was approved, and no longer does.")
+
+
+class _Remembered:
+    """Makes changes that were asked about, and lets the history know what the files were."""
+
+    def __init__(self, inner: FileSystem, history: FileHistory) -> None:
+        self._inner = inner
+        self._history = history
+
+    def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
+        """Write if the file is still what the change was made from."""
+        self._history.writing(path, expected, data)
+        written = self._inner.write(path, data, expected=expected)
+        if written != data:
+            # Who takes this back finds the file as it was left, not as it was meant to be.
+            self._history.writing(path, data, written)
+        return written
+
+    def remove(self, path: Path, *, expected: bytes) -> None:
+        """Delete if the file is still what was seen."""
+        self._history.writing(path, expected, None)
+        self._inner.remove(path, expected=expected)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Move to a path where nothing is."""
+        self._history.moving(source, target)
+        self._inner.rename(source, target)
 
 
 class GatedEnvironment:

@@ -1,0 +1,106 @@
+"""`patch` through dispatch, gate and policy, beside what the same work costs without them."""
+
+from __future__ import annotations
+
+import difflib
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import tools.patch  # noqa: F401 - registers the tool
+from tests.support.tool_context import call, make_context
+
+REPETITIONS = 60
+
+
+def replace_in_ten_thousand_lines(folder: Path) -> tuple[float, float]:
+    """Seconds of one exact replacement in a file of 10,000 lines, and of: read, replace, write beside it, rename."""
+    path = _file(folder, 10_000)
+    ctx = make_context(folder)
+    names = ["value_5000 =", "other_5000 ="]
+
+    def tool() -> None:
+        result = call(ctx, "patch", path=path.name, old_string=names[0], new_string=names[1])
+        assert not result.failed, result.text
+        names.reverse()
+
+    def floor() -> None:
+        _replaced(path, names[0], "other")
+
+    return _both(tool, floor)
+
+
+def patch_ten_thousand_lines(folder: Path) -> tuple[float, float]:
+    """Seconds of one V4A patch with an anchor and a changed line in 10,000, and of the same floor."""
+    path = _file(folder, 10_000)
+    ctx = make_context(folder)
+    names = ["value_5001", "other_5001"]
+
+    def tool() -> None:
+        line = " = compute(item_54, 10)"
+        text = (
+            f"*** Begin Patch\n*** Update File: {path.name}\n@@     value_5000 = compute(item_53, 9)\n"
+            f"-    {names[0]}{line}\n+    {names[1]}{line}\n*** End Patch"
+        )
+        result = call(ctx, "patch", mode="patch", patch=text)
+        assert not result.failed, result.text
+        names.reverse()
+
+    def floor() -> None:
+        _replaced(path, f"{names[0]} ", "other ")
+
+    return _both(tool, floor)
+
+
+def miss_in_thirty_thousand_lines(folder: Path) -> tuple[float, float]:
+    """Seconds of one miss in 30,000 lines, ten of which nearly fit, and of: read, compare the ten by difflib."""
+    path = _file(folder, 30_000)
+    ctx = make_context(folder)
+    lines = path.read_text().split("\n")[20_000:20_010]
+    old = "\n".join(line.replace("compute", "conpute") for line in lines)
+
+    def tool() -> None:
+        result = call(ctx, "patch", path=path.name, old_string=old, new_string="x")
+        assert "line 20001" in result.text
+
+    def floor() -> None:
+        text = path.read_text()
+        assert old not in text
+        difflib.SequenceMatcher(None, "\n".join(lines), old).ratio()
+
+    return _both(tool, floor)
+
+
+def _file(folder: Path, lines: int) -> Path:
+    path = folder / f"lines_{lines}.txt"
+    path.write_text("".join(f"    value_{n} = compute(item_{n % 97}, {n % 31})\n" for n in range(lines)))
+    return path
+
+
+def _replaced(path: Path, old: str, new: str) -> None:
+    beside = path.with_suffix(".beside")
+    beside.write_text(path.read_text().replace(old, new))
+    beside.replace(path.with_suffix(".floor"))
+
+
+def _both(tool: Callable[[], None], floor: Callable[[], None]) -> tuple[float, float]:
+    """The medians of both, taking turns, so that a busy moment meets both."""
+    tool()
+    floor()
+    times: dict[Callable[[], None], list[float]] = {tool: [], floor: []}
+    for _ in range(REPETITIONS):
+        for work, found in times.items():
+            begun = time.perf_counter()
+            work()
+            found.append(time.perf_counter() - begun)
+    tools_median, floor_median = (sorted(found)[len(found) // 2] for found in times.values())
+    return tools_median, floor_median
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    for measured in (replace_in_ten_thousand_lines, patch_ten_thousand_lines, miss_in_thirty_thousand_lines):
+        with tempfile.TemporaryDirectory() as place:
+            taken, least = measured(Path(place))
+        print(f"{measured.__name__}: {taken * 1000:.2f} ms, floor {least * 1000:.2f} ms")

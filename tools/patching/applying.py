@@ -1,0 +1,108 @@
+"""Does what a patch says: everything in drafts first, then all of it on the disk, or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.arguments import display
+from tools.context import ToolContext
+from tools.errors import Denied, ToolError
+from tools.patching.drafts import Draft, Drafts, encoded, text_of
+from tools.patching.hunks import HunksMisplaced, patched
+from tools.patching.parsing import parse
+from tools.patching.saving import Saved, save, told_together
+from tools.patching.v4a import AddFile, DeleteFile, Operation, UpdateFile
+from tools.result import Shown, ToolResult, ok
+from tools.text.encoding import TextFile, decode, with_newlines
+
+_MAX_PROBLEMS = 8
+
+
+def apply_patch(patch: str, path: str, ctx: ToolContext) -> ToolResult:
+    """Apply a patch in the V4A format, whole or not at all.
+
+    Args:
+        patch: its text.
+        path: the file that hunks without a header belong to, '' for none.
+
+    Returns:
+        JSON with `files`: path, change (added, updated, moved, deleted, unchanged), diff, note, problems of each.
+
+    Raises:
+        ToolError: it cannot be read, or a part of it cannot be done: why, for each hunk. ToolInterrupted.
+    """
+    drafts = Drafts(ctx)
+    problems: list[str] = []
+    touched: list[Draft] = []
+    for operation in parse(patch, path):
+        try:
+            touched.append(_drafted(operation, drafts, ctx))
+        except Denied:
+            raise
+        except HunksMisplaced as problem:
+            problems += problem.problems
+        except ToolError as problem:
+            problems.append(str(problem))
+    if problems:
+        raise ToolError(_told(problems))
+    saved = save(drafts.changes(), ctx)
+    return _result(saved, touched, ctx)
+
+
+def _drafted(operation: Operation, drafts: Drafts, ctx: ToolContext) -> Draft:
+    draft = drafts.at(_resolved(operation.path, operation.at, ctx))
+    match operation:
+        case AddFile(text=text):
+            drafts.check_free(draft)
+            # What is replaced keeps its encoding and its line endings.
+            file = (None if draft.now is None else decode(draft.now)) or TextFile("")
+            fitted = with_newlines(text, "\r\n") if file.newline == "\r\n" else text
+            draft.now, draft.lines = encoded(draft.path, file, fitted, ctx), (1,)
+        case DeleteFile():
+            if draft.now is None:
+                text_of(draft.path, None, ctx)
+            draft.now, draft.source = None, None
+        case UpdateFile(move_to=move_to):
+            _update(draft, operation, ctx)
+            if move_to is not None:
+                return drafts.move(draft, _resolved(move_to, operation.at, ctx))
+    return draft
+
+
+def _update(draft: Draft, operation: UpdateFile, ctx: ToolContext) -> None:
+    if not operation.hunks and draft.now is not None:
+        return  # it only moves, and may be anything
+    file = text_of(draft.path, draft.now, ctx)
+    made = patched(file.text, operation.hunks, display(draft.path, ctx))
+    draft.now = encoded(draft.path, file, made.text, ctx)
+    draft.lines = made.lines
+    draft.notes += tuple(f"{note[0].upper()}{note[1:]}." for note in made.notes)
+
+
+def _resolved(path: str, at: int, ctx: ToolContext) -> Path:
+    if "\0" in path:
+        raise ToolError(f"Line {at} of the patch: the path holds a NUL character.")
+    return ctx.resolve(path)
+
+
+def _told(problems: list[str]) -> str:
+    told = problems[:_MAX_PROBLEMS]
+    if hidden := len(problems) - len(told):
+        told.append(f"… and {hidden} more problems.")
+    return "\n\n".join(["The patch cannot be applied as a whole, so nothing was changed.", *told])
+
+
+def _result(saved: list[Saved], touched: list[Draft], ctx: ToolContext) -> ToolResult:
+    files = told_together(saved, ctx)
+    changed = {each.change.path for each in saved} | {each.change.source for each in saved}
+    unchanged = [draft for draft in touched if draft.path not in changed]
+    files += [{"path": display(draft.path, ctx), "change": "unchanged"} for draft in unchanged]
+    shown: list[Shown] = [part for each in saved for part in each.shown()]
+    locations = [
+        {"path": str(each.change.path), "line": each.draft.lines[0] if each.draft.lines else 1}
+        for each in saved
+        if each.change.after is not None
+    ]
+    first = locations[0] if locations else {"path": str(touched[0].path)}
+    lines = list(saved[0].draft.lines) if saved and locations else []
+    return ok({"files": files}, *shown, **first, lines=lines, locations=locations)

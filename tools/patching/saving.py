@@ -1,0 +1,135 @@
+"""Puts drafts on the disk, all or none, and tells the model and the person what has become of each file."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tools.arguments import display
+from tools.context import ToolContext
+from tools.diagnostics.report import new_problems
+from tools.environments.together import ChangesTogether, FileChange, change_all
+from tools.errors import ToolInterrupted
+from tools.files_seen import digest_of
+from tools.patching.drafts import Draft
+from tools.result import Shown, ShownDiff, ShownText
+from tools.text.diffs import compact_diff
+from tools.text.encoding import count_lines, decode
+from tools.whole_file import saved_text
+
+_MAX_DIFF_CHARS = 4000
+_MIN_DIFF_CHARS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A change that was made.
+
+    Attributes:
+        before, after: the file's text; None where there is no file, or one that is no text.
+        notes: what the model should know.
+        problems: what is wrong with the new text that was not with the old; '' for nothing.
+    """
+
+    draft: Draft
+    change: FileChange
+    before: str | None
+    after: str | None
+    notes: tuple[str, ...]
+    problems: str
+
+    def shown(self) -> list[Shown]:
+        """What the person sees of it."""
+        change = self.change
+        shown: list[Shown] = []
+        if change.source is not None:
+            shown.append(ShownText(f"Moved {change.source} to {change.path}."))
+        if self.before is None and self.after is None:
+            if change.source is None:
+                shown.append(
+                    ShownText(f"Deleted {change.path}, {len(change.before or b''):,} bytes of binary content.")
+                )
+        elif change.source is None or self.before != self.after:
+            shown.append(ShownDiff(change.path, self.before, self.after))
+        return shown
+
+    def told(self, ctx: ToolContext, max_chars: int) -> dict[str, Any]:
+        """What the model is told of it, with a diff of at most `max_chars` characters."""
+        change = self.change
+        told: dict[str, Any] = {"path": display(change.path, ctx)}
+        if change.source is not None:
+            told |= {"change": "moved", "from": display(change.source, ctx)}
+        elif change.after is None:
+            told["change"] = "deleted"
+        elif change.before is None:
+            told |= {"change": "added", "lines": count_lines(self.after or "")}
+        else:
+            told["change"] = "updated"
+        if self.before is not None and self.after is not None and self.before != self.after:
+            told["diff"] = compact_diff(self.before, self.after, max_chars)
+        return told | self.remarks()
+
+    def remarks(self) -> dict[str, Any]:
+        """Note and problems, where there are any."""
+        told = {"note": " ".join(self.notes), "problems": self.problems}
+        return {name: text for name, text in told.items() if text}
+
+
+def save(wanted: Sequence[tuple[Draft, FileChange]], ctx: ToolContext) -> list[Saved]:
+    """Make all changes or none.
+
+    Raises:
+        ToolError: refused, changed meanwhile, not possible. ToolInterrupted.
+    """
+    holds = _made([change for _, change in wanted], ctx)
+    return [_saved(draft, change, held, ctx) for (draft, change), held in zip(wanted, holds, strict=True)]
+
+
+def told_together(saved: Sequence[Saved], ctx: ToolContext) -> list[dict[str, Any]]:
+    """What the model is told of several files; their diffs share the space."""
+    share = max(_MIN_DIFF_CHARS, _MAX_DIFF_CHARS // max(len(saved), 1))
+    return [each.told(ctx, share) for each in saved]
+
+
+def _made(changes: Sequence[FileChange], ctx: ToolContext) -> Sequence[bytes | None]:
+    # A move is two changes already, and three where the text changes too.
+    is_several = len(changes) > 1 or any(change.source is not None for change in changes)
+    if is_several and isinstance(ctx.fs, ChangesTogether):
+        return ctx.fs.change_all(changes)
+    return change_all(ctx.fs, changes)
+
+
+def _saved(draft: Draft, change: FileChange, held: bytes | None, ctx: ToolContext) -> Saved:
+    before, after = _text(change.before), _text(change.after)
+    notes, problems = list(draft.notes), ""
+    if held is not None and change.after is not None:
+        text, otherwise = saved_text(held, change.after, after or "")
+        after = text if after is not None else None
+        notes += [otherwise] if otherwise else []
+        if not otherwise:
+            _note_seen(change, ctx)
+        if after is not None and after != before:
+            # The file is written: a cancel now must not make that unsaid.
+            with contextlib.suppress(ToolInterrupted):
+                problems = new_problems(change.path, before, after, ctx)
+    return Saved(draft, change, before, after, tuple(notes), problems)
+
+
+def _note_seen(change: FileChange, ctx: ToolContext) -> None:
+    if ctx.seen is None or change.after is None:
+        return
+    if change.before is None:
+        ctx.seen.note(change.path, digest_of(change.after), whole=True)
+    elif change.source is None:
+        ctx.seen.edited(change.path, digest_of(change.before), digest_of(change.after))
+    else:
+        known = ctx.seen.known(change.source)
+        if known is not None and known.digest == digest_of(change.before):
+            ctx.seen.note(change.path, digest_of(change.after), whole=known.whole)
+
+
+def _text(data: bytes | None) -> str | None:
+    file = None if data is None else decode(data)
+    return None if file is None else file.text
