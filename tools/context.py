@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
 from tools.errors import ToolError
 from tools.recall import SessionRecall
-from tools.result import SavedOutput
+from tools.result import ResultImage, SavedOutput
+from tools.searching import SearchQuery, SearchResult
 from tools.settings import ToolSettings
 
 if TYPE_CHECKING:  # these modules need the ports below
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonQuestion
+    from tools.browser.port import BrowserPort
+    from tools.diagnostics.port import Diagnostics
+    from tools.files_seen import FilesSeen
     from tools.mcp_port import McpTools
+    from tools.processes import Processes
+    from tools.web.port import Web
 
 
 class Interrupt(Protocol):
@@ -52,55 +58,6 @@ class FileStat:
     mode: int
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
-    """One question to `FileSystem.search`.
-
-    Attributes:
-        pattern: regular expression for `content`, a glob for `files`.
-        path: absolute file or directory to search.
-        target: look inside files or at their names.
-        glob: only files whose path matches it.
-        output: whole matches, file names only, or a count for each file.
-        limit, offset: the page of results; `context`: lines around each match.
-    """
-
-    pattern: str
-    path: Path
-    target: Literal["content", "files"] = "content"
-    glob: str | None = None
-    output: Literal["content", "files_only", "count"] = "content"
-    limit: int = 50
-    offset: int = 0
-    context: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SearchHit:
-    """A line (1-based) of a file; `line` 0 where the hit is the file itself. `is_match` False marks context."""
-
-    path: Path
-    line: int = 0
-    text: str = ""
-    count: int = 0
-    is_match: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """One page of hits and the total number of matches, or of files where files are listed.
-
-    Attributes:
-        truncated: there is more after this page.
-        skipped: files whose names were left out because reading them asks (keys, credentials).
-    """
-
-    hits: tuple[SearchHit, ...]
-    total: int
-    truncated: bool = False
-    skipped: int = 0
-
-
 class FileSystem(Protocol):
     """Where files live. Paths are absolute. Each call that has an effect or reveals content asks the policy."""
 
@@ -125,6 +82,10 @@ class FileSystem(Protocol):
         Raises:
             FileChanged: the content now is not `expected`. FileRefused, FileAccessError, Denied.
         """
+        ...
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a person and the model should know of how the writes so far came about; none where all is as usual."""
         ...
 
     def list(self, path: Path) -> Sequence[str]:
@@ -230,6 +191,14 @@ class AgentServices(Protocol):
         """Put a question to the person and wait for the answer."""
         ...
 
+    def look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
+        """What a model that sees answers to a question about an image.
+
+        Raises:
+            ToolError: there is none, or none answered. ToolInterrupted: the turn is over.
+        """
+        ...
+
     def leave_plan(self, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
         """Show the plan to the person; on a yes the session goes on in the mode that they chose."""
         ...
@@ -245,6 +214,13 @@ class ToolContext:
         agent: None when the tool is used without an agent.
         mcp: the session's MCP servers; None where there are none.
         output_file: where the call may save what is too long to show; None where nothing is saved.
+        seen: what the session's model has read, by path.
+        diagnostics: finds what an edit broke.
+        processes: the session's background processes.
+        web: HTTP, behind the gate.
+        browser: a browser of the session.
+        cache: a directory of ours for what can be computed anew.
+        images: the model that is asked sees images, so results may hold them.
     """
 
     task_id: str
@@ -260,6 +236,13 @@ class ToolContext:
     agent: AgentServices | None = None
     mcp: McpTools | None = None
     output_file: Path | None = None
+    seen: FilesSeen | None = None
+    diagnostics: Diagnostics | None = None
+    processes: Processes | None = None
+    web: Web | None = None
+    browser: BrowserPort | None = None
+    cache: Path | None = None
+    images: bool = False
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""

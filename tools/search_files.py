@@ -8,31 +8,41 @@ from pathlib import Path
 from typing import Any
 
 from tools import arguments
-from tools.context import SearchHit, SearchQuery, SearchResult, ToolContext, require_context
+from tools.context import ToolContext, require_context
 from tools.errors import ToolError
 from tools.registry import registry
 from tools.result import ToolResult
+from tools.searching import NearMiss, SearchHit, SearchQuery, SearchResult
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "pattern": {"type": "string", "description": "Regex for content; glob (*.py, src/**/*.ts) for files"},
-        "target": {"type": "string", "enum": ["content", "files"], "default": "content"},
-        "path": {"type": "string", "description": "Directory or file", "default": "."},
-        "file_glob": {"type": "string", "description": "Only files whose path matches"},
+        "pattern": {"type": "string", "description": "Regex; for files a glob (*.py, src/**/*.ts)"},
+        "target": {"type": "string", "enum": ["content", "files"]},
+        "path": {"type": "string", "default": "."},
+        "file_glob": {"type": "string", "description": "Only these files; !x: others"},
+        "type": {"type": "string", "description": "py, js, rust …, as rg"},
         "limit": {"type": "integer", "default": 50},
-        "offset": {"type": "integer", "description": "Results to skip", "default": 0},
-        "output_mode": {"type": "string", "enum": ["content", "files_only", "count"], "default": "content"},
-        "context": {"type": "integer", "description": "Lines around each match", "default": 0},
+        "offset": {"type": "integer"},
+        "output_mode": {"type": "string", "enum": ["content", "files_only", "count"]},
+        "context": {"type": "integer", "description": "Lines around"},
+        "fixed": {"type": "boolean", "description": "Not a regex"},
+        "ignore_case": {"type": "boolean"},
+        "multiline": {"type": "boolean", "description": ". spans lines"},
+        "include_ignored": {"type": "boolean"},
     },
     "required": ["pattern"],
 }
 DESCRIPTION = (
-    "Search file contents by regex (target=content), or file names by glob, newest first (target=files). "
-    "Obeys .gitignore. Prefer it to grep and find."
+    "Search file contents, or file names (target=files, newest first). Obeys .gitignore. Prefer it to grep and find."
 )
 _MAX_CONTEXT = 50
 _MAX_LOCATIONS = 20
+# What models say besides ripgrep's own names.
+_KINDS = {
+    "javascript": "js", "jsx": "js", "mjs": "js", "tsx": "ts", "golang": "go", "rs": "rust", "kt": "kotlin",
+    "yml": "yaml", "rb": "ruby", "c++": "cpp", "bash": "sh", "shell": "sh", "text": "txt", "htm": "html", "pyi": "py",
+}  # fmt: skip
 
 
 def search_files(args: Mapping[str, Any], **kw: Any) -> ToolResult:
@@ -46,7 +56,7 @@ def search_files(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         text: a line with the total, then the hits grouped by file, then where to go on.
 
     Raises:
-        ToolError: a bad pattern, a path that is not there, no ripgrep. ToolInterrupted.
+        ToolError: a bad pattern, a path that is not there, nothing found in time. ToolInterrupted.
     """
     ctx = require_context(kw)
     query = _query(args, ctx)
@@ -71,7 +81,17 @@ def _query(args: Mapping[str, Any], ctx: ToolContext) -> SearchQuery:
         limit=arguments.integer(args, "limit", 50, minimum=1, maximum=ctx.settings.search.max_results),
         offset=arguments.integer(args, "offset", 0),
         context=arguments.integer(args, "context", 0, maximum=_MAX_CONTEXT),
+        type=_kind(args),
+        fixed=arguments.boolean(args, "fixed"),
+        ignore_case=arguments.boolean(args, "ignore_case"),
+        multiline=arguments.boolean(args, "multiline"),
+        include_ignored=arguments.boolean(args, "include_ignored"),
     )
+
+
+def _kind(args: Mapping[str, Any]) -> str | None:
+    kind = arguments.text(args, "type", "").strip().lower().removeprefix(".")
+    return _KINDS.get(kind, kind) or None
 
 
 def _as_glob(pattern: str) -> str:
@@ -80,16 +100,29 @@ def _as_glob(pattern: str) -> str:
 
 
 def _told(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> str:
-    shown = sum(hit.is_match for hit in result.hits)
+    end = query.offset + result.shown
     head = f"{result.total} {_unit(query, result.total)}"
+    if result.partial:
+        head = f"Stopped when the time was over, after {head}"
     if query.offset or result.truncated:
-        head += f", {query.offset + 1}–{query.offset + shown} shown"
+        head += f", {query.offset + 1}–{end} shown"
     parts = [f"{head}:", *_bodies(result.hits, query, ctx)]
     if result.truncated:
-        parts.append(f"[more: offset={query.offset + shown}]")
+        parts.append(f"[more: offset={end}]")
+    if result.partial:
+        parts.append("[the search is not complete: name a deeper path or a narrower file_glob]")
+    return "\n".join([*parts, *_left_out(result)])
+
+
+def _left_out(result: SearchResult) -> list[str]:
+    notes = []
     if result.skipped:
-        parts.append(f"[{result.skipped} files left out: they may hold credentials]")
-    return "\n".join(parts)
+        what = "1 file" if result.skipped == 1 else f"{result.skipped} files"
+        notes.append(f"[{what} left out: may hold credentials]")
+    if result.unreadable:
+        what = "1 file or directory" if result.unreadable == 1 else f"{result.unreadable} files or directories"
+        notes.append(f"[{what} not searched: no permission to read]")
+    return notes
 
 
 def _bodies(hits: Sequence[SearchHit], query: SearchQuery, ctx: ToolContext) -> list[str]:
@@ -98,8 +131,9 @@ def _bodies(hits: Sequence[SearchHit], query: SearchQuery, ctx: ToolContext) -> 
     if query.output == "count":
         return [f"{arguments.display(hit.path, ctx)}: {hit.count}" for hit in hits]
     bodies: list[str] = []
+    separated = query.context > 0 or query.multiline
     for path, group in groupby(hits, key=lambda hit: hit.path):
-        bodies += [arguments.display(path, ctx), *_lines(list(group), separated=query.context > 0)]
+        bodies += [arguments.display(path, ctx), *_lines(list(group), separated=separated)]
     return bodies
 
 
@@ -125,12 +159,36 @@ def _nothing(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> str:
     if result.total:
         found = f"{result.total} {_unit(query, result.total)}"
         return f"There are only {found}; offset {query.offset} is behind the last."
+    if result.partial:
+        raise ToolError(f"Time ran out before a name like {query.pattern!r} was found below {where}: go deeper.")
     of = f" in files {query.glob}" if query.glob else ""
+    of += f" of type {query.type}" if query.type else ""
     what = "No file is named" if query.target == "files" else "No match for"
-    return (
-        f"{what} {query.pattern!r}{of} below {where}. "
-        "(Not searched: what .gitignore names, binary files, files that may hold credentials.)"
-    )
+    not_searched = "binary files, files that may hold credentials"
+    if not query.include_ignored:
+        not_searched = f"what .gitignore names, {not_searched}"
+    parts = [f"{what} {query.pattern!r}{of} below {where}.", *_nearly(result.near, query, ctx)]
+    return " ".join([*parts, f"(Not searched: {not_searched}.)", *_left_out(result)])
+
+
+def _nearly(near: NearMiss | None, query: SearchQuery, ctx: ToolContext) -> list[str]:
+    if near is None:
+        return []
+    example = f", as {arguments.display(near.example, ctx)}" if near.example else ""
+    hints = []
+    if near.other_case:
+        hints.append(f"With ignore_case it is in {_files(near.other_case)}{example}.")
+        example = ""
+    if near.ignored:
+        how = "" if query.ignore_case else " and perhaps ignore_case"
+        hints.append(f"With include_ignored{how} it is in {_files(near.ignored)} that .gitignore names{example}.")
+    if near.binary:
+        hints.append(f"It is in {_files(near.binary)} that {'is' if near.binary == 1 else 'are'} binary.")
+    return hints
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
 
 
 def _locations(hits: Sequence[SearchHit]) -> list[dict[str, Any]]:

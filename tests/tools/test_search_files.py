@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-import tools.search_files  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
+from tools.search_files import DESCRIPTION, SCHEMA
 
 
 @pytest.fixture
@@ -103,3 +104,41 @@ def test_paths_are_relative_when_the_working_directory_is_a_link(
     link = tmp_path_factory.mktemp("links") / "work"
     link.symlink_to(work)
     assert call(make_context(link), "search_files", pattern="def").text == "1 match:\nsrc/a.py\n3:def find():"
+
+
+def test_the_options_of_a_search_are_passed_on(work: Path):
+    ctx = make_context(work)
+    (work / ".gitignore").write_text("*.gen\n")
+    (work / "x.gen").write_text("Import it\n")
+    assert (
+        call(ctx, "search_files", pattern="IMPORT S", ignore_case="true").text == "1 match:\nsrc/b.py\n1:import sys"
+    )
+    assert "x.gen" in call(ctx, "search_files", pattern="Import it", include_ignored=True).text
+    assert call(ctx, "search_files", pattern="find()", fixed=True).text == "1 match:\nsrc/a.py\n3:def find():"
+    assert call(ctx, "search_files", pattern="import", type="python", output_mode="count").facts["total"] == 2
+    found = call(ctx, "search_files", pattern="find.*return", multiline=True)
+    assert found.text == "1 match:\nsrc/a.py\n3:def find():\n4:    return os"
+
+
+def test_when_nothing_matches_the_answer_says_what_would(work: Path):
+    ctx = make_context(work)
+    assert "With ignore_case it is in 1 file, as src/a.py." in call(ctx, "search_files", pattern="DEF find").text
+    (work / ".gitignore").write_text("*.gen\n")
+    (work / "x.gen").write_text("zebra\n")
+    text = call(ctx, "search_files", pattern="zebra").text
+    assert "With include_ignored" in text
+    assert "1 file that .gitignore names, as x.gen." in text
+
+
+def test_names_that_models_say_for_types_are_understood(work: Path):
+    (work / "c.ts").write_text("import x\n")
+    for kind in ("ts", "tsx", ".ts", "TypeScript"):
+        assert call(make_context(work), "search_files", pattern="import", type=kind).facts["total"] == 1
+
+
+def test_the_schema_stays_small():
+    definition = {
+        "type": "function",
+        "function": {"name": "search_files", "description": DESCRIPTION, "parameters": SCHEMA},
+    }
+    assert len(json.dumps(definition)) <= 1050

