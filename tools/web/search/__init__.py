@@ -1,0 +1,1 @@
+"""Search services: which one is asked, and how each is spoken to."""
