@@ -19,8 +19,6 @@ from agent_core.sessions.records import NewSession
 from tools.registry import ToolEntry
 from tools.toolsets import select
 
-_TOOLSETS = ("hermes-acp",)
-
 
 @dataclass(frozen=True, slots=True)
 class SessionDesk:
@@ -51,7 +49,8 @@ class SessionDesk:
 
     def tools(self) -> Sequence[ToolEntry]:
         """The tools that the session's model is offered."""
-        return select(_TOOLSETS, (), self.session.workspace.tools)
+        enabled, disabled = self.factory.toolsets()
+        return select(enabled, disabled, self.session.workspace.tools)
 
     def servers(self) -> Sequence[ServerState]:
         """The session's MCP servers."""

@@ -283,7 +283,7 @@ class SessionManager:
         calls = SessionCalls(self._transport, loop, seed.session_id, outbox, cards)
         workspace = with_editor_files(with_servers(prepared.workspace, prepared.servers), calls, client)
         workspace = with_editor_terminals(workspace, calls, client, wants_terminals, show_terminal)
-        workspace.approvals.approver = EditorApprover(calls, client, prepared.timeout)
+        workspace.approvals.approver = EditorApprover(calls, client, prepared.timeout, seed.cwd)
         session = SessionState(
             seed=seed,
             workspace=workspace,
@@ -304,7 +304,7 @@ class SessionManager:
         return NewSession(seed.session_id, str(seed.cwd), roots, source, choices.mode, options=choices.stored())
 
     def _prepare(self, seed: SessionSeed) -> _Prepared:
-        workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.choices)
+        workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.choices, seed.session_id)
         shelf = CommandShelf(seed.cwd, self._factory.home.root)
         shelf.refresh()
         # Made here, because the first ones of a process load their code.

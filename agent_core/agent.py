@@ -17,12 +17,14 @@ from agent_core.asking.survive import Patience
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
+from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content, Message, closing, repaired, user_message, with_note
 from agent_core.prompt.system import build_system_prompt, gather_facts
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
 from agent_core.providers.choice import ModelChoice
+from agent_core.repeats import Repeats
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
@@ -64,6 +66,7 @@ class AIAgent:
         reasoning: ReasoningEffort | None = None,
         cache_ttl: CacheTtl = "5m",
         patience: Patience | None = None,
+        guardrails: Thresholds | None = None,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -80,6 +83,7 @@ class AIAgent:
             reasoning: how much the model should think; None leaves it to the server.
             cache_ttl: how long servers should keep the conversation's beginning, where they let us choose.
             patience: how long one request is tried.
+            guardrails: when a model that goes round in circles is warned and stopped.
 
         Raises:
             AuthRequired, SettingsError: `provider` is a name, and the settings do not make it usable.
@@ -114,6 +118,7 @@ class AIAgent:
             cache_ttl=cache_ttl,
             patience=patience or Patience(),
         )
+        self._guardrails = guardrails or Thresholds()
         self._running = threading.Lock()
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
@@ -248,6 +253,9 @@ class AIAgent:
         route = self._target.route
         self._services.model = self._services.model or route.members[0].choice.name
         messages = repaired(self._store.messages(self.session_id) if given is None else given)
+        if len(messages) < self._services.told:
+            # Something was taken back: the model knows no more of the files that it had read then.
+            self.workspace.seen.forget_all()
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(
             self._store,
@@ -272,7 +280,12 @@ class AIAgent:
             planned=route,
             route=route.begin(self._token or CancelToken()),
             callbacks=callbacks,
+            repeats=Repeats(self._guardrails, self._only_reads),
         )
+
+    def _only_reads(self, tool: str) -> bool:
+        entry = self.workspace.tools.get(tool)
+        return entry is not None and entry.parallel == "safe"
 
     def _run(self, turn: Turn, content: Content, complete: Callable[[], Content] | None) -> ConversationResult:
         ending = Ending(turn, self._services)
@@ -290,6 +303,7 @@ class AIAgent:
             turn.history.close_off(f"[This turn failed: {problem.public}]")
             raise
         finally:
+            self._services.told = len(turn.history.messages)
             self._store.keep(self.session_id, self._services.kept())
         return ConversationResult(
             final_response=text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
+from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
@@ -33,14 +34,23 @@ from agent_core.services import SessionServices
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
-from agent_core.settings import Settings
+from agent_core.settings import PluginSettings, Settings
 from agent_core.signed_out import SignedOut, sign_out
+from agent_core.tool_settings import tool_settings
+from agent_core.web_access import WebAccess
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
+from tools.context import Interrupt
+from tools.browser.finding import can_browse
+from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
 from tools.file_history import FileHistory
-from tools.toolsets import load_builtin_tools
+from tools.home_tools.loading import HomeTools
+from tools.registry import registry
+from tools.result import ResultImage
+from tools.toolsets import load_tools
 
 if TYPE_CHECKING:
+    from agent_core.browser.session_browser import SessionBrowser
     from agent_core.mcp.service_loop import ServiceLoop
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
@@ -64,21 +74,31 @@ class AgentFactory:
         self._lock = threading.Lock()
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
         self._service_loop: ServiceLoop | None = None
+        self._web = WebAccess()
         self.sessions = sessions or SessionLibrary(config.home)
+        self.home_tools = HomeTools(
+            config.home.root, variables=self._variables, is_allowed=lambda name: self._plugins().allows(name)
+        )
+        registry.add_loader(self.home_tools.load)
 
-    def workspace(self, cwd: Path, extra_roots: Sequence[Path], choices: SessionChoices) -> Workspace:
+    def workspace(
+        self, cwd: Path, extra_roots: Sequence[Path], choices: SessionChoices, session_id: str = ""
+    ) -> Workspace:
         """Where a session works: this machine's disk and shell, behind the user's rules; nobody is asked yet.
+
+        Args:
+            session_id: whose saved outputs may be read without a question; '' for none.
 
         Raises:
             SettingsError: the settings cannot be read.
         """
-        settings = self._config.load().settings
-        roots = (cwd, *extra_roots)
+        config = self._config.load()
+        limits, roots = tool_settings(config), (cwd, *extra_roots)
 
         def history(call: CallIdentity) -> FileHistory:
             return self.sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
 
-        return local_workspace(
+        workspace = local_workspace(
             cwd,
             tuple(extra_roots),
             guardian=self._guardian,
@@ -86,21 +106,41 @@ class AgentFactory:
             edits=choices.edits,
             private=(self._config.home.root,),
             closed=files_of(self._config.home.database),
-            allowed_commands=frozenset(command.strip() for command in settings.command_allowlist),
+            allowed_commands=frozenset(command.strip() for command in config.settings.command_allowlist),
+            readable=(self.sessions.outputs.directory_of(session_id),) if session_id else (),
+            settings=limits,
             history=history,
             output_file=lambda call: self.sessions.outputs.file_of(call.session_id, call.call_id),
         )
+        return replace(
+            workspace,
+            web=self._web.under(limits.web),
+            cache=self._config.home.root / "cache",
+            browser=self._browser(limits.browser),
+        )
+
+    def _browser(self, settings: BrowserSettings) -> SessionBrowser | None:
+        """A session's browser, not started yet; None where there is none."""
+        if not can_browse():
+            return None
+        from agent_core.browser.session_browser import SessionBrowser  # noqa: PLC0415 - most machines have none
+
+        return SessionBrowser(settings, self._services_loop(), self._guardian)
+
+    def _services_loop(self) -> ServiceLoop:
+        from agent_core.mcp.service_loop import ServiceLoop  # noqa: PLC0415 - only for servers and browsers
+
+        with self._lock:
+            self._service_loop = self._service_loop or ServiceLoop()
+            return self._service_loop
 
     def servers(self, specs: Sequence[ServerSpec], cwd: Path) -> SessionServers | None:
         """The MCP servers of a session, not started yet; None where it has none."""
         if not specs:
             return None
-        from agent_core.mcp.service_loop import ServiceLoop  # noqa: PLC0415 - most sessions have no servers
-        from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415
+        from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415 - most sessions have no servers
 
-        with self._lock:
-            self._service_loop = self._service_loop or ServiceLoop()
-        return SessionServers(specs, cwd, loop=self._service_loop, guardian=self._guardian)
+        return SessionServers(specs, cwd, loop=self._services_loop(), guardian=self._guardian)
 
     def settings(self) -> Settings:
         """The user's settings as they are now.
@@ -120,7 +160,7 @@ class AgentFactory:
 
     def services(self, session_id: str) -> SessionServices:
         """What a session keeps between its turns, as its last process left it, if that can be read."""
-        services = SessionServices(lambda: self.sessions.recall)
+        services = SessionServices(lambda: self.sessions.recall, self._look)
         try:
             kept = self.sessions.store.kept(session_id)
             used = self.sessions.archive.get(session_id).updated_at
@@ -133,6 +173,11 @@ class AgentFactory:
         if kept is not None:
             services.restore(kept, same_prompt=time.time() - used < _CACHED_SECONDS)
         return services
+
+    def _look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
+        from agent_core.auxiliary.looking import look_at  # noqa: PLC0415 - most models see for themselves
+
+        return look_at(self._auxiliary, image, question, interrupt)
 
     def approval_timeout(self) -> float:
         """Seconds that a permission question waits."""
@@ -149,7 +194,8 @@ class AgentFactory:
         """The agent of a session, with the model that was chosen for it or used last, or that the settings choose.
 
         Args:
-            on_note: is told when the session's own model cannot be used any more.
+            on_note: is told when the session's own model cannot be used any more, and what of the user's own tools
+                is missing.
 
         Raises:
             AuthRequired, SettingsError: no usable model.
@@ -157,6 +203,10 @@ class AgentFactory:
         config, choices = self._config.load(), choices or SessionChoices()
         route = self._route(config, self._choice(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
+        load_tools()
+        for problem in self.home_tools.problems:
+            on_note(problem.text)
+        enabled, disabled = self.toolsets()
         if choice.name == choices.model:
             services.model = choice.name
         return AIAgent(
@@ -167,11 +217,25 @@ class AgentFactory:
             cache_ttl=config.settings.prompt_caching.cache_ttl,
             patience=Patience(config.settings.agent.api_max_retries),
             max_iterations=config.settings.agent.max_turns,
+            guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
             session_store=self.sessions.store,
             session_id=session_id,
             workspace=workspace,
             services=services,
+            enabled_toolsets=enabled,
+            disabled_toolsets=disabled,
         )
+
+    def toolsets(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Which toolsets sessions have, and which they do not have all the same.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        settings = self._config.load().settings
+        listed = settings.platform_toolsets.get("acp")
+        # Whoever lists toolsets still wants the servers that the editor gives a session.
+        return (*(listed or ()), "mcp") if listed is not None else ("hermes-acp",), settings.agent.disabled_toolsets
 
     def choices(self, record: SessionRecord) -> SessionChoices:
         """What was chosen for a stored session. A model that the command line names goes before the one in there.
@@ -234,13 +298,13 @@ class AgentFactory:
         """Open no more sessions until somebody signs in, and forget the sign-in that is stored for the provider.
 
         Raises:
-            SettingsError: the settings cannot be read. SignOutFailed, SharedFileError: it could not be stored.
+            SignOutFailed, SharedFileError: it could not be stored.
         """
-        sign_out(self.signed_out, self._config.load(), self._tokens)
+        sign_out(self.signed_out, self._config.load, self._tokens)
 
     def warm(self) -> None:
         """Load what the first prompt needs; a model that cannot be used is no error here."""
-        load_builtin_tools()
+        load_tools()
         try:
             self._provider(self.check_model()).warm()
         except HermesError:
@@ -257,6 +321,18 @@ class AgentFactory:
                 provider.close()
             self._providers.clear()
         self.sessions.close()
+
+    def _variables(self) -> Mapping[str, str]:
+        try:
+            return self._config.load().environ
+        except SettingsError:  # it is told where the settings are needed
+            return {}
+
+    def _plugins(self) -> PluginSettings:
+        try:
+            return self._config.load().settings.plugins
+        except SettingsError:
+            return PluginSettings(enabled=())
 
     @staticmethod
     def _choice(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:

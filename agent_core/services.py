@@ -12,18 +12,25 @@ from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
 from tools.approval.approvals import Approvals
 from tools.context import Interrupt, TodoItem
+from tools.errors import ToolError
 from tools.recall import SessionRecall
+from tools.result import ResultImage
 
 if TYPE_CHECKING:
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonQuestion
 
 
+Look = Callable[[ResultImage, str, Interrupt], str]
+
+
 class SessionServices:
     """What one session keeps between its turns, whichever agent runs them."""
 
-    def __init__(self, recall: Callable[[], SessionRecall] | None = None) -> None:
+    def __init__(self, recall: Callable[[], SessionRecall] | None = None, look: Look | None = None) -> None:
         self.recall = recall
+        # Asks a model that sees about an image.
+        self.look = look
         self.plan: tuple[TodoItem, ...] = ()
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
         self.system: str | None = None
@@ -33,6 +40,8 @@ class SessionServices:
         self.spent = Spent()
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
+        # How many messages the conversation had at the end of the last turn of this process.
+        self.told = 0
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.
         self.call_ids: set[str] = set()
         # provider:model that the session uses; '' before the first turn.
@@ -78,6 +87,12 @@ class TurnServices:
     def recall(self) -> SessionRecall | None:
         """Who searches earlier sessions."""
         return None if self._session.recall is None else self._session.recall()
+
+    def look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
+        """What a model that sees answers about an image."""
+        if self._session.look is None:
+            raise ToolError("No other model can be asked here, and the one that is asked sees no images.")
+        return self._session.look(image, question, interrupt)
 
     def set_todos(self, items: Sequence[TodoItem]) -> None:
         """Replace the plan and show it."""

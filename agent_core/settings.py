@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from agent_core.settings_tools import TerminalPart, WebPart
+
 ApiModeName = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse"]
 PoolStrategy = Literal["fill_first", "round_robin", "random", "least_used"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
@@ -124,6 +126,7 @@ class AgentSettings(SettingsPart):
     max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most.")
     api_max_retries: int = Field(4, ge=1, le=20, description="Attempts at one model request, at most.")
     reasoning_effort: Effort | None = Field(None, description="How much the model thinks; none: not at all.")
+    disabled_toolsets: tuple[str, ...] = Field((), description="Toolsets, or single tools, that no session has.")
 
     @field_validator("reasoning_effort", mode="before")
     @classmethod
@@ -149,6 +152,41 @@ class EditorSettings(SettingsPart):
     """What new sessions use of their editor."""
 
     terminals: bool = Field(False, description="Run commands in the editor's own terminals, where it offers them.")
+
+
+class ModelListSettings(SettingsPart):
+    """How the lists of models are kept that can be chosen in the editor."""
+
+    renew: bool = Field(True, description="Ask the providers for their models, in the background.")
+
+
+class LoopCounts(SettingsPart):
+    """From which count on something is done about a model that goes round in circles."""
+
+    exact_failure: int | None = Field(None, ge=0, description="Failures of the same call; 0: never.")
+    same_tool_failure: int | None = Field(None, ge=0, description="Failures of a tool in a row; 0: never.")
+    idempotent_no_progress: int | None = Field(None, ge=0, description="Equal results of a call; 0: never.")
+
+
+class GuardrailSettings(SettingsPart):
+    """What is done about a model that goes round in circles; the counts' defaults are in `agent_core.guardrails`."""
+
+    warnings_enabled: bool = Field(True, description="Tell the model.")
+    hard_stop_enabled: bool = Field(True, description="Do not run its call any more, and in the end stop the turn.")
+    warn_after: LoopCounts = Field(default_factory=LoopCounts)
+    block_after: LoopCounts = Field(default_factory=LoopCounts)
+    hard_stop_after: LoopCounts = Field(default_factory=LoopCounts)
+
+
+class PluginSettings(SettingsPart):
+    """Which plugins in the home are loaded."""
+
+    enabled: tuple[str, ...] | None = Field(None, description="Only these, where there is such a list.")
+    disabled: tuple[str, ...] = Field((), description="Never these.")
+
+    def allows(self, name: str) -> bool:
+        """Whether the plugin of that name is loaded."""
+        return name not in self.disabled and (self.enabled is None or name in self.enabled)
 
 
 class ApprovalSettings(SettingsPart):
@@ -179,6 +217,10 @@ class Settings(SettingsPart):
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
     editor: EditorSettings = Field(default_factory=EditorSettings)
+    model_lists: ModelListSettings = Field(default_factory=ModelListSettings)
+    terminal: TerminalPart = Field(default_factory=TerminalPart)
+    web: WebPart = Field(default_factory=WebPart)
+    tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")
     fallback_providers: tuple[FallbackModel, ...] = Field((), description="Asked when the model cannot answer.")
@@ -187,6 +229,10 @@ class Settings(SettingsPart):
     )
     prompt_caching: CachingSettings = Field(default_factory=CachingSettings)
     auxiliary: dict[str, AuxiliaryTask] = Field(default_factory=dict, description="Models of side tasks, by task.")
+    plugins: PluginSettings = Field(default_factory=PluginSettings)
+    platform_toolsets: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="By platform (acp): the toolsets that sessions have, instead of hermes-acp."
+    )
     command_allowlist: tuple[str, ...] = Field((), description="Commands that run without a question.")
 
     @model_validator(mode="before")

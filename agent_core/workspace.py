@@ -20,11 +20,15 @@ from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
 from tools.file_history import FileHistory, NoHistory
+from tools.files_seen import FilesSeen
 from tools.settings import ToolSettings
 from tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from agent_core.browser.session_browser import SessionBrowser
+    from tools.browser.port import BrowserPort
     from tools.mcp_port import McpTools
+    from tools.web.port import Web
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,8 @@ class Workspace:
 
     `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
     files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
-    MCP servers, whose tools are among `tools`.
+    MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
+    model has read of files; `cache` is a directory for what can be computed anew.
     """
 
     cwd: Path
@@ -56,6 +61,10 @@ class Workspace:
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None
     tools: Toolbox = field(default_factory=Toolbox)
     mcp: McpTools | None = None
+    web: Callable[[Gate], Web] | None = None
+    cache: Path | None = None
+    browser: SessionBrowser | None = None
+    seen: FilesSeen = field(default_factory=FilesSeen)
 
     def context(
         self,
@@ -83,6 +92,10 @@ class Workspace:
             agent=services,
             mcp=self._gated_mcp(gate),
             output_file=self.output_file(identity),
+            web=None if self.web is None else self.web(gate),
+            browser=self._gated_browser(gate),
+            cache=self.cache,
+            seen=self.seen,
         )
 
     def _gated_mcp(self, gate: Gate) -> McpTools | None:
@@ -92,8 +105,17 @@ class Workspace:
 
         return GatedMcpTools(self.mcp, gate)
 
+    def _gated_browser(self, gate: Gate) -> BrowserPort | None:
+        if self.browser is None:
+            return None
+        from agent_core.browser.gated_browser import GatedBrowser  # noqa: PLC0415 - most machines have none
+
+        return GatedBrowser(self.browser, gate, self.settings.browser)
+
     def close(self) -> None:
-        """End the session's processes."""
+        """End the session's processes; blocks for seconds where a browser hangs."""
+        if self.browser is not None:
+            self.browser.close()
         self.terminal.close()
 
 
@@ -108,6 +130,7 @@ def local_workspace(
     private: tuple[Path, ...] = (),
     closed: tuple[Path, ...] = (),
     allowed_commands: frozenset[str] = frozenset(),
+    readable: tuple[Path, ...] = (),
     settings: ToolSettings | None = None,
     history: Callable[[CallIdentity], FileHistory] = lambda _: NoHistory(),
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None,
@@ -115,7 +138,7 @@ def local_workspace(
     """A workspace on this machine's disk; without an approver, what would be asked is refused.
 
     Args:
-        private, closed: as in `Rules`.
+        private, closed, readable: as in `Rules`.
     """
     limits = settings or ToolSettings()
     roots = (cwd, *extra_roots)
@@ -124,6 +147,7 @@ def local_workspace(
         private=tuple(Path(os.path.realpath(path)) for path in private),
         closed=frozenset(closed),
         allowed_commands=allowed_commands,
+        readable=tuple(Path(os.path.realpath(path)) for path in readable),
     )
     return Workspace(
         cwd=cwd,

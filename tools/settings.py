@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tools.browser.settings import BrowserSettings
+from tools.web.settings import WebSettings
+
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
@@ -42,4 +45,6 @@ class ToolSettings:
     read: ReadSettings = field(default_factory=ReadSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
+    web: WebSettings = field(default_factory=WebSettings)
+    browser: BrowserSettings = field(default_factory=BrowserSettings)
     max_result_chars: int = 100_000

@@ -23,9 +23,10 @@ from acp_adapter.client_io.memory import EditorMemory
 from acp_adapter.client_io.refusals import in_its_words
 from acp_adapter.client_io.writing import EditorCannot, EditorWrite, on_disk, refuse_awaited
 from acp_adapter.editor_calls import EditorCalls, EditorProblem, EditorRefused, EditorSilent
-from tools.context import FileStat, FileSystem, Interrupt, SearchQuery, SearchResult
+from tools.context import FileStat, FileSystem, Interrupt
 from tools.environments.file_errors import told_as_file_error
 from tools.errors import FileChanged
+from tools.searching import SearchQuery, SearchResult
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)

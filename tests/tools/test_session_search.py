@@ -87,7 +87,7 @@ def test_limit_sort_window_and_roles_are_passed_on(ctx: ToolContext, talks: Talk
     talks.add("tool", [printed("word")])
     (found,) = _told(ctx, query="word", limit=1, sort="newest", window=0, role_filter="user")
     assert found["session_id"] == "new"
-    found = _told(ctx, query="word", limit="10", window=0, role_filter=["tool", "user"])
+    found = _told(ctx, query="word", limit="10", window=0, role_filter="tool,user")
     assert {session["session_id"] for session in found} == {"old", "new", "tool"}
     assert all(len(session["messages"]) == 1 for session in found)
 

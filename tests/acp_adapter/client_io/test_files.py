@@ -17,9 +17,9 @@ from agent_core.interrupt import CancelToken
 from tests.support.editor_host import Params, RpcError
 from tests.support.hosted_editor import HostedEditor, hosted_editor
 from tests.support.port_contracts import read
-from tools.context import SearchQuery
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import FileChanged, FileMissing, ToolInterrupted
+from tools.searching import SearchQuery
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 

@@ -1,0 +1,28 @@
+"""The limits that tools work under, from the user's settings."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from agent_core.config import Configuration
+from tools.browser.settings import BrowserSettings
+from tools.settings import TerminalSettings, ToolSettings
+from tools.web.settings import SearchKeys, WebSettings
+
+
+def tool_settings(config: Configuration) -> ToolSettings:
+    """What the user has set about tools, in the form that tools read."""
+    settings = config.settings
+    # Whether the tools are offered depends on the process's own environment: so does where the browser is.
+    browser = BrowserSettings.from_environment(os.environ)
+    return ToolSettings(
+        browser=replace(browser, allow_private=settings.web.allow_private),
+        terminal=TerminalSettings(default_timeout=settings.terminal.timeout),
+        web=WebSettings(
+            search_backend=settings.web.search_backend,
+            allow_private=settings.web.allow_private,
+            timeout=settings.web.timeout,
+            keys=SearchKeys.from_environment(config.environ),
+        ),
+    )
