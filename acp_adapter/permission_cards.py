@@ -9,7 +9,16 @@ from typing import Any
 
 from acp_adapter.cards.blocks import diff_block, text_block
 from acp_adapter.cards.titles import unmasked
-from tools.approval.actions import CallMcpTool, LeavePlan, ReachHost, ReadPath, RunCommand, SearchWeb, WritePath
+from tools.approval.actions import (
+    CallMcpTool,
+    LeavePlan,
+    ProcessInput,
+    ReachHost,
+    ReadPath,
+    RunCommand,
+    SearchWeb,
+    WritePath,
+)
 from tools.approval.questions import Question
 from tools.result import ShownDiff
 
@@ -39,6 +48,12 @@ def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
                 **call,
                 "title": f"{unmasked(command)} (it {question.reason})",
                 "rawInput": {"command": command, "cwd": str(cwd), "reason": question.reason},
+            }
+        case ProcessInput(command=command, data=data):
+            return {
+                **call,
+                "title": unmasked(f"Type into {' '.join(command.split())}: {data.strip()}")[:_LONGEST_TITLE],
+                "content": [text_block(unmasked(data), "")],
             }
         case CallMcpTool(server=server, tool=tool, arguments=arguments):
             return {

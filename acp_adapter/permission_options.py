@@ -14,6 +14,7 @@ from tools.approval.actions import (
     Action,
     CallMcpTool,
     LeavePlan,
+    ProcessInput,
     ReachHost,
     ReadPath,
     RunCommand,
@@ -126,6 +127,8 @@ def _same(action: Action) -> str:
             return "edits of this file"
         case RunCommand():
             return "this exact command in this directory"
+        case ProcessInput(command=command):
+            return f"typing into `{_clipped(command)}`"
         case CallMcpTool(server=server, tool=tool):
             return f"{_clipped(tool)} of {_clipped(server)}"
         case ReachHost(place=place):

@@ -39,9 +39,9 @@ from agent_core.signed_out import SignedOut, sign_out
 from agent_core.tool_settings import tool_settings
 from agent_core.web_access import WebAccess
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
-from tools.context import Interrupt
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
+from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.file_history import FileHistory
 from tools.home_tools.loading import HomeTools
@@ -51,6 +51,7 @@ from tools.toolsets import load_tools
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
+    from agent_core.lsp.diagnostics import LanguageServers
     from agent_core.mcp.service_loop import ServiceLoop
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
@@ -117,6 +118,7 @@ class AgentFactory:
             web=self._web.under(limits.web),
             cache=self._config.home.root / "cache",
             browser=self._browser(limits.browser),
+            diagnostics=self._language_servers(config.settings, roots),
         )
 
     def _browser(self, settings: BrowserSettings) -> SessionBrowser | None:
@@ -126,6 +128,22 @@ class AgentFactory:
         from agent_core.browser.session_browser import SessionBrowser  # noqa: PLC0415 - most machines have none
 
         return SessionBrowser(settings, self._services_loop(), self._guardian)
+
+    def _language_servers(self, settings: Settings, roots: Sequence[Path]) -> LanguageServers | None:
+        """A session's language servers, not started yet; None where the settings do not turn them on."""
+        if not settings.lsp.enabled:
+            return None
+        from agent_core.lsp.configured import configured_servers  # noqa: PLC0415 - they are off by default
+        from agent_core.lsp.diagnostics import LanguageServers  # noqa: PLC0415
+        from agent_core.lsp.server import LspLimits  # noqa: PLC0415
+
+        return LanguageServers(
+            roots,
+            loop=self._services_loop(),
+            guardian=self._guardian,
+            configured=configured_servers(settings.lsp.servers),
+            limits=LspLimits(wait=settings.lsp.wait),
+        )
 
     def _services_loop(self) -> ServiceLoop:
         from agent_core.mcp.service_loop import ServiceLoop  # noqa: PLC0415 - only for servers and browsers

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from agent_core.settings_tools import TerminalPart, WebPart
+from agent_core.settings_tools import LspPart, TerminalPart, WebPart
 
 ApiModeName = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse"]
 PoolStrategy = Literal["fill_first", "round_robin", "random", "least_used"]
@@ -220,6 +220,7 @@ class Settings(SettingsPart):
     model_lists: ModelListSettings = Field(default_factory=ModelListSettings)
     terminal: TerminalPart = Field(default_factory=TerminalPart)
     web: WebPart = Field(default_factory=WebPart)
+    lsp: LspPart = Field(default_factory=LspPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")

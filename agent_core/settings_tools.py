@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
@@ -30,3 +32,11 @@ class WebPart(ToolPart):
     @classmethod
     def _plain(cls, value: object) -> object:
         return value.strip().lower() if isinstance(value, str) else "" if value is None else value
+
+
+class LspPart(ToolPart):
+    """Language servers, which are asked what an edit broke."""
+
+    enabled: bool = Field(False, description="Ask them. They run parts of the workspace's code.")
+    wait: float = Field(3.0, gt=0, le=60, allow_inf_nan=False, description="Seconds an edit waits for them, at most.")
+    servers: dict[str, Any] = Field(default_factory=dict, description="Commands by language or suffix.")

@@ -16,16 +16,21 @@ from tools.approval.policy import EditPolicy, Mode, Rules
 from tools.approval.questions import Approver
 from tools.context import AgentServices, Environment, FileSystem, ToolContext
 from tools.environments.gated import GatedEnvironment, GatedFileSystem
+from tools.environments.gated_processes import GatedProcesses
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
+from tools.environments.local_processes import LocalProcesses
 from tools.file_history import FileHistory, NoHistory
 from tools.files_seen import FilesSeen
+from tools.processes import Processes
 from tools.settings import ToolSettings
+from tools.shell_memory import ShellMemory
 from tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
+    from agent_core.lsp.diagnostics import LanguageServers
     from tools.browser.port import BrowserPort
     from tools.mcp_port import McpTools
     from tools.web.port import Web
@@ -61,10 +66,12 @@ class Workspace:
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None
     tools: Toolbox = field(default_factory=Toolbox)
     mcp: McpTools | None = None
+    processes: Processes | None = None
     web: Callable[[Gate], Web] | None = None
     cache: Path | None = None
     browser: SessionBrowser | None = None
     seen: FilesSeen = field(default_factory=FilesSeen)
+    diagnostics: LanguageServers | None = None
 
     def context(
         self,
@@ -92,10 +99,12 @@ class Workspace:
             agent=services,
             mcp=self._gated_mcp(gate),
             output_file=self.output_file(identity),
+            processes=None if self.processes is None else GatedProcesses(self.processes, gate, history),
             web=None if self.web is None else self.web(gate),
             browser=self._gated_browser(gate),
             cache=self.cache,
             seen=self.seen,
+            diagnostics=self.diagnostics,
         )
 
     def _gated_mcp(self, gate: Gate) -> McpTools | None:
@@ -116,6 +125,10 @@ class Workspace:
         """End the session's processes; blocks for seconds where a browser hangs."""
         if self.browser is not None:
             self.browser.close()
+        if self.diagnostics is not None:
+            self.diagnostics.close()
+        if self.processes is not None:
+            self.processes.close()
         self.terminal.close()
 
 
@@ -149,11 +162,13 @@ def local_workspace(
         allowed_commands=allowed_commands,
         readable=tuple(Path(os.path.realpath(path)) for path in readable),
     )
+    environment = LocalEnvironment(guardian, limits.terminal)
     return Workspace(
         cwd=cwd,
         roots=roots,
         files=lambda token: LocalFileSystem(limits.search, token, rules.private),
-        terminal=LocalEnvironment(guardian, limits.terminal),
+        terminal=environment,
+        processes=LocalProcesses(environment, ShellMemory(cwd)),
         approvals=Approvals(rules, mode, approver, edits=edits),
         settings=limits,
         history=history,

@@ -30,7 +30,7 @@ _INTRODUCTION = """\
 What the model can do. Each tool belongs to a toolset; an editor's session has the toolsets of the preset
 `hermes-acp`, with the tools of [your own](own-tools.md), of plugins and of MCP servers. A tool that needs something
 which is not there (a key, an extra, a browser) is not offered. What a tool does to files, commands and the network
-is asked about as [permissions](../permissions.md) says.
+is asked about as [permissions](../permissions.md) says. Edits tell the model [what they broke](diagnostics.md).
 """
 
 

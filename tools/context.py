@@ -73,6 +73,10 @@ class FileSystem(Protocol):
         """
         ...
 
+    def open_saved(self, path: Path) -> BinaryIO:
+        """As `open`, but what is on disk, past an editor's unsaved text: for who reads very many files."""
+        ...
+
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Put `data` in place of `expected` (None: of nothing), atomically; parents are created.
 

@@ -2,52 +2,40 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-_NO_MATCH = "1 means: no match."
-_DIFFER = "1 means: they differ."
-_FALSE = "1 means: the condition is false."
-_ANSWERS = {
-    "grep": _NO_MATCH,
-    "egrep": _NO_MATCH,
-    "fgrep": _NO_MATCH,
-    "zgrep": _NO_MATCH,
-    "rg": _NO_MATCH,
-    "ag": _NO_MATCH,
-    "git grep": _NO_MATCH,
-    "pgrep": _NO_MATCH,
-    "diff": _DIFFER,
-    "cmp": _DIFFER,
-    "colordiff": _DIFFER,
-    "git diff": _DIFFER,
-    "test": _FALSE,
-    "[": _FALSE,
-    "[[": _FALSE,
-}
-"""Programs whose exit code 1 is an answer."""
+from tools.exit_meanings import ANSWERS, FAILURES, GENERAL
 
-_FAILURES = {
-    ("curl", 6): "The host's name could not be resolved.",
-    ("curl", 7): "The connection was refused or the host cannot be reached.",
-    ("curl", 22): "The server answered with an HTTP error.",
-    ("curl", 28): "curl's own time limit passed.",
-    ("pytest", 5): "No tests were collected.",
-    ("git", 128): "git refused; its message says why.",
-}
-_GENERAL = {
-    124: "Usually: the `timeout` program ended it.",
-    126: "It was found but cannot be executed (permissions, or not a program).",
-    127: "The command was not found: check its name, or install it.",
-    130: "Ended by SIGINT.",
-    134: "Ended by SIGABRT: it crashed.",
-    137: "Ended by SIGKILL: often out of memory.",
-    139: "Ended by SIGSEGV: it crashed (segmentation fault).",
-    141: "Ended by SIGPIPE: the reader of its output closed early.",
-    143: "Ended by SIGTERM.",
-}
 _SEPARATORS = frozenset(";&|\n")
-_PREFIXES = frozenset({"sudo", "env", "time", "nice", "command", "exec", "nohup"})
+_PREFIXES = frozenset({"sudo", "env", "time", "nice", "exec", "nohup", "npx", "bunx", "uvx"})
+# What runs the program that its next words name.
+_RUNNERS = (
+    ("uv", "run"),
+    ("poetry", "run"),
+    ("pdm", "run"),
+    ("hatch", "run"),
+    ("pipenv", "run"),
+    ("pnpm", "exec"),
+    ("yarn", "exec"),
+    ("bundle", "exec"),
+    ("xvfb-run",),
+)
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+# Programs whose verb counts, with the options before it that take a word of their own.
+_VERBS: Mapping[str, frozenset[str]] = {
+    "git": frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"}),
+    "go": frozenset(),
+    "cargo": frozenset(),
+    "terraform": frozenset(),
+    "systemctl": frozenset(),
+    "dnf": frozenset(),
+    "yum": frozenset(),
+    "npm": frozenset(),
+    "command": frozenset(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +52,11 @@ def explain_exit(command: str, exit_code: int) -> ExitMeaning:
         return ExitMeaning(failed=False)
     program = _deciding_program(command)
     names = (program, program.split(" ", maxsplit=1)[0])
-    if exit_code == 1:
-        answer = next((_ANSWERS[name] for name in names if name in _ANSWERS), None)
-        if answer is not None:
-            return ExitMeaning(failed=False, note=answer)
-    note = next((_FAILURES[name, exit_code] for name in names if (name, exit_code) in _FAILURES), "")
-    return ExitMeaning(failed=True, note=note or _GENERAL.get(exit_code, ""))
+    answer = next((ANSWERS[name, exit_code] for name in names if (name, exit_code) in ANSWERS), None)
+    if answer is not None:
+        return ExitMeaning(failed=False, note=answer)
+    note = next((FAILURES[name, exit_code] for name in names if (name, exit_code) in FAILURES), "")
+    return ExitMeaning(failed=True, note=note or GENERAL.get(exit_code, ""))
 
 
 def _deciding_program(command: str) -> str:
@@ -94,9 +81,36 @@ def _deciding_program(command: str) -> str:
 
 
 def _program(words: list[str]) -> str:
-    while words and (words[0] in _PREFIXES or "=" in words[0]):
-        words = words[1:]
+    words = _without_runners(words)
     if not words:
         return ""
     name = words[0].rsplit("/", maxsplit=1)[-1]
-    return f"git {words[1]}" if name == "git" and len(words) > 1 else name
+    if name not in _VERBS:
+        return name
+    verb = _verb(words[1:], _VERBS[name])
+    if name == "command" and verb and verb not in {"-v", "-V"}:
+        return _program(words[1:])
+    return f"{name} {verb}" if verb else name
+
+
+def _without_runners(words: list[str]) -> list[str]:
+    while words:
+        runner = next((runner for runner in _RUNNERS if tuple(words[: len(runner)]) == runner), None)
+        if runner is not None:
+            words = words[len(runner) :]
+        elif words[0] in _PREFIXES or "=" in words[0]:
+            words = words[1:]
+        elif _PYTHON.fullmatch(words[0].rsplit("/", maxsplit=1)[-1]) and words[1:2] == ["-m"]:
+            words = words[2:]
+        else:
+            break
+    return words
+
+
+def _verb(words: list[str], with_word: frozenset[str]) -> str:
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        if words[at] in {"-v", "-V"}:
+            return words[at]
+        at += 2 if words[at] in with_word else 1
+    return words[at] if at < len(words) else ""

@@ -1,58 +1,109 @@
-"""`terminal`: run a shell command."""
+"""`terminal`: run a shell command, to its end or in the background."""
 
 from __future__ import annotations
 
 import json
 import math
 import signal
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from tools.context import CommandOutcome, CommandSpec, ToolContext, require_context
+from tools import arguments
+from tools.context import CommandOutcome, ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
 from tools.exit_codes import ExitMeaning, explain_exit
+from tools.process_telling import describe, news
+from tools.processes import Processes, ProcessSpec
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult
-from tools.text.terminal_output import plain_text
+from tools.shell_memory import ShellCommand, ShellOutcome
+from tools.shell_place import ShellPlace, find_place
+from tools.text.prompts import FULL_SCREEN
+from tools.text.terminal_output import for_model
 
 _SCHEMA = {
     "type": "object",
     "properties": {
         "command": {"type": "string", "description": "Shell command (bash)."},
+        "background": {"type": "boolean", "description": "Return at once: for servers and long work. See `process`."},
         "timeout": {"type": "number", "description": "Seconds; default 180, at most 600."},
-        "workdir": {"type": "string", "description": "Directory to run in; default: the session's."},
+        "workdir": {"type": "string", "description": "Directory for this call only."},
+        "pty": {"type": "boolean", "description": "Run at a terminal: for REPLs and prompts."},
+        "notify_on_complete": {"type": "boolean", "description": "Background: tell of its end."},
+        "watch_patterns": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Background: tell of lines with these texts.",
+        },
     },
     "required": ["command"],
 }
 _DESCRIPTION = (
-    "Run a shell command and wait for its end; stdout and stderr come back together. Each call is a fresh shell: "
-    "`cd` and variables do not last. Nobody can type into it: use non-interactive flags. Do not use it to read, "
+    "Run a shell command; stdout and stderr come back together. `cd` and exported variables last. "
+    "Nobody can type into it: use non-interactive flags. Do not use it to read, "
     "search or edit files where another tool can."
 )
-_NOT_AVAILABLE = ("background", "pty", "notify_on_complete", "watch_patterns")
 _TIMED_OUT = 124
 _SIGNAL_BASE = 128
 _LIVE_CHARS = 1_000_000
 _END_CHARS = 10_000
+_FIRST_LOOK_SECONDS = 0.25
 
 
 def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
-    """Run `args["command"]` in `workdir` for at most `timeout` seconds."""
+    """Run `args["command"]`, in `workdir` or where the session's shell is, for at most `timeout` seconds."""
     ctx = require_context(kw)
-    _refuse_unavailable(args)
-    command = args["command"]
-    if not isinstance(command, str) or not command.strip():
+    command = arguments.text(args, "command")
+    if not command.strip():
         raise ToolError("terminal: `command` must be a shell command, not empty.")
-    cwd = _directory(args.get("workdir"), ctx)
+    if arguments.boolean(args, "background"):
+        return _in_background(command, args, ctx)
     timeout = _seconds(args.get("timeout"), ctx)
+    place = find_place(args.get("workdir"), ctx)
     live = _LiveText(ctx)
-    spec = CommandSpec(command, cwd, timeout, save_to=ctx.output_file)
+    spec = ShellCommand(
+        command,
+        place.cwd,
+        timeout,
+        place.state.added() or None,
+        save_to=ctx.output_file,
+        unset=place.state.removed(),
+        pty=arguments.boolean(args, "pty"),
+    )
     outcome = ctx.terminal.run(spec, live.show, ctx.interrupt)
     if outcome.interrupted:
         raise ToolInterrupted
     live.end(outcome)
-    return _result(command, cwd, timeout, outcome)
+    place.remember(outcome)
+    return _result(spec, outcome, place)
+
+
+def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
+    processes = _processes(ctx)
+    place = find_place(args.get("workdir"), ctx)
+    spec = ProcessSpec(
+        command,
+        place.cwd,
+        place.state.added() or None,
+        place.state.removed(),
+        pty=arguments.boolean(args, "pty"),
+        notify_on_complete=arguments.boolean(args, "notify_on_complete"),
+        watch_patterns=_patterns(args.get("watch_patterns")),
+        save_to=ctx.output_file,
+    )
+    started = processes.start(spec)
+    # Most commands that cannot work fail at once; the model need not ask for that.
+    view = processes.wait(started.id, _FIRST_LOOK_SECONDS, ctx.interrupt)
+    ctx.progress(view.output)
+    payload = {**describe(view.info), **news(view)}
+    if place.note:
+        payload["note"] = place.note
+    failed = not view.info.running and view.info.exit_code != 0
+    return ToolResult(
+        json.dumps(payload, ensure_ascii=False),
+        shown=(ShownOutput(view.output, view.info.exit_code, view.info.signal),),
+        facts={"command": command, "cwd": str(place.cwd), "process": started.id, "exit_code": view.info.exit_code},
+        failed=failed,
+    )
 
 
 class _LiveText:
@@ -77,25 +128,23 @@ class _LiveText:
             self._ctx.progress(f"{outcome.output[-_END_CHARS:]}{where}")
 
 
-def _refuse_unavailable(args: Mapping[str, Any]) -> None:
-    asked = [name for name in _NOT_AVAILABLE if args.get(name)]
-    if asked:
+def _processes(ctx: ToolContext) -> Processes:
+    if ctx.processes is None:
         raise ToolError(
-            f"terminal: {', '.join(asked)} is not available here. Run the command in the foreground with a timeout; "
-            "a server can be started with `… > server.log 2>&1 &`, it ends with the session."
+            "terminal: background is not available here. Run the command in the foreground with a timeout; a server "
+            "can be started with `… > server.log 2>&1 &`, it ends with the session."
         )
+    return ctx.processes
 
 
-def _directory(workdir: object, ctx: ToolContext) -> Path:
-    if workdir is None or workdir == "":
-        return ctx.cwd
-    if not isinstance(workdir, str):
-        raise ToolError("terminal: `workdir` must be a path.")
-    path = ctx.resolve(workdir)
-    facts = ctx.fs.stat(path)
-    if facts is None or facts.kind != "directory":
-        raise ToolError(f"terminal: `workdir` {path} is not a directory. Nothing was run.")
-    return path
+def _patterns(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list) and all(isinstance(pattern, str) for pattern in value):
+        return tuple(value)
+    raise ToolError("terminal: `watch_patterns` must be a list of texts. Nothing was run.")
 
 
 def _seconds(timeout: object, ctx: ToolContext) -> float:
@@ -111,22 +160,26 @@ def _seconds(timeout: object, ctx: ToolContext) -> float:
     return min(seconds, limits.max_timeout)
 
 
-def _result(command: str, cwd: Path, timeout: float, outcome: CommandOutcome) -> ToolResult:
+def _result(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> ToolResult:
     code = _conventional_code(outcome)
-    meaning = _meaning(command, timeout, outcome, code)
-    payload: dict[str, Any] = {"output": plain_text(outcome.output), "exit_code": code}
+    meaning = _meaning(spec, outcome, code)
+    payload: dict[str, Any] = {"output": for_model(outcome.output), "exit_code": code}
     if outcome.timed_out:
         payload["timed_out"] = True
     if outcome.truncated_chars:
         payload["truncated_chars"] = outcome.truncated_chars
-    if meaning.note:
-        payload["note"] = meaning.note
+        if outcome.saved is not None:
+            payload["full_output"] = str(outcome.saved.path)
+    if moved := place.moved_to():
+        payload["cwd"] = moved
+    if notes := [note for note in (meaning.note, place.note, _not_kept(outcome)) if note]:
+        payload["note"] = " ".join(notes)
     return ToolResult(
         json.dumps(payload, ensure_ascii=False),
         shown=(ShownOutput(outcome.output, outcome.exit_code, outcome.signal),),
         facts={
-            "command": command,
-            "cwd": str(cwd),
+            "command": spec.command,
+            "cwd": str(spec.cwd),
             "exit_code": outcome.exit_code,
             "duration": round(outcome.duration, 3),
             **({"saved": outcome.saved.facts()} if outcome.saved else {}),
@@ -145,12 +198,34 @@ def _conventional_code(outcome: CommandOutcome) -> int | None:
     return None if number is None else _SIGNAL_BASE + number
 
 
-def _meaning(command: str, timeout: float, outcome: CommandOutcome, code: int | None) -> ExitMeaning:
+def _meaning(spec: ShellCommand, outcome: CommandOutcome, code: int | None) -> ExitMeaning:
+    if isinstance(outcome, ShellOutcome) and outcome.waits_for:
+        return ExitMeaning(failed=True, note=_waited(outcome.waits_for))
     if outcome.timed_out:
-        return ExitMeaning(failed=True, note=f"It was still running after {timeout:g} s and was ended.")
+        return ExitMeaning(
+            failed=True,
+            note=f"It was still running after {spec.timeout:g} s and was ended. What takes longer or never ends (a "
+            "server) needs background=true.",
+        )
     if code is None:
         return ExitMeaning(failed=True, note=f"Ended by {outcome.signal or 'an unknown signal'}.")
-    return explain_exit(command, code)
+    return explain_exit(spec.command, code)
+
+
+def _waited(question: str) -> str:
+    if question == FULL_SCREEN:
+        return "It is a full-screen program that waits for keys, and was ended. Use one that prints and ends."
+    return (
+        f"It waited for input at «{question}» and was ended. Use an option that answers (as -y), or background and "
+        "pty, and then process(action=submit)."
+    )
+
+
+def _not_kept(outcome: CommandOutcome) -> str:
+    if not isinstance(outcome, ShellOutcome) or not outcome.not_kept:
+        return ""
+    names = ", ".join(outcome.not_kept)
+    return f"Not kept for later commands: {names}. Set it in each command that needs it."
 
 
 registry.register(

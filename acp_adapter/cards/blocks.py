@@ -26,7 +26,7 @@ def shown_block(shown: Shown) -> Update:
         case ShownText(text=text, language=language):
             return text_block(text, language)
         case ShownOutput(output=output, exit_code=exit_code, signal=signal):
-            ended = f"ended by {signal}" if signal else f"exit code {exit_code}"
+            ended = f"ended by {signal}" if signal else "running" if exit_code is None else f"exit code {exit_code}"
             printed = plain_text(output)
             if not printed.strip():
                 return _block(f"(no output, {ended})")

@@ -101,6 +101,10 @@ class EditorFileSystem:
         seen = self._look(path)
         return self.disk.open(path) if seen is None else BytesIO(seen.content)
 
+    def open_saved(self, path: Path) -> BinaryIO:
+        """The disk's bytes, without asking the editor."""
+        return self.disk.open(path)
+
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Put `data` in place of `expected`, which is what `open` gives.
 

@@ -49,6 +49,22 @@ def test_where_another_program_may_have_failed_it_is_a_failure(command):
     assert explain_exit(command, 1).failed
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("terraform plan -detailed-exitcode", 2),
+        ("git --no-pager -C sub diff --exit-code", 1),
+        ("which nothing", 1),
+        ("command -v nothing", 1),
+        ("systemctl is-active x", 3),
+        ("jq -e .a file", 1),
+        ("command grep x y", 1),
+    ],
+)
+def test_other_codes_are_answers_too(command, code):
+    assert not explain_exit(command, code).failed
+
+
 def test_two_of_grep_is_a_failure():
     assert explain_exit("grep x missing", 2).failed
 
@@ -70,6 +86,23 @@ def test_zero_is_success_without_a_note():
         ("x", 143, "SIGTERM"),
         ("curl -sS https://example.org", 6, "could not be resolved"),
         ("pytest tests", 5, "No tests"),
+        ("pytest tests", 1, "tests failed"),
+        ("python3 -m pytest -q", 2, "interrupted"),
+        ("uv run pytest", 4, "unknown option"),
+        ("cd app && npx jest", 1, "tests failed"),
+        ("go test ./...", 1, "tests failed"),
+        ("cargo test --all", 101, "not compile"),
+        ("make -j4", 2, "the first one above"),
+        ("git -C sub push", 128, "git refused"),
+        ("git merge topic", 1, "conflicts"),
+        ("rsync -a a/ b/", 23, "not transferred"),
+        ("ssh host true", 255, "no connection"),
+        ("terraform plan", 1, "error"),
+        ("ruff check .", 1, "found problems"),
+        ("grep '[' file", 2, "bad pattern"),
+        ("sudo apt-get install x", 100, "a lock is held"),
+        ("x", 129, "SIGHUP"),
+        ("x", 136, "division"),
     ],
 )
 def test_a_telling_code_gets_a_note(command, code, words):

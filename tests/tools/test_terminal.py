@@ -2,32 +2,36 @@
 
 import json
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from agent_core.interrupt import CancelToken
+from tests.support.shells import shells
 from tests.support.tool_context import ScriptedApprover, make_context
 from tests.support.waiting import wait_until
 from tools.dispatch import dispatch
-from tools.environments.guardian import Guardian
-from tools.environments.local_commands import LocalEnvironment
 from tools.errors import ToolInterrupted
 from tools.registry import registry
 from tools.result import ShownOutput
 from tools.settings import TerminalSettings, ToolSettings
 from tools.toolsets import load_builtin_tools
 
+SETTINGS = ToolSettings(terminal=TerminalSettings(max_timeout=5.0, max_output_chars=2000))
+
 
 class Session:
     """One workspace; `call` runs the tool as the agent does."""
 
-    def __init__(self, cwd, guardian):
+    def __init__(self, cwd, shells):
         self.cwd = cwd
         self.live = []
         self.token = CancelToken()
         self.approver = ScriptedApprover()
-        self.settings = ToolSettings(terminal=TerminalSettings(max_timeout=5.0, max_output_chars=2000))
-        self.environment = LocalEnvironment(guardian, self.settings.terminal)
+        self.settings = SETTINGS
+        self.shells = shells
+        self.output_file = None
 
     def call(self, command, **args):
         return dispatch("terminal", {"command": command, **args}, self.context())
@@ -36,25 +40,23 @@ class Session:
         return json.loads(self.call(command, **args).text)
 
     def context(self):
-        return make_context(
+        ctx = make_context(
             self.cwd,
             "default",
             self.approver,
-            terminal=self.environment,
+            terminal=self.shells.environment,
             settings=self.settings,
             interrupt=self.token,
             progress=self.live.append,
         )
+        return replace(ctx, processes=self.shells.processes, output_file=self.output_file)
 
 
 @pytest.fixture
 def session(tmp_path):
     load_builtin_tools()
-    guardian = Guardian()
-    session = Session(tmp_path, guardian)
-    yield session
-    session.environment.close()
-    guardian.kill_all()
+    with shells(tmp_path, settings=SETTINGS.terminal) as running:
+        yield Session(tmp_path, running)
 
 
 def test_a_success_tells_output_and_exit_code_and_nothing_more(session):
@@ -107,7 +109,7 @@ def test_the_person_sees_colours_live_and_the_model_plain_text(session):
 
     assert json.loads(result.text)["output"] == "red\n100%\n"
     assert "".join(session.live) == "\x1b[31mred\x1b[0m\n10%\r100%\n"
-    assert result.shown[0].output == "".join(session.live)
+    assert result.shown[0].output == "\x1b[31mred\x1b[0m\n100%\n"
 
 
 def test_a_long_output_tells_how_much_is_left_out(session):
@@ -181,20 +183,28 @@ class TestWorkdir:
         assert str(outside) in json.loads(result.text)["error"]
 
 
-@pytest.mark.parametrize("command", ["", "  \n", None, 5, ["ls"]])
+@pytest.mark.parametrize("command", ["", "  \n", None, ["ls"]])
 def test_an_empty_command_is_refused(session, command):
     assert "command" in session.payload(command)["error"]
 
 
-@pytest.mark.parametrize("name", ["background", "pty", "notify_on_complete"])
-def test_what_is_not_available_is_refused_clearly(session, name):
-    answer = session.payload("touch made", **{name: True})
+def test_without_background_processes_it_says_what_to_do(session):
+    ctx = replace(session.context(), processes=None)
+    answer = json.loads(dispatch("terminal", {"command": "touch made", "background": True}, ctx).text)
 
-    assert f"{name} is not available" in answer["error"]
+    assert "background is not available" in answer["error"]
     assert not (session.cwd / "made").exists()
 
 
-def test_what_is_not_available_but_not_asked_for_does_no_harm(session):
+def test_without_a_memory_each_command_gets_a_fresh_shell(session):
+    ctx = replace(session.context(), processes=None)
+    dispatch("terminal", {"command": "cd /; export A=1"}, ctx)
+    answer = json.loads(dispatch("terminal", {"command": 'echo "[$A]"; pwd'}, ctx).text)
+
+    assert answer == {"output": f"[]\n{session.cwd}\n", "exit_code": 0}
+
+
+def test_what_is_not_asked_for_does_no_harm(session):
     assert session.payload("echo x", background=False, pty=False, watch_patterns=[])["exit_code"] == 0
 
 
@@ -220,12 +230,20 @@ def test_the_cancel_ends_the_call(session):
     canceller.join()
 
 
-def test_the_definition_stays_small_and_offers_only_what_works():
+def test_the_definition_stays_small():
     load_builtin_tools()
     definition = registry.get("terminal").definition()
 
-    assert len(json.dumps(definition)) < 900
-    assert set(definition["function"]["parameters"]["properties"]) == {"command", "timeout", "workdir"}
+    assert len(json.dumps(definition)) <= 1050
+    assert list(definition["function"]["parameters"]["properties"]) == [
+        "command",
+        "background",
+        "timeout",
+        "workdir",
+        "pty",
+        "notify_on_complete",
+        "watch_patterns",
+    ]
     assert definition["function"]["parameters"]["required"] == ["command"]
 
 
@@ -234,3 +252,143 @@ def test_it_never_runs_beside_other_tools():
 
     assert registry.get("terminal").parallel == "never"
     assert registry.get("terminal").toolset == "terminal"
+
+
+class TestMemory:
+    def test_the_model_is_told_where_the_shell_is_while_that_is_elsewhere(self, session):
+        (session.cwd / "sub").mkdir()
+
+        assert session.payload("cd sub; export A=1")["cwd"] == str(session.cwd / "sub")
+        assert session.payload("pwd; echo $A") == {
+            "output": f"{session.cwd / 'sub'}\n1\n",
+            "exit_code": 0,
+            "cwd": str(session.cwd / "sub"),
+        }
+        assert session.payload("cd ..") == {"output": "", "exit_code": 0}
+
+    def test_a_workdir_is_for_one_call(self, session):
+        (session.cwd / "sub").mkdir()
+        (session.cwd / "sub" / "deep").mkdir()
+
+        assert session.payload("cd deep; export B=2; pwd", workdir="sub")["output"].endswith("/sub/deep\n")
+        assert session.payload("pwd; echo $B")["output"] == f"{session.cwd}\n2\n"
+
+    def test_a_directory_that_is_gone_is_left(self, session):
+        (session.cwd / "sub").mkdir()
+        session.payload("cd sub")
+        (session.cwd / "sub").rmdir()
+        answer = session.payload("pwd")
+
+        assert answer["output"] == f"{session.cwd}\n"
+        assert "is gone" in answer["note"]
+        assert "note" not in session.payload("pwd")
+
+    def test_one_outside_the_session_asks_like_a_workdir_and_a_no_leads_back(self, session, tmp_path_factory):
+        outside = tmp_path_factory.mktemp("outside")
+        session.payload(f"cd {outside}")
+        session.approver.choice = "reject_once"
+        refused = session.payload("touch made")
+
+        assert str(outside) in refused["error"]
+        assert not (outside / "made").exists()
+        assert session.payload("pwd")["output"] == f"{session.cwd}\n"
+
+    def test_with_a_yes_it_lasts(self, session, tmp_path_factory):
+        outside = tmp_path_factory.mktemp("outside")
+        session.payload(f"cd {outside}")
+
+        assert session.payload("pwd")["output"] == f"{outside}\n"
+        assert len(session.approver.asked) == 1
+
+    def test_the_gate_asks_about_the_directory_in_which_it_really_runs(self, session):
+        (session.cwd / "sub").mkdir()
+        session.payload("cd sub")
+        session.payload("rm -f x")
+
+        assert session.approver.asked[-1].cwd == session.cwd / "sub"
+
+    def test_what_is_not_kept_is_told(self, session):
+        assert "BASH_ENV" in session.payload("export BASH_ENV=x")["note"]
+
+
+class TestInput:
+    def test_a_question_is_reported_with_what_to_do(self, session):
+        result = session.call("read -p 'Sure? [y/N] ' x", pty=True)
+        answer = json.loads(result.text)
+
+        assert result.failed
+        assert answer["output"] == "Sure? [y/N] "
+        assert "«Sure? [y/N]»" in answer["note"]
+        assert "-y" in answer["note"]
+
+    def test_a_full_screen_program_is_reported(self, session):
+        assert "full-screen" in session.payload(r"printf '\033[?1049h'; read x", pty=True)["note"]
+
+    def test_git_says_that_there_is_no_editor(self, session):
+        session.payload("git init -q . && git config user.email a@b.example && git config user.name A")
+        answer = session.payload("git commit --allow-empty")
+
+        assert answer["exit_code"] == 1
+        assert "No editor here" in answer["output"]
+
+
+class TestBackground:
+    def test_it_returns_at_once_with_an_id(self, session):
+        result = session.call("echo up; sleep 1000", background=True)
+        answer = json.loads(result.text)
+
+        assert not result.failed
+        assert answer == {"session_id": answer["session_id"], "running": True, "output": "up\n"}
+        assert session.shells.processes.poll(answer["session_id"]).info.running
+
+    def test_one_that_fails_at_once_says_so(self, session):
+        result = session.call("no-such-program", background=True)
+        answer = json.loads(result.text)
+
+        assert result.failed
+        assert (answer["running"], answer["exit_code"]) == (False, 127)
+        assert "not found" in answer["note"]
+
+    def test_it_runs_where_the_shell_is_with_its_variables(self, session):
+        (session.cwd / "sub").mkdir()
+        session.payload("cd sub; export A=1")
+
+        assert session.payload("pwd; echo $A", background=True)["output"] == f"{session.cwd / 'sub'}\n1\n"
+
+    def test_it_leaves_the_shell_alone(self, session):
+        session.payload("cd /; export A=1", background=True)
+
+        assert session.payload("echo [$A]; pwd")["output"] == f"[]\n{session.cwd}\n"
+
+    def test_a_time_out_in_the_foreground_leads_here(self, session):
+        assert "background=true" in session.payload("sleep 30", timeout=0.1)["note"]
+
+    @pytest.mark.parametrize("patterns", [7, {"a": 1}])
+    def test_patterns_that_are_no_texts_are_refused(self, patterns, session):
+        assert "watch_patterns" in session.payload("touch made", background=True, watch_patterns=patterns)["error"]
+        assert not (session.cwd / "made").exists()
+
+
+class TestLongOutput:
+    def test_all_of_it_is_in_a_file_that_is_named(self, session):
+        session.output_file = session.cwd / "out.txt"
+        answer = session.payload("head -c 10000000 /dev/zero | tr '\\0' x; echo; echo the end")
+
+        assert answer["output"].endswith("the end\n")
+        assert len(answer["output"]) < 2200
+        assert answer["full_output"] == str(session.cwd / "out.txt")
+        assert Path(answer["full_output"]).stat().st_size == 10_000_009
+
+    def test_a_progress_bar_does_not_push_out_what_counts(self, session):
+        session.output_file = session.cwd / "out.txt"
+        bar = r"for i in {1..2000}; do printf '\r%d%%|###########   |' $i; done; echo"
+        answer = session.payload(f"echo begin; {bar}; echo end")
+
+        assert answer == {"output": "begin\n2000%|###########   |\nend\n", "exit_code": 0}
+
+    def test_what_is_no_text_does_no_harm(self, session):
+        answer = session.payload("printf '\\x%02x' {0..255} > codes; printf \"$(cat codes)\"; echo; echo end")
+
+        assert answer["exit_code"] == 0
+        assert ' !"#$' in answer["output"]
+        assert answer["output"].endswith("end\n")

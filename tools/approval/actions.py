@@ -45,6 +45,15 @@ class RunCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessInput:
+    """Type `data` into the running program that `command` has started in `cwd`."""
+
+    command: str
+    data: str
+    cwd: Path
+
+
+@dataclass(frozen=True, slots=True)
 class CallMcpTool:
     """Call a tool of an MCP server. `arguments` is JSON text, for the person to read."""
 
@@ -83,7 +92,7 @@ class LeavePlan:
     plan: str
 
 
-Action = ReadPath | WritePath | RunCommand | CallMcpTool | ReachHost | SearchWeb | LeavePlan
+Action = ReadPath | WritePath | RunCommand | ProcessInput | CallMcpTool | ReachHost | SearchWeb | LeavePlan
 
 
 def describe(action: Action) -> str:
@@ -95,6 +104,8 @@ def describe(action: Action) -> str:
             return f"{action.verb} {shown}" if path == shown else f"{action.verb} {shown}, which is {path}"
         case RunCommand(command=command):
             return f"run: {command}"
+        case ProcessInput(command=command, data=data):
+            return f"type {data!r} into: {command}"
         case CallMcpTool(server=server, tool=tool):
             return f"call {tool} of the MCP server {server}"
         case ReachHost(url=url):

@@ -29,6 +29,11 @@ class Gate:
         self._on_allowed = on_allowed
         self._readable: set[Path] = set()
 
+    @property
+    def is_planning(self) -> bool:
+        """Whether the session is in plan mode, in which only what surely changes nothing may happen."""
+        return self._approvals.mode == "plan"
+
     def authorize(self, action: Action) -> None:
         """Return when `action` may happen.
 

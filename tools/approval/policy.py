@@ -13,6 +13,7 @@ from tools.approval.actions import (
     Action,
     CallMcpTool,
     LeavePlan,
+    ProcessInput,
     ReachHost,
     ReadPath,
     RunCommand,
@@ -21,6 +22,7 @@ from tools.approval.actions import (
 )
 from tools.approval.commands import classify_command
 from tools.approval.grants import PastAnswers
+from tools.approval.process_input import classify_input
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 from tools.changes.read_only import is_read_only
 from tools.changes.shell_reader import read_script
@@ -107,7 +109,7 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
 
 
 def _found(
-    action: ReadPath | WritePath | RunCommand | CallMcpTool | ReachHost | SearchWeb,
+    action: ReadPath | WritePath | RunCommand | ProcessInput | CallMcpTool | ReachHost | SearchWeb,
     mode: Mode,
     rules: Rules,
     edits: EditPolicy,
@@ -120,6 +122,8 @@ def _found(
             return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
         case RunCommand(command=command):
             return _run(command, rules)
+        case ProcessInput(data=data):
+            return _type(data)
         case ReachHost(inside=inside) if inside:
             return Decision("ask", f"leads to a host that is {inside}", "risk")
         case CallMcpTool() | ReachHost() | SearchWeb():
@@ -153,6 +157,13 @@ def _run(command: str, rules: Rules) -> Decision:
     if found.level == "ordinary" or command.strip() in rules.allowed_commands:
         return ALLOW
     return Decision("ask", found.why, "risk")
+
+
+def _type(data: str) -> Decision:
+    found = classify_input(data)
+    if found.level == "forbidden":
+        return Decision("deny", found.why, "floor")
+    return ALLOW if found.level == "ordinary" else Decision("ask", found.why, "risk")
 
 
 def _only_looks(command: str) -> bool:

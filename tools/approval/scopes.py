@@ -11,6 +11,7 @@ from tools.approval.actions import (
     Action,
     CallMcpTool,
     LeavePlan,
+    ProcessInput,
     ReachHost,
     ReadPath,
     RunCommand,
@@ -33,7 +34,7 @@ class SameThing:
     """
 
     scope: ClassVar[Scope] = "session"
-    kind: Literal["read", "write", "delete", "run", "mcp", "fetch", "search"]
+    kind: Literal["read", "write", "delete", "run", "type", "mcp", "fetch", "search"]
     what: tuple[str, ...]
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - all grants are asked alike
@@ -116,6 +117,8 @@ def same_thing(action: Action) -> SameThing | None:
             return SameThing("write", (str(path),))
         case RunCommand(command=command, cwd=cwd):
             return SameThing("run", (str(cwd), command))
+        case ProcessInput(command=command, cwd=cwd):
+            return SameThing("type", (str(cwd), command))
         case CallMcpTool(server=server, tool=tool):
             return SameThing("mcp", (server, tool))
         case ReachHost(place=place, inside=inside):

@@ -5,28 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-_SECRET_PARTS = (
-    "API_KEY",
-    "APIKEY",
-    "ACCESS_KEY",
-    "PRIVATE_KEY",
-    "SECRET",
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "CREDENTIAL",
+_SECRET_NAME = re.compile(
+    r"""
+    API_?KEY | ACCESS_KEY | PRIVATE_KEY | SECRET | TOKEN | PASSWORD | PASSWD | CREDENTIAL
+  | WEBHOOK | CONNECTION_STRING
+  | (?:_KEY | _PAT | _PWD | _PASS | _PASSPHRASE | _DSN | _AUTH | _JWT | _COOKIE) $
+    """,
+    re.VERBOSE,
 )
-_SECRET_ENDINGS = ("_KEY", "_PAT", "_PWD", "_PASS", "_PASSPHRASE", "_DSN")
 # A URL with a user and a password: postgres://user:password@host/db
 _URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _OWN_PREFIX = "HERMES_"
 _KEPT_NAMES = frozenset({"SSH_AUTH_SOCK", "TOKENIZERS_PARALLELISM"})
-_KEPT_PREFIXES = ("GIT_",)
+_KEPT_PREFIXES = ("GIT_CONFIG_",)
 
-# Nothing here has a person in front of it: no pager, no prompt, no colours, no lines held back in a buffer.
+_NO_EDITOR = "echo 'No editor here: use -m, -F or --no-edit (GIT_EDITOR=true keeps what is proposed).' >&2; false"
+# Nothing here has a person in front of it: no pager, no editor, no prompt, no colours, no lines held back.
 _UNATTENDED = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
+    "GIT_EDITOR": _NO_EDITOR,
+    "GIT_SEQUENCE_EDITOR": _NO_EDITOR,
+    "EDITOR": "false",
+    "VISUAL": "false",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",
     "TERM": "dumb",
@@ -34,23 +35,56 @@ _UNATTENDED = {
     "PIP_NO_INPUT": "1",
     "PYTHONUNBUFFERED": "1",
 }
+# Whoever has set one of these knows why. CI is not among them: it changes what tests and builds do.
+_UNLESS_SET = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "APT_LISTCHANGES_FRONTEND": "none",
+    "GIT_MERGE_AUTOEDIT": "no",
+    "GCM_INTERACTIVE": "never",
+    "COMPOSER_NO_INTERACTION": "1",
+    "NPM_CONFIG_UPDATE_NOTIFIER": "false",
+}
+# They would undo the above: pagers that go before PAGER, colours that go before NO_COLOR, the size of our terminal.
+_UNDOING = frozenset(
+    {
+        "MANPAGER",
+        "SYSTEMD_PAGER",
+        "GH_PAGER",
+        "AWS_PAGER",
+        "BAT_PAGER",
+        "DELTA_PAGER",
+        "PSQL_PAGER",
+        "FORCE_COLOR",
+        "CLICOLOR_FORCE",
+        "COLORTERM",
+        "LINES",
+        "COLUMNS",
+    }
+)
+_AT_A_TERMINAL = {"TERM": "xterm-256color"}
 
 
 def child_environment(base: Mapping[str, str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The variables for a command.
 
     Dropped from `base` is every name that contains one of API_KEY, APIKEY, ACCESS_KEY, PRIVATE_KEY, SECRET, TOKEN,
-    PASSWORD, PASSWD and CREDENTIAL, or ends in _KEY, _PAT, _PWD, _PASS, _PASSPHRASE or _DSN, in any letter case
-    (model and cloud keys), every variable whose value is a URL with a password, and every name of this program's own
-    (HERMES_…). Kept all the same are SSH_AUTH_SOCK, which is only a path, git's own variables (GIT_…) and
-    TOKENIZERS_PARALLELISM.
+    PASSWORD, PASSWD, CREDENTIAL, WEBHOOK and CONNECTION_STRING, or ends in _KEY, _PAT, _PWD, _PASS, _PASSPHRASE,
+    _DSN, _AUTH, _JWT or _COOKIE, in any letter case (model and cloud keys), every variable whose value is a URL with
+    a password, and every name of this program's own (HERMES_…). Kept all the same are SSH_AUTH_SOCK, which is only a
+    path, git's settings (GIT_CONFIG_…) and TOKENIZERS_PARALLELISM. Pagers, editors, prompts and colours are off
+    whatever `base` says; update checks and the like are off where it says nothing.
 
     Args:
         base: the variables of this process.
         extra: added last, unfiltered: whoever names a variable for a command wants it there.
     """
-    kept = {name: value for name, value in base.items() if not is_secret(name, value)}
-    return kept | _UNATTENDED | dict(extra or {})
+    kept = {name: value for name, value in base.items() if name not in _UNDOING and not is_secret(name, value)}
+    return _UNLESS_SET | kept | _UNATTENDED | dict(extra or {})
+
+
+def terminal_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a command at a pseudo-terminal: those of `child_environment`, with a terminal's name."""
+    return child_environment(base) | _AT_A_TERMINAL
 
 
 def is_secret(name: str, value: str = "") -> bool:
@@ -60,6 +94,4 @@ def is_secret(name: str, value: str = "") -> bool:
         return True
     if folded in _KEPT_NAMES or folded.startswith(_KEPT_PREFIXES):
         return False
-    if folded.endswith(_SECRET_ENDINGS) or _URL_WITH_PASSWORD.search(value):
-        return True
-    return any(part in folded for part in _SECRET_PARTS)
+    return bool(_SECRET_NAME.search(folded)) or ("@" in value and bool(_URL_WITH_PASSWORD.search(value)))

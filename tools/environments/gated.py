@@ -22,6 +22,7 @@ from tools.environments.together import FileChange, change_all
 from tools.errors import FileChanged
 from tools.file_history import FileHistory, NoHistory
 from tools.searching import SearchQuery, SearchResult
+from tools.shell_memory import forgetful, without_kept
 
 
 class GatedFileSystem:
@@ -43,6 +44,10 @@ class GatedFileSystem:
     def open(self, path: Path) -> BinaryIO:
         """Open a file for reading."""
         return self._inner.open(self._readable(path))
+
+    def open_saved(self, path: Path) -> BinaryIO:
+        """Open a file for reading as it is on disk."""
+        return self._inner.open_saved(self._readable(path))
 
     def list(self, path: Path) -> Sequence[str]:
         """Names in a directory."""
@@ -162,8 +167,12 @@ class GatedEnvironment:
         """Ask, then run."""
         self._gate.authorize(RunCommand(spec.command, spec.cwd))
         of_call = replace(spec, call_id=self._gate.call_id)
+        if self._gate.is_planning:
+            # That a command only looks was proved of the programs that the user has, not of another PATH's.
+            of_call = without_kept(of_call)
         with self._history.command(of_call):
-            return self._inner.run(of_call, on_output, interrupt)
+            outcome = self._inner.run(of_call, on_output, interrupt)
+        return forgetful(outcome) if self._gate.is_planning else outcome
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""

@@ -54,6 +54,10 @@ class LocalFileSystem:
         """Open a regular file for reading; never waits for one that is a pipe or a device."""
         return _open_regular(path, os.O_NOFOLLOW)
 
+    def open_saved(self, path: Path) -> BinaryIO:
+        """As `open`: there is no other text than the disk's."""
+        return self.open(path)
+
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Put `data` in place of `expected`, whole or not at all; what is in the file now is `data`."""
         if expected is None:

@@ -6,10 +6,14 @@ from pathlib import Path
 
 from tools.environments.output_file import OutputFile
 from tools.result import MAX_SHOWN_CHARS, SavedOutput
+from tools.text.overwritten import Overwritten
 
 
 class OutputBuffer:
     """Collects text; past `limit` characters the middle is dropped.
+
+    Of a line that a program writes over and over, only the last state is kept: an hour of a progress bar would push
+    out everything else. The file has all of them.
 
     Args:
         limit: characters kept in all.
@@ -21,6 +25,9 @@ class OutputBuffer:
         self._save_to = save_to
         self._short = min(limit, MAX_SHOWN_CHARS)
         self._file: OutputFile | None = None
+        self._unsaved: list[str] = []
+        self._given = 0
+        self._overwritten = Overwritten()
         self._head_limit = int(limit * head_share)
         self._tail_limit = limit - self._head_limit
         self._head: list[str] = []
@@ -31,6 +38,9 @@ class OutputBuffer:
     def add(self, text: str) -> None:
         """Append `text`."""
         self._save(text)
+        self._keep(self._overwritten.settled(text))
+
+    def _keep(self, text: str) -> None:
         self._total += len(text)
         room = self._head_limit - self._head_length
         if room > 0:
@@ -46,12 +56,13 @@ class OutputBuffer:
     @property
     def truncated_chars(self) -> int:
         """How many characters `text` leaves out."""
+        self._keep(self._overwritten.rest())
         return self._total - self._head_length - len(self._kept_tail())
 
     def text(self) -> str:
         """What was kept; a line in the middle tells how much is missing."""
-        head = "".join(self._head)
         missing = self.truncated_chars
+        head = "".join(self._head)
         if not missing:
             return head + self._tail
         return f"{head}\n[… {missing} characters left out …]\n{self._kept_tail()}"
@@ -63,11 +74,15 @@ class OutputBuffer:
     def _save(self, text: str) -> None:
         if self._save_to is None:
             return
-        if self._file is None and self._total + len(text) > self._short:
+        self._given += len(text)
+        if self._file is None:
+            self._unsaved.append(text)
+            if self._given <= self._short:
+                return
             self._file = OutputFile(self._save_to)
-            self._file.write("".join(self._head) + self._tail)  # all there is: nothing was dropped so far
-        if self._file is not None:
-            self._file.write(text)
+            text = "".join(self._unsaved)
+            self._unsaved.clear()
+        self._file.write(text)
 
     def _kept_tail(self) -> str:
         return self._tail[max(0, len(self._tail) - self._tail_limit) :]

@@ -20,7 +20,7 @@ CWD = "/srv/app"
         ("process", {"action": "dance", "session_id": "p1"}, "dance p1", "execute"),
         ("web_search", {"query": "tide tables"}, "Search the web for 'tide tables'", "fetch"),
         ("web_extract", {"urls": ["https://a.example/x"]}, "Read https://a.example/x", "fetch"),
-        ("web_extract", {"urls": ["https://a.example/x", "https://b.example/"]}, "Read a.example, b.example", "fetch"),
+        ("web_extract", {"urls": ["https://a.example/x", "https://b.example"]}, "Read a.example, b.example", "fetch"),
         ("web_extract", {"urls": "https://a.example/x"}, "Read https://a.example/x", "fetch"),
         ("web_extract", {"urls": ["https://[broken", "x"]}, "Read https://[broken, x", "fetch"),
         ("repo_map", {}, "Map the code", "search"),

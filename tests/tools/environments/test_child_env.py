@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.environments.child_env import child_environment, is_secret
+from tools.environments.child_env import child_environment, is_secret, terminal_environment
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,12 @@ from tools.environments.child_env import child_environment, is_secret
         "SMTP_PASS",
         "gpg_passphrase",
         "SENTRY_DSN",
+        "NPM_CONFIG__AUTH",
+        "SLACK_WEBHOOK_URL",
+        "AZURE_STORAGE_CONNECTION_STRING",
+        "SESSION_COOKIE",
+        "GIT_PASSWORD",
+        "GIT_TOKEN",
         "HERMES_HOME",
         "HERMES_MODEL",
         "hermes_anything",
@@ -94,6 +100,7 @@ def test_a_value_without_a_password_is_passed_on(value):
         ("GIT_TERMINAL_PROMPT", "0"),
         ("NO_COLOR", "1"),
         ("TERM", "dumb"),
+        ("EDITOR", "false"),
         ("DEBIAN_FRONTEND", "noninteractive"),
         ("PIP_NO_INPUT", "1"),
         ("PYTHONUNBUFFERED", "1"),
@@ -101,6 +108,20 @@ def test_a_value_without_a_password_is_passed_on(value):
 )
 def test_programs_are_told_that_nobody_watches_whatever_the_user_has_set(name, value):
     assert child_environment({name: "less"})[name] == value
+
+
+@pytest.mark.parametrize("name", ["MANPAGER", "AWS_PAGER", "FORCE_COLOR", "COLUMNS"])
+def test_what_goes_before_these_is_taken_away(name):
+    assert name not in child_environment({name: "x"})
+
+
+def test_update_checks_are_off_unless_the_user_has_a_word():
+    assert child_environment({})["PIP_DISABLE_PIP_VERSION_CHECK"] == "1"
+    assert child_environment({"PIP_DISABLE_PIP_VERSION_CHECK": "0"})["PIP_DISABLE_PIP_VERSION_CHECK"] == "0"
+
+
+def test_at_a_terminal_only_its_name_differs():
+    assert terminal_environment({"A": "1"}) == child_environment({"A": "1"}) | {"TERM": "xterm-256color"}
 
 
 def test_what_a_command_asks_for_by_name_wins_over_every_rule():

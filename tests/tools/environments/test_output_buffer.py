@@ -69,3 +69,20 @@ def test_memory_stays_bounded_however_much_comes():
 
     assert peak < 1_000_000
     assert buffer.truncated_chars == 2000 * len(piece) - 50_000
+
+
+def test_an_hour_of_a_progress_bar_leaves_room_for_the_rest():
+    buffer = _filled(["begin\n", *(f"\r{number}%" for number in range(10_000)), "\nend\n"], limit=100)
+
+    assert buffer.text() == "begin\n9999%\nend\n"
+    assert buffer.truncated_chars == 0
+
+
+def test_the_file_has_every_state_of_it(tmp_path):
+    buffer = OutputBuffer(20, 0.4, tmp_path / "out")
+    states = [f"\r{number}%" for number in range(100)]
+    for state in states:
+        buffer.add(state)
+
+    assert buffer.close().path.read_bytes().decode() == "".join(states)
+    assert buffer.text() == "99%"

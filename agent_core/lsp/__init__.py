@@ -1,0 +1,1 @@
+"""Language servers of a session: asked what an edit broke."""

@@ -1,0 +1,175 @@
+"""The language servers of one session, behind the port that tools ask."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_core.lsp.checking import Checking, Edit
+from agent_core.lsp.languages import Command, Language, Places, command_of, language_of
+from agent_core.lsp.server import LanguageServer, LspLimits, Surroundings
+from agent_core.mcp.service_loop import ServiceLoop
+from tools.context import Interrupt
+from tools.diagnostics.port import Problem
+from tools.diagnostics.syntax import MAX_CHARS, syntax_problems
+from tools.environments.guardian import Guardian
+from tools.errors import ToolInterrupted
+
+log = logging.getLogger(__name__)
+
+_SLACK_SECONDS = 1.0
+_END_SECONDS = 10.0
+_MOST_SOUND = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The text before an edit; None where there was no file."""
+
+    text: str | None
+
+
+class LanguageServers:
+    """Implements `tools.diagnostics.port.Diagnostics`; safe to use from several threads, and never on a loop.
+
+    A server is started by the first edit of a file of its language. It runs until `close`, and outlives neither the
+    session nor this process.
+
+    Args:
+        roots: the session's directories; files elsewhere are not looked at.
+        configured: the user's servers, by language or suffix; an empty command means none.
+        note: gets what the person should know, on a thread of ours.
+        variables: what the servers' environment is made from; the process's own when None.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Path],
+        *,
+        loop: ServiceLoop,
+        guardian: Guardian,
+        configured: Mapping[str, Command] | None = None,
+        limits: LspLimits | None = None,
+        note: Callable[[str], None] = log.warning,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self._configured = dict(configured or {})
+        places = Places(self._roots, os.environ if variables is None else variables)
+        self._around = Surroundings(places, guardian, limits or LspLimits(), note)
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._is_used = False
+        self._commands: dict[str, Command] = {}
+        self._servers: dict[Command, Checking] = {}  # on the loop only
+        self._sound: OrderedDict[Path, str] = OrderedDict()
+
+    def before(self, path: Path, text: str | None) -> object:
+        """The text to compare with, for `after`: where this one cannot be parsed, the file's last one that could.
+
+        Of a text that cannot be parsed, a server says little more than that.
+        """
+        if text is None or not self._is_ours(path, text):
+            return Baseline(text)
+        is_sound = not syntax_problems(path, text)
+        with self._lock:
+            if is_sound:
+                self._sound[path] = text
+                self._sound.move_to_end(path)
+                while len(self._sound) > _MOST_SOUND:
+                    self._sound.popitem(last=False)
+            return Baseline(text if is_sound else self._sound.get(path, text))
+
+    def after(self, path: Path, text: str, baseline: object, interrupt: Interrupt) -> Sequence[Problem]:
+        """The errors that the edit made, within the bounded wait; what is not said by then comes with the next edit.
+
+        Raises:
+            ToolInterrupted: the turn was cancelled.
+        """
+        before = baseline.text if isinstance(baseline, Baseline) else None
+        real = Path(os.path.realpath(path))
+        language = language_of(real, self._configured)
+        if language is None or text == before or not self._is_ours(path, text):
+            return ()
+        if len(before or "") > MAX_CHARS:
+            return ()
+        command = self._command(language)
+        if command is None:
+            return ()
+        future = self._submitted(self._check(command, Edit(real, language.suffix_id, before, text)))
+        return () if future is None else _waited(future, self._around.limits.wait + _SLACK_SECONDS, interrupt)
+
+    def close(self) -> None:
+        """Shut the servers down and end their processes; bounded."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        if not self._is_used:
+            return
+        try:
+            self._loop.submit(self._end_all()).result(_END_SECONDS)
+        except (TimeoutError, CancelledError):
+            log.warning("language servers did not end in time; they are killed")
+            for checking in tuple(self._servers.values()):
+                checking.server.kill()
+
+    def _is_ours(self, path: Path, text: str) -> bool:
+        if len(text) > MAX_CHARS or language_of(path, self._configured) is None:
+            return False
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(root) for root in self._roots)
+
+    def _command(self, language: Language) -> Command | None:
+        # Once there is one, it stays: a server that is installed meanwhile is for the next session.
+        with self._lock:
+            if language.name not in self._commands:
+                command = command_of(language, self._configured, self._around.places)
+                if command is None:
+                    return None
+                self._commands[language.name] = command
+            return self._commands[language.name]
+
+    def _submitted(self, work: Coroutine[None, None, Sequence[Problem]]) -> Future[Sequence[Problem]] | None:
+        with self._lock:
+            if not self._is_closed:
+                self._is_used = True
+                return self._loop.submit(work)
+        work.close()
+        return None
+
+    async def _check(self, command: Command, edit: Edit) -> Sequence[Problem]:
+        checking = self._servers.get(command)
+        if checking is None:
+            server = LanguageServer(Path(command[0]).name, command, self._around)
+            checking = self._servers[command] = Checking(server, self._around.limits.wait)
+        return await checking.check(edit)
+
+    async def _end_all(self) -> None:
+        await asyncio.gather(*(checking.server.end() for checking in self._servers.values()))
+
+
+def _waited(future: Future[Sequence[Problem]], seconds: float, interrupt: Interrupt) -> Sequence[Problem]:
+    def cancel() -> None:
+        future.cancel()
+
+    forget = interrupt.on_cancel(cancel)
+    try:
+        return future.result(seconds)
+    except TimeoutError:
+        future.cancel()
+        return ()
+    except CancelledError:
+        if interrupt.is_set():
+            raise ToolInterrupted from None
+        return ()
+    finally:
+        forget()

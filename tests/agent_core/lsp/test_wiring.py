@@ -1,0 +1,44 @@
+"""Sessions have language servers where the settings say so, and they end with the session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_core.choices import SessionChoices
+from agent_core.config import ConfigSource
+from agent_core.factory import AgentFactory
+from agent_core.home import Home
+from agent_core.interrupt import CancelToken
+from tests.support import language_server
+from tests.support.processes import has_ended
+
+
+@pytest.fixture
+def factory(home: Path) -> Iterator[AgentFactory]:
+    factory = AgentFactory(ConfigSource(Home(home)))
+    yield factory
+    factory.close()
+
+
+def test_nobody_is_asked_unless_the_settings_say_so(factory: AgentFactory, tmp_path: Path) -> None:
+    assert factory.workspace(tmp_path, (), SessionChoices()).diagnostics is None
+
+
+def test_servers_of_the_settings_are_asked_and_end_with_the_session(
+    factory: AgentFactory, home: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "server.log"
+    fake = [sys.executable, "-I", language_server.__file__, "push", str(log)]
+    (home / "config.yaml").write_text(f"lsp:\n  enabled: true\n  wait: 30\n  servers:\n    .txt: {fake}\n")
+    workspace = factory.workspace(tmp_path, (), SessionChoices())
+    servers, path = workspace.diagnostics, tmp_path / "a.txt"
+    assert servers is not None
+    (problem,) = servers.after(path, "BAD", servers.before(path, None), CancelToken())
+    assert problem.message == "BAD is wrong"
+    workspace.close()
+    (start,) = [line for line in log.read_text().splitlines() if line.startswith("start ")]
+    assert has_ended(int(start.split()[1]))

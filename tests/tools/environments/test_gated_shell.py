@@ -1,0 +1,39 @@
+"""In plan mode a command runs with the programs that the user has, and changes nothing that the shell keeps."""
+
+from agent_core.interrupt import CancelToken
+from tests.support.shells import shells
+from tools.approval.approvals import Approvals
+from tools.approval.gate import Gate
+from tools.approval.policy import Rules
+from tools.environments.gated import GatedEnvironment
+from tools.shell_memory import ShellCommand
+
+
+def gated(session, mode):
+    approvals = Approvals(Rules(roots=(session.cwd.resolve(),)), mode)
+    return GatedEnvironment(session.environment, Gate(approvals, "call-1", CancelToken(), lambda _action: None))
+
+
+def run(session, mode, command):
+    state = session.memory.state()
+    spec = ShellCommand(command, state.cwd, 20.0, state.added(), unset=state.removed())
+    return gated(session, mode).run(spec, lambda _text: None, CancelToken())
+
+
+def test_a_path_that_was_exported_before_does_not_count_while_planning(tmp_path):
+    (tmp_path / "ls").write_text("#!/bin/sh\necho mine\n")
+    (tmp_path / "ls").chmod(0o755)
+    with shells(tmp_path) as session:
+        session.run('export PATH="$PWD:$PATH"')
+
+        assert run(session, "default", "ls").output == "mine\n"
+        assert run(session, "plan", "ls").output == "ls\n"
+        assert run(session, "default", "ls").output == "mine\n"
+
+
+def test_the_shell_stays_where_it_is(tmp_path):
+    with shells(tmp_path) as session:
+        outcome = run(session, "plan", "cd /usr && pwd")
+
+    assert outcome.output == "/usr\n"
+    assert outcome.left is None

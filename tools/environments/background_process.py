@@ -1,0 +1,227 @@
+"""One background process: a thread sees it through, and others look at it meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from tools.context import Interrupt
+from tools.environments.command_watch import CommandWatch
+from tools.environments.exit_status import exit_of
+from tools.environments.pattern_watch import PatternWatch
+from tools.environments.prompt_watch import PromptWatch
+from tools.environments.rolling_output import RollingOutput
+from tools.environments.shell_start import StartedShell
+from tools.environments.wake import WakePipe
+from tools.errors import CommandError, ToolInterrupted
+from tools.processes import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
+
+_MATCHES_KEPT = 10
+_WRITE_SECONDS = 5.0
+_KILL_SECONDS = 10.0
+_END_OF_INPUT = b"\x04"
+
+
+class BackgroundProcess:
+    """Safe to use from several threads.
+
+    Args:
+        process_id: its name in the session.
+        started: the running shell, whose descriptors are this object's from now on.
+        spec: what was started.
+        kept_chars: how much of its output is kept.
+        quiet_seconds: how long it has to be silent after a question.
+        on_event: told of what `spec` asks to be told of.
+        on_closed: called at the end, when nobody watches the process any more; closes the descriptors.
+    """
+
+    def __init__(
+        self,
+        process_id: str,
+        started: StartedShell,
+        spec: ProcessSpec,
+        *,
+        kept_chars: int,
+        quiet_seconds: float,
+        on_event: Callable[[ProcessEvent], None],
+        on_closed: Callable[[StartedShell], None],
+    ) -> None:
+        self.id = process_id
+        self.spec = spec
+        self._started = started
+        self._on_event = on_event
+        self._on_closed = on_closed
+        self._output = RollingOutput(kept_chars, spec.save_to)
+        self._patterns = PatternWatch(spec.watch_patterns)
+        self._prompts = PromptWatch(quiet_seconds, started.output if spec.pty else None)
+        self._wake = WakePipe()
+        self._began = time.monotonic()
+        self._ended: float | None = None
+        self._seen = 0
+        self._waits_for = ""
+        self._matches: deque[PatternMatch] = deque(maxlen=_MATCHES_KEPT)
+        self._waiters: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+        self._typing = threading.Lock()
+        self._watcher = threading.Thread(target=self._watch, name=f"watch {process_id}", daemon=True)
+
+    def watch(self) -> None:
+        """Begin; call it once."""
+        self._watcher.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._ended is None
+
+    @property
+    def ended_for(self) -> float:
+        """Seconds since its end; 0 while it runs."""
+        return 0.0 if self._ended is None else time.monotonic() - self._ended
+
+    def info(self) -> ProcessInfo:
+        """The process as it is now."""
+        with self._lock:
+            ended = self._ended
+            code, killer = exit_of(self._started.process.returncode) if ended is not None else (None, None)
+            return ProcessInfo(
+                id=self.id,
+                command=self.spec.command,
+                cwd=self.spec.cwd,
+                pid=self._started.process.pid,
+                running=ended is None,
+                seconds=(time.monotonic() if ended is None else ended) - self._began,
+                pty=self.spec.pty,
+                exit_code=code,
+                signal=killer,
+                waits_for=self._waits_for if ended is None else "",
+                matches=tuple(self._matches),
+                log=self._output.log(),
+            )
+
+    def news(self) -> ProcessView:
+        """The output since the last call."""
+        with self._lock:
+            text, missed, self._seen = self._output.since(self._seen)
+        return ProcessView(self.info(), text, missed)
+
+    def all_kept(self) -> ProcessView:
+        """The whole output as far as it is kept."""
+        text, missed, _ = self._output.since(0)
+        return ProcessView(self.info(), text, missed)
+
+    def wait(self, timeout: float, interrupt: Interrupt) -> None:
+        """Return when it has ended or waits for input, or after `timeout` seconds.
+
+        Raises:
+            ToolInterrupted: the turn was cancelled.
+        """
+        with self._lock:
+            self._waiters.append(interrupt.notify)
+        try:
+            interrupt.wait_for(lambda: not self.running or bool(self._waits_for), timeout)
+        finally:
+            with self._lock:
+                self._waiters.remove(interrupt.notify)
+        if interrupt.is_set():
+            raise ToolInterrupted
+
+    def end(self) -> None:
+        """Begin to end it with its whole group, and do not wait."""
+        self._wake.wake()
+
+    def kill(self) -> None:
+        """End it with its whole group, and see it gone."""
+        self.end()
+        self._watcher.join(_KILL_SECONDS)
+
+    def write(self, data: bytes) -> None:
+        """Put `data` into its input.
+
+        Raises:
+            CommandError: it has ended, its input is closed, or it does not read.
+        """
+        with self._typing:
+            descriptor = self._started.typing
+            if not self.running or descriptor < 0:
+                reason = "its input is closed" if self.running else "it has ended"
+                raise CommandError(f"Nothing was written to {self.id}: {reason}.")
+            with self._lock:
+                self._waits_for = ""
+            _write_all(descriptor, data, self.id)
+
+    def end_input(self) -> None:
+        """Close its input; at a terminal, type Ctrl-D.
+
+        Raises:
+            CommandError: it has ended or its input is closed already.
+        """
+        if self.spec.pty:
+            self.write(_END_OF_INPUT)
+            return
+        with self._typing:
+            if self._started.typing < 0:
+                raise CommandError(f"The input of {self.id} is closed already.")
+            os.close(self._started.typing)
+            self._started.typing = -1
+
+    def _watch(self) -> None:
+        watch = CommandWatch(
+            self._started, self._wake, None, self._take, prompts=self._prompts, on_question=self._question
+        )
+        try:
+            watch.run()
+        finally:
+            self._wake.close()
+            with self._typing:  # nobody writes into a descriptor that is not its own any more
+                self._on_closed(self._started)
+            self._output.close()
+            with self._lock:
+                self._ended = time.monotonic()
+            self._tell_waiters()
+        if self.spec.notify_on_complete:
+            self._on_event(ProcessEvent("completed", self.info()))
+
+    def _take(self, text: str) -> None:
+        self._output.add(text)
+        with self._lock:
+            self._waits_for = ""
+        for pattern, line in self._patterns.saw(text):
+            match = PatternMatch(pattern, line, time.monotonic() - self._began)
+            with self._lock:
+                self._matches.append(match)
+            self._on_event(ProcessEvent("matched", self.info(), match))
+
+    def _question(self, question: str) -> bool:
+        with self._lock:
+            self._waits_for = question
+        self._tell_waiters()
+        return False  # somebody may answer it
+
+    def _tell_waiters(self) -> None:
+        with self._lock:
+            waiters = list(self._waiters)
+        for notify in waiters:
+            notify()
+
+
+def _write_all(descriptor: int, data: bytes, process_id: str) -> None:
+    writable = select.poll()
+    writable.register(descriptor, select.POLLOUT)
+    deadline = time.monotonic() + _WRITE_SECONDS
+    os.set_blocking(descriptor, False)
+    left = data
+    while left:
+        if not writable.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            done = len(data) - len(left)
+            raise CommandError(f"{process_id} does not read its input: {done} of {len(data)} bytes were taken.")
+        try:
+            with contextlib.suppress(BlockingIOError):
+                left = left[os.write(descriptor, left) :]
+        except OSError as problem:
+            raise CommandError(f"Nothing reads the input of {process_id} any more: {problem.strerror}.") from problem

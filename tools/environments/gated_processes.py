@@ -1,0 +1,72 @@
+"""Background processes as tools get them: starting one and typing into one pass the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from tools.approval.actions import ProcessInput, RunCommand
+from tools.approval.gate import Gate
+from tools.context import CommandSpec, Interrupt
+from tools.file_history import FileHistory, NoHistory
+from tools.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
+from tools.shell_memory import ShellMemory
+
+
+class GatedProcesses:
+    """`Processes` that ask before a command runs and before something is typed. Looking and ending ask nothing."""
+
+    def __init__(self, inner: Processes, gate: Gate, history: FileHistory | None = None) -> None:
+        self._inner = inner
+        self._gate = gate
+        self._history = history or NoHistory()
+
+    @property
+    def memory(self) -> ShellMemory:
+        """What the session's shell keeps."""
+        return self._inner.memory
+
+    def start(self, spec: ProcessSpec) -> ProcessInfo:
+        """Ask, then start. What the command changes after that is not seen by the history."""
+        self._gate.authorize(RunCommand(spec.command, spec.cwd))
+        of_call = replace(spec, call_id=self._gate.call_id)
+        seen = CommandSpec(spec.command, spec.cwd, 0.0, spec.env, of_call.call_id)
+        with self._history.command(seen):
+            return self._inner.start(of_call)
+
+    def list(self) -> Sequence[ProcessInfo]:
+        """All that run, and those that ended lately."""
+        return self._inner.list()
+
+    def poll(self, process_id: str) -> ProcessView:
+        """The process, and its output since the last poll or wait."""
+        return self._inner.poll(process_id)
+
+    def log(self, process_id: str) -> ProcessView:
+        """The process, and all of its output that is kept."""
+        return self._inner.log(process_id)
+
+    def wait(self, process_id: str, timeout: float, interrupt: Interrupt) -> ProcessView:
+        """As `poll`, once something has happened."""
+        return self._inner.wait(process_id, timeout, interrupt)
+
+    def kill(self, process_id: str) -> ProcessInfo:
+        """End it."""
+        return self._inner.kill(process_id)
+
+    def write(self, process_id: str, data: str, *, submit: bool = False) -> ProcessInfo:
+        """Ask, then type."""
+        info = self._inner.log(process_id).info
+        self._gate.authorize(ProcessInput(info.command, data, info.cwd))
+        return self._inner.write(process_id, data, submit=submit)
+
+    def end_input(self, process_id: str) -> ProcessInfo:
+        """Tell it that no more input comes."""
+        return self._inner.end_input(process_id)
+
+    def subscribe(self, listener: Callable[[ProcessEvent], None]) -> Callable[[], None]:
+        """Call `listener` at each event."""
+        return self._inner.subscribe(listener)
+
+    def close(self) -> None:
+        """Leave them alone: they belong to the session, not to one call."""

@@ -1,0 +1,155 @@
+"""Starts shells: each in a process group of its own, at a pipe or a pseudo-terminal, and only once it is guarded."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+import termios
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tools.environments.session_groups import SessionGroups
+from tools.environments.shell_report import REPORTING
+from tools.errors import CommandError
+
+Input = Literal["nothing", "pipe", "terminal"]
+"""What a command reads from: the null device, a pipe of ours, or a pseudo-terminal of its own."""
+
+# The shell waits here until its group is registered with the guardian: if we die before, its input ends and the
+# command never starts. $1 is the command and $2 what it reads from.
+_WAIT = "IFS= read -r go || exit 125; unset -v go; "
+# The shell's first output is the report's pipe. It moves to a number that is closed while the command runs: no
+# program inherits it, and a shell that a signal ends in the middle of the command has nowhere to report to.
+_REPORT = "exec {number}>&1 >&2; trap '{{ {reporting}; }} 2>/dev/null >&{number}' EXIT; "
+_RUN: Mapping[Input, str] = {
+    "nothing": 'eval "shift 2; $1" <"$2"',
+    "terminal": 'eval "shift 2; $1" <>"$2"',
+    "pipe": 'eval "shift 2; $1"',
+}
+# A plain /bin/sh knows no number above 9.
+_NUMBER, _SMALL_NUMBER = 189, 9
+_ROWS, _COLUMNS = 40, 120
+
+
+@dataclass(slots=True)
+class StartedShell:
+    """A shell that runs a command. Whoever has it closes its descriptors.
+
+    Attributes:
+        output: to read what it prints; at a terminal also to type.
+        report: to read its report; -1 where none was asked for.
+        typing: to write its input; -1 where it has none, the same as `output` at a terminal.
+    """
+
+    process: subprocess.Popen[bytes]
+    output: int
+    report: int = -1
+    typing: int = -1
+
+    def close(self) -> None:
+        """Close the descriptors."""
+        for descriptor in {self.output, self.report, self.typing} - {-1}:
+            os.close(descriptor)
+        self.output = self.report = self.typing = -1
+
+
+class ShellStarter:
+    """Starts the commands of one session.
+
+    Args:
+        groups: where each of them is registered.
+        shell: the program that reads them; bash, or where there is none /bin/sh, when None.
+    """
+
+    def __init__(self, groups: SessionGroups, shell: str | None = None) -> None:
+        self._groups = groups
+        self._shell = shell or shutil.which("bash") or "/bin/sh"
+        number = _NUMBER if self._shell.endswith("bash") else _SMALL_NUMBER
+        self._report = _REPORT.format(number=number, reporting=REPORTING)
+        self._without_report = f"{number}>&-"
+
+    def start(
+        self, command: str, cwd: Path, variables: Mapping[str, str], *, reads: Input, reports: bool = False
+    ) -> StartedShell:
+        """Start `command` in `cwd` with these variables and no others.
+
+        Raises:
+            CommandError: it could not be started.
+        """
+        self._groups.prepare()
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            try:
+                started = self._start(command, cwd, variables, (reads, reports), (ours, theirs))
+            except (OSError, ValueError) as problem:
+                raise CommandError(f"Could not run the command: {_cause(problem, cwd)}") from problem
+            ours.pop_all()
+        return started
+
+    def _start(
+        self,
+        command: str,
+        cwd: Path,
+        variables: Mapping[str, str],
+        how: tuple[Input, bool],
+        ends: tuple[contextlib.ExitStack, contextlib.ExitStack],
+    ) -> StartedShell:
+        (reads, reports), (ours, theirs) = how, ends
+        wait, go = _pipe(theirs, ours)
+        if reads == "terminal":
+            output, prints, source = _terminal(ours, theirs)
+        else:
+            prints, output = _pipe(ours, theirs)[::-1]
+            source = os.devnull
+        report, reported = _pipe(ours, theirs) if reports else (-1, prints)
+        script = f"{_WAIT}{self._report}{_RUN[reads]} {self._without_report}" if reports else f"{_WAIT}{_RUN[reads]}"
+        process = subprocess.Popen(
+            [self._shell, "-c", script, Path(self._shell).name, command, source],
+            cwd=cwd,
+            # With PWD the shell keeps the directory's name as the user knows it, symbolic links and all.
+            env={**variables, "PWD": str(cwd)},
+            stdin=wait,
+            stdout=reported,
+            stderr=prints,
+            close_fds=True,
+            start_new_session=True,
+        )
+        self._groups.add(process)
+        with contextlib.suppress(BrokenPipeError):  # killed while it waited
+            os.write(go, b"\n")
+        typing = {"nothing": -1, "pipe": go, "terminal": output}[reads]
+        if typing != go:
+            os.close(go)
+        return StartedShell(process, output, report, typing)
+
+
+def _pipe(reader_of: contextlib.ExitStack, writer_of: contextlib.ExitStack) -> tuple[int, int]:
+    reader, writer = os.pipe()
+    reader_of.callback(os.close, reader)
+    writer_of.callback(os.close, writer)
+    return reader, writer
+
+
+def _terminal(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int, str]:
+    """A pseudo-terminal: our end, the program's, and the name by which the shell makes it its own."""
+    master, slave = os.openpty()
+    ours.callback(os.close, master)
+    theirs.callback(os.close, slave)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+    return master, slave, os.ttyname(slave)
+
+
+def _cause(problem: Exception, cwd: Path) -> str:
+    if not isinstance(problem, OSError):
+        return f"{problem}."  # a character that no command can hold
+    if problem.errno == errno.E2BIG:
+        return "it is too long. Write it to a file and run that."
+    if isinstance(problem, FileNotFoundError) and problem.filename == cwd:
+        return f"there is no directory {cwd}."
+    return f"{problem.strerror}: {problem.filename}."

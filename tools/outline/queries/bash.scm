@@ -1,0 +1,5 @@
+(function_definition name: (word) @name) @function
+
+; references
+
+(command_name (word) @reference)

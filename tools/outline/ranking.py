@@ -1,0 +1,224 @@
+"""Which files and definitions matter most: those that others refer to, that matter themselves.
+
+Files are nodes. A file that refers to a name is linked to the files that define it, the more strongly the fewer they
+are. Importance flows along the links (PageRank), from where the interest is: the focus, what the model has read, and
+a little from everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import NamedTuple
+
+from tools.outline.model import Outline
+
+_DAMPING = 0.5
+_ROUNDS = 25
+_ENOUGH = 1e-5
+_MAX_DEFINERS = 12  # a name that more files define says nothing about any of them
+_TEST_WEIGHT = 0.1
+_ENTRY_WEIGHT = 3.0
+_OWN_SHARE = 0.2  # of a file's importance goes to its definitions, whether or not anyone refers to them
+_FOCUSED_NAME = 30.0
+_FOCUSED_FILE = 4.0
+_PRIVATE = 0.3
+_VALUE = 0.5
+_SHORT = 8
+_COMMON = 0.15
+_FAILING = 0.25
+_FOCUS_SHARE = 3.0  # of the focus, to all other interest together
+_MEMBER = 0.5
+_FAR_MEMBER = 0.01
+
+_TEST = re.compile(
+    r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|examples?|benchmarks?|fixtures|vendor|third_party|node_modules|docs?)/"
+    r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*(?:_test|\.test|\.spec|_spec|Tests?)\.\w+)$"
+)
+_FAILURE = re.compile(r"(?:Error|Exception)\b")
+_ENTRIES = frozenset({"main", "__main__", "index", "app", "server", "cli", "lib", "mod", "entry"})
+
+Links = list[list[tuple[int, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A file, how much it matters, and how much each of its definitions does (in their order)."""
+
+    path: PurePath
+    outline: Outline
+    score: float
+    scores: tuple[float, ...]
+
+
+class _Link(NamedTuple):  # there are many, and a frozen dataclass takes three times as long to make
+    """A name that the file `source` refers to, and how strongly that links it to the file `target`."""
+
+    source: int
+    target: int
+    name: str
+    weight: float
+
+
+def rank(
+    outlines: Mapping[PurePath, Outline], focus: Sequence[str] = (), seen: Collection[PurePath] = ()
+) -> list[Ranked]:
+    """The files with their definitions, the most important first.
+
+    Args:
+        outlines: by path relative to the root of the map.
+        focus: names of things, or paths and parts of paths, that matter.
+        seen: files that the model has read.
+    """
+    paths = sorted(outlines)
+    words = [word.strip().lower().removeprefix("./") for word in focus if word.strip()]
+    files = [outlines[path] for path in paths]
+    tests = [bool(_TEST.search(path.as_posix())) for path in paths]
+    in_focus = [_in_focus(path, outline, words) for path, outline in zip(paths, files, strict=True)]
+    interest = [_interest(path, is_test, path in seen) for path, is_test in zip(paths, tests, strict=True)]
+    share = _FOCUS_SHARE * sum(interest) / (sum(in_focus) or 1.0)
+    start = [base + share * matched for base, matched in zip(interest, in_focus, strict=True)]
+    links = _links(files)
+    importance = _flow(links, start)
+    by_name = _by_name(links, importance)
+    ranked = []
+    for index, (path, outline) in enumerate(zip(paths, files, strict=True)):
+        boost = _FOCUSED_FILE if in_focus[index] >= _FOCUSED_NAME else _TEST_WEIGHT if tests[index] else 1.0
+        own = _OWN_SHARE * importance[index]
+        scores = tuple(
+            (own / math.sqrt(len(outline.definitions)) + by_name[index].get(definition.name, 0.0)) * boost * weight
+            for definition, weight in zip(outline.definitions, _weights(outline, words), strict=True)
+        )
+        ranked.append(Ranked(path, outline, importance[index] * boost, scores))
+    return sorted(ranked, key=lambda each: (-each.score, each.path))
+
+
+def _links(files: Sequence[Outline]) -> list[_Link]:
+    alone: dict[str, list[int]] = defaultdict(list)
+    members: dict[str, list[int]] = defaultdict(list)
+    for index, outline in enumerate(files):
+        for name in {each.name for each in outline.definitions if not outline.is_member(each)}:
+            alone[name].append(index)
+        for name in {each.name for each in outline.definitions}:
+            members[name].append(index)
+    links: list[_Link] = []
+    for source, outline in enumerate(files):
+        links += (certain := list(_named(source, outline.references, alone, len(files))))
+        near = {link.target for link in certain}
+        # `thing.get()` is anybody's, but for those whose things the file uses.
+        links += [
+            _Link(source, target, name, weight * (_MEMBER if target in near else _FAR_MEMBER))
+            for _, target, name, weight in _named(source, outline.members, members, len(files))
+        ]
+    return links
+
+
+def _named(
+    source: int, counts: Mapping[str, int], defined: Mapping[str, Sequence[int]], files: int
+) -> Iterator[_Link]:
+    for name, count in counts.items():
+        targets = defined.get(name, ())
+        if not targets or len(targets) > _MAX_DEFINERS or source in targets:
+            continue
+        weight = _distinct(name) * math.sqrt(count) * math.log(1 + files / len(targets)) / len(targets)
+        for target in targets:
+            yield _Link(source, target, name, weight)
+
+
+def _distinct(name: str) -> float:
+    """How surely a name means what the project defines: `format` and `items` are mostly somebody else's."""
+    if name.startswith("_"):
+        return _PRIVATE
+    return _COMMON if len(name) <= _SHORT and name.islower() and "_" not in name else 1.0
+
+
+def _flow(links: Sequence[_Link], start: Sequence[float]) -> list[float]:
+    """PageRank by repetition: how much importance is in each file in the end. They add up to 1."""
+    total = sum(start) or 1.0
+    origin = [interest / total for interest in start]
+    out = [0.0] * len(start)
+    merged: dict[tuple[int, int], float] = defaultdict(float)
+    for link in links:
+        out[link.source] += link.weight
+        merged[link.source, link.target] += link.weight
+    edges = [(source, target, weight / out[source]) for (source, target), weight in merged.items()]
+    importance = origin
+    for _ in range(_ROUNDS):
+        loose = sum(value for value, leaving in zip(importance, out, strict=True) if not leaving)
+        following = [((1 - _DAMPING) + _DAMPING * loose) * share for share in origin]
+        for source, target, share in edges:
+            following[target] += _DAMPING * importance[source] * share
+        moved = sum(abs(new - old) for new, old in zip(following, importance, strict=True))
+        importance = following
+        if moved < _ENOUGH:
+            break
+    return importance
+
+
+def _by_name(links: Sequence[_Link], importance: Sequence[float]) -> list[dict[str, float]]:
+    """For each file, what flows into it by each name that it defines."""
+    out = [0.0] * len(importance)
+    for link in links:
+        out[link.source] += link.weight
+    arriving: list[dict[str, float]] = [defaultdict(float) for _ in importance]
+    for link in links:
+        arriving[link.target][link.name] += importance[link.source] * link.weight / out[link.source]
+    return arriving
+
+
+def _interest(path: PurePath, is_test: bool, is_seen: bool) -> float:
+    interest = _TEST_WEIGHT if is_test else 1.0
+    if path.stem.lower() in _ENTRIES and not is_test:
+        interest *= _ENTRY_WEIGHT
+    if is_seen:
+        interest += _ENTRY_WEIGHT
+    return interest
+
+
+def _in_focus(path: PurePath, outline: Outline, words: Sequence[str]) -> float:
+    """How much of the focus is a file: much when it is named, or defines what is named, less when it is near."""
+    if not words:
+        return 0.0
+    whole = path.as_posix().lower()
+    names = {definition.name.lower() for definition in outline.definitions}
+    used = {name.lower() for name in (*outline.references, *outline.members)}
+    found = 0.0
+    for word in words:
+        folder = word.rstrip("/")
+        if whole == word or path.name.lower() == word or path.stem.lower() == word or word in names:
+            found += _FOCUSED_NAME
+        elif (
+            word in used
+            or whole.startswith(f"{folder}/")
+            or f"/{folder}/" in whole
+            or any(word in name for name in names)
+        ):
+            found += _ENTRY_WEIGHT
+        elif word in whole:
+            found += 1.0
+    return found
+
+
+def _weights(outline: Outline, words: Sequence[str]) -> list[float]:
+    """How much each definition says by itself."""
+    members = Counter(definition.parent for definition in outline.definitions)
+    weights: list[float] = []
+    for index, definition in enumerate(outline.definitions):
+        name = definition.name.lower()
+        within = definition.parent >= 0 and outline.definitions[definition.parent].name.lower() in words
+        if name in words or within:
+            weights.append(_FOCUSED_NAME if name in words else _FOCUSED_FILE)
+            continue
+        weight = 1.0 if definition.kind != "value" else _VALUE
+        if _FAILURE.search(definition.signature):
+            weight = _FAILING  # whatever can fail refers to exceptions, and they say little
+        if any(word in name for word in words):
+            weight *= _ENTRY_WEIGHT
+        if name.startswith("_"):
+            weight *= _PRIVATE
+        weights.append(weight * (1 + math.log1p(members[index])))
+    return weights

@@ -1,0 +1,164 @@
+"""The port to a session's background processes, and to what its shell remembers between two commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from tools.context import Interrupt
+from tools.shell_memory import ShellMemory
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLimits:
+    """How many processes a session has at once, how long ended ones are remembered, and how much they print."""
+
+    max_processes: int = 64
+    keep_finished_seconds: float = 1800.0
+    kept_chars: int = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSpec:
+    """A background command.
+
+    Attributes:
+        env, unset: variables added and taken away, as the session's shell has them.
+        pty: run at a pseudo-terminal; otherwise its input is a pipe.
+        notify_on_complete: its end is an event.
+        watch_patterns: a line that contains one of these texts is an event.
+        save_to: the file for output that is longer than what is kept; None for none.
+        call_id: the tool call that starts it; the gate fills it in.
+    """
+
+    command: str
+    cwd: Path
+    env: Mapping[str, str] | None = None
+    unset: tuple[str, ...] = ()
+    pty: bool = False
+    notify_on_complete: bool = False
+    watch_patterns: tuple[str, ...] = ()
+    save_to: Path | None = None
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatch:
+    """A line of the output that contains one of the watched texts. `seconds` after the start."""
+
+    pattern: str
+    line: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """A background process as it is now.
+
+    Attributes:
+        id: its name in the session.
+        seconds: how long it runs, or ran.
+        exit_code, signal: how it ended; both None while it runs.
+        waits_for: the question at which it seems to wait for input, '' otherwise.
+        matches: the latest matches of its patterns.
+        log: the file with its whole output, where that is longer than what is kept.
+    """
+
+    id: str
+    command: str
+    cwd: Path
+    pid: int
+    running: bool
+    seconds: float
+    pty: bool = False
+    exit_code: int | None = None
+    signal: str | None = None
+    waits_for: str = ""
+    matches: tuple[PatternMatch, ...] = ()
+    log: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessView:
+    """A process and what it has printed since the last look, as it printed it. `missed`: characters in between that
+    are kept no more.
+    """
+
+    info: ProcessInfo
+    output: str
+    missed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEvent:
+    """Something that whoever asked for it wants to know without looking: a process ended, or a line matched."""
+
+    kind: Literal["completed", "matched"]
+    info: ProcessInfo
+    match: PatternMatch | None = None
+
+
+class Processes(Protocol):
+    """What outlives a session's tool calls: background processes, and the shell's directory and variables.
+
+    Every method that names a process raises `ToolError` where there is none of that name.
+    """
+
+    @property
+    def memory(self) -> ShellMemory:
+        """What the session's shell keeps."""
+        ...
+
+    def start(self, spec: ProcessSpec) -> ProcessInfo:
+        """Start a command and return at once.
+
+        Raises:
+            CommandError: it could not be started, or too many are running. Denied: the policy said no.
+        """
+        ...
+
+    def list(self) -> Sequence[ProcessInfo]:
+        """All that run, and those that ended lately; oldest first."""
+        ...
+
+    def poll(self, process_id: str) -> ProcessView:
+        """The process, and its output since the last poll or wait."""
+        ...
+
+    def log(self, process_id: str) -> ProcessView:
+        """The process, and all of its output that is kept; the next poll is not affected."""
+        ...
+
+    def wait(self, process_id: str, timeout: float, interrupt: Interrupt) -> ProcessView:
+        """As `poll`, once it has ended, waits for input, or `timeout` seconds have passed.
+
+        Raises:
+            ToolInterrupted: the turn was cancelled meanwhile.
+        """
+        ...
+
+    def kill(self, process_id: str) -> ProcessInfo:
+        """End it with everything it has started: politely, and soon by force."""
+        ...
+
+    def write(self, process_id: str, data: str, *, submit: bool = False) -> ProcessInfo:
+        """Type `data`, and press Enter after it when `submit`.
+
+        Raises:
+            CommandError: it has ended or does not read. Denied: the policy said no.
+        """
+        ...
+
+    def end_input(self, process_id: str) -> ProcessInfo:
+        """Tell it that no more input comes (Ctrl-D at a terminal)."""
+        ...
+
+    def subscribe(self, listener: Callable[[ProcessEvent], None]) -> Callable[[], None]:
+        """Call `listener` at each event, on a thread of the process's own; returns a function that ends that."""
+        ...
+
+    def close(self) -> None:
+        """End all of them: the session is over."""
+        ...
