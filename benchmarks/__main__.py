@@ -8,14 +8,26 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import cancel, faults, many_sessions, memory, report, sessions, sizes, startup, streaming, tool_turns
+from benchmarks import (
+    cancel,
+    faults,
+    many_sessions,
+    memory,
+    report,
+    sessions,
+    sizes,
+    startup,
+    streaming,
+    tool_calls,
+    tool_turns,
+)
 from benchmarks.client import AgentFailed
 from benchmarks.figures import Section
 from benchmarks.model import Model
 from benchmarks.stage import FULL, QUICK, Stage
 
 _LATEST = Path(__file__).parent / "results" / "latest.json"
-_SUBJECTS = (startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, sizes)
+_SUBJECTS = (startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, sizes)
 
 
 def main() -> int:

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import random
-import time
-from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.in_turns import Pair, in_turns
 from tests.support.searches import by_rg, by_substitute
-from tools.searching import SearchQuery, SearchResult
+from tools.searching import SearchQuery
 
 FILES = 20_000
 REPETITIONS = 5
 
 
-def search_content(folder: Path) -> tuple[float, float]:
+def search_content(folder: Path) -> Pair:
     """Seconds of a search for a word by the substitute, and by ripgrep."""
     return _both(SearchQuery("word2999", _tree(folder)))
 
 
-def search_by_expression(folder: Path) -> tuple[float, float]:
+def search_by_expression(folder: Path) -> Pair:
     """Seconds of a search that no fixed text makes quick, by the substitute, and by ripgrep."""
     return _both(SearchQuery(r"word2[0-9]+9\s+word1", _tree(folder)))
 
 
-def search_in_any_case(folder: Path) -> tuple[float, float]:
+def search_in_any_case(folder: Path) -> Pair:
     """Seconds of a search that does not tell letter case apart, by the substitute, and by ripgrep."""
     return _both(SearchQuery("WORD2999", _tree(folder), ignore_case=True))
 
 
-def search_names(folder: Path) -> tuple[float, float]:
+def search_names(folder: Path) -> Pair:
     """Seconds of a search for names, by the substitute, and by ripgrep."""
     return _both(SearchQuery("*.py", _tree(folder), target="files"))
 
@@ -52,23 +51,6 @@ def _tree(folder: Path) -> Path:
     return root
 
 
-def _both(query: SearchQuery) -> tuple[float, float]:
-    """The medians of both, taking turns, so that a busy moment meets both."""
+def _both(query: SearchQuery) -> Pair:
     assert by_substitute(query) == by_rg(query)
-    times: dict[Callable[[SearchQuery], SearchResult], list[float]] = {by_substitute: [], by_rg: []}
-    for _ in range(REPETITIONS):
-        for search, found in times.items():
-            begun = time.perf_counter()
-            search(query)
-            found.append(time.perf_counter() - begun)
-    substitute, rg = (sorted(found)[len(found) // 2] for found in times.values())
-    return substitute, rg
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as directory:
-        for measured in (search_content, search_by_expression, search_in_any_case, search_names):
-            taken, least = measured(Path(directory))
-            print(f"{measured.__name__}: {taken * 1000:.0f} ms, rg {least * 1000:.0f} ms, ×{taken / least:.1f}")
+    return in_turns(lambda: by_substitute(query), lambda: by_rg(query), REPETITIONS)

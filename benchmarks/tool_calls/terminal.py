@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 import subprocess
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import tools.process
 import tools.terminal  # noqa: F401 - registers the tool
+from benchmarks.in_turns import Pair, in_turns
 from tests.support.shells import shells
 from tests.support.tool_context import call, make_context
 from tools.text.terminal_output import for_model
@@ -18,7 +16,7 @@ from tools.text.terminal_output import for_model
 REPETITIONS = 100
 
 
-def a_command(folder: Path) -> tuple[float, float]:
+def a_command(folder: Path) -> Pair:
     """Seconds of `terminal` with `true`, its shell's state kept, and of `bash -c true`; at most 3 ms more."""
     with shells(folder) as session:
         ctx = replace(make_context(folder, terminal=session.environment), processes=session.processes)
@@ -26,10 +24,10 @@ def a_command(folder: Path) -> tuple[float, float]:
         def tool() -> None:
             assert not call(ctx, "terminal", command="true").failed
 
-        return _both(tool, _bash)
+        return in_turns(tool, _bash, REPETITIONS)
 
 
-def a_command_at_a_terminal(folder: Path) -> tuple[float, float]:
+def a_command_at_a_terminal(folder: Path) -> Pair:
     """Seconds of `terminal` with `true` at a pseudo-terminal, and of `bash -c true`."""
     with shells(folder) as session:
         ctx = replace(make_context(folder, terminal=session.environment), processes=session.processes)
@@ -37,10 +35,10 @@ def a_command_at_a_terminal(folder: Path) -> tuple[float, float]:
         def tool() -> None:
             assert not call(ctx, "terminal", command="true", pty=True).failed
 
-        return _both(tool, _bash)
+        return in_turns(tool, _bash, REPETITIONS)
 
 
-def ten_megabytes(folder: Path) -> tuple[float, float]:
+def ten_megabytes(folder: Path) -> Pair:
     """Seconds of a command that prints 10 MB in lines of 80, all of it saved, and of reading its pipe to the end."""
     command = "yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678 | head -c 10000000"
     with shells(folder) as session:
@@ -50,14 +48,14 @@ def ten_megabytes(folder: Path) -> tuple[float, float]:
         def tool() -> None:
             assert not call(ctx, "terminal", command=command).failed
 
-        return _both(tool, lambda: _bash(command), REPETITIONS // 10)
+        return in_turns(tool, lambda: _bash(command), REPETITIONS // 10)
 
 
-def a_progress_for_the_model(_folder: Path) -> tuple[float, float]:
+def a_progress_for_the_model(_folder: Path) -> Pair:
     """Seconds of making 50,000 characters of redrawn progress readable, and of copying them."""
     frames = "".join(f"\x1b[2K layer 1 {share:>3}%\n\x1b[2K layer 2 {share:>3}%\n\x1b[2A" for share in range(1200))
     text = frames[:50_000]
-    return _both(lambda: for_model(text), lambda: "".join(list(text)))
+    return in_turns(lambda: for_model(text), lambda: "".join(list(text)), REPETITIONS)
 
 
 def _bash(command: str = "true") -> object:
@@ -68,19 +66,3 @@ def _bash(command: str = "true") -> object:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-
-
-def _both(
-    tool: Callable[[], object], floor: Callable[[], object], repetitions: int = REPETITIONS
-) -> tuple[float, float]:
-    """The medians, measured in turns, so that what else the machine does hits both."""
-    tool()
-    floor()
-    pairs = [(_seconds(tool), _seconds(floor)) for _ in range(repetitions)]
-    return statistics.median(pair[0] for pair in pairs), statistics.median(pair[1] for pair in pairs)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    work()
-    return time.perf_counter() - began

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import tools.read_file
 import tools.write_file  # noqa: F401 - registers the tools
+from benchmarks.in_turns import Pair, in_turns
 from tests.support.tool_context import call, make_context
 from tools.files_seen import FilesSeen
 
@@ -17,7 +16,7 @@ LINES = 1000
 REPETITIONS = 200
 
 
-def read_a_thousand_lines(folder: Path) -> tuple[float, float]:
+def read_a_thousand_lines(folder: Path) -> Pair:
     """Seconds of one `read_file` of 1,000 lines (66 kB), and of: open, read, split, number, join, as JSON."""
     path = _file(folder)
     ctx = make_context(folder)
@@ -31,10 +30,10 @@ def read_a_thousand_lines(folder: Path) -> tuple[float, float]:
             lines = stream.read().split("\n")
         json.dumps({"content": "\n".join([f"{n}|{line}" for n, line in enumerate(lines, 1)])}, ensure_ascii=False)
 
-    return _both(tool, floor)
+    return in_turns(tool, floor, REPETITIONS)
 
 
-def read_a_page_of_many_lines(folder: Path) -> tuple[float, float]:
+def read_a_page_of_many_lines(folder: Path) -> Pair:
     """Seconds of one `read_file` of 100 lines in the middle of 100,000, and of: open, read, split, join of them."""
     path = _file(folder, 100_000)
     ctx = make_context(folder)
@@ -47,10 +46,10 @@ def read_a_page_of_many_lines(folder: Path) -> tuple[float, float]:
             lines = stream.read().split("\n")
         "\n".join(lines[50_000:50_100])
 
-    return _both(tool, floor, REPETITIONS // 10)
+    return in_turns(tool, floor, REPETITIONS // 10)
 
 
-def write_a_thousand_lines(folder: Path) -> tuple[float, float]:
+def write_a_thousand_lines(folder: Path) -> Pair:
     """Seconds of one `write_file` over a known file of 1,000 lines, and of: write beside it, rename."""
     path = _file(folder)
     texts = [path.read_text(), path.read_text().replace("value", "other")]
@@ -66,7 +65,7 @@ def write_a_thousand_lines(folder: Path) -> tuple[float, float]:
         beside.write_text(texts[0])
         beside.replace(folder / "floor.py")
 
-    return _both(tool, floor)
+    return in_turns(tool, floor, REPETITIONS)
 
 
 def _file(folder: Path, lines: int = LINES) -> Path:
@@ -75,26 +74,3 @@ def _file(folder: Path, lines: int = LINES) -> Path:
         "".join(f"    value_{n} = compute(value_{n - 1}, {n})  # a line of usual length\n" for n in range(lines))
     )
     return path
-
-
-def _both(tool: Callable[[], None], floor: Callable[[], None], repetitions: int = REPETITIONS) -> tuple[float, float]:
-    """The medians of both, taking turns, so that a busy moment meets both."""
-    tool()
-    floor()
-    times: dict[Callable[[], None], list[float]] = {tool: [], floor: []}
-    for _ in range(repetitions):
-        for work, found in times.items():
-            begun = time.perf_counter()
-            work()
-            found.append(time.perf_counter() - begun)
-    tools_median, floor_median = (sorted(found)[len(found) // 2] for found in times.values())
-    return tools_median, floor_median
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    for measured in (read_a_thousand_lines, read_a_page_of_many_lines, write_a_thousand_lines):
-        with tempfile.TemporaryDirectory() as place:
-            taken, least = measured(Path(place))
-        print(f"{measured.__name__}: {taken * 1000:.2f} ms, floor {least * 1000:.2f} ms")

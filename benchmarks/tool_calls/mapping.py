@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import tools.repo_map  # noqa: F401 - registers the tool
+from benchmarks.in_turns import Pair, in_turns, seconds
 from tests.support.tool_context import call, make_context
 from tools.context import ToolContext
 from tools.outline.languages import TONGUES, grammar
@@ -15,30 +16,28 @@ FILES = 400
 REPETITIONS = 5
 
 
-def map_a_new_tree(folder: Path) -> tuple[float, float]:
+def map_a_new_tree(folder: Path) -> Pair:
     """Seconds of a first `repo_map` of 400 files (1.4 MB of JavaScript), and of reading and parsing them."""
     tree = _tree(folder)
     grammar(TONGUES["js"])
-    begun = time.perf_counter()
-    assert call(_context(folder), "repo_map").facts["parsed"] == FILES
-    return time.perf_counter() - begun, _floor(tree)
+
+    def first() -> None:
+        assert call(_context(folder), "repo_map").facts["parsed"] == FILES
+
+    taken = seconds(first)
+    return Pair((taken,), (_floor(tree),))
 
 
-def map_a_known_tree(folder: Path) -> tuple[float, float]:
+def map_a_known_tree(folder: Path) -> Pair:
     """Seconds of a `repo_map` of the same files when nothing has changed, and of looking at each file's facts."""
     tree = _tree(folder)
     ctx = _context(folder)
     call(ctx, "repo_map")
-    times, floors = [], []
-    for _ in range(REPETITIONS):
-        begun = time.perf_counter()
+
+    def known() -> None:
         assert call(ctx, "repo_map").facts["parsed"] == 0
-        times.append(time.perf_counter() - begun)
-        begun = time.perf_counter()
-        for path in tree.rglob("*.js"):
-            path.stat()
-        floors.append(time.perf_counter() - begun)
-    return sorted(times)[REPETITIONS // 2], sorted(floors)[REPETITIONS // 2]
+
+    return in_turns(known, lambda: [path.stat() for path in tree.rglob("*.js")], REPETITIONS)
 
 
 def _floor(tree: Path) -> float:
@@ -67,12 +66,3 @@ def _tree(folder: Path) -> Path:
         ]
         path.write_text(f"export class Module{number} {{ run(task) {{ return task; }} }}\n" + "".join(functions))
     return tree
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    for measured in (map_a_new_tree, map_a_known_tree):
-        with tempfile.TemporaryDirectory() as place:
-            taken, least = measured(Path(place))
-        print(f"{measured.__name__}: {taken * 1000:.0f} ms, floor {least * 1000:.0f} ms")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import tools.patch  # noqa: F401 - registers the tool
+from benchmarks.in_turns import Pair, in_turns
 from tests.support.tool_context import call, make_context
 
 REPETITIONS = 60
 
 
-def replace_in_ten_thousand_lines(folder: Path) -> tuple[float, float]:
+def replace_in_ten_thousand_lines(folder: Path) -> Pair:
     """Seconds of one exact replacement in a file of 10,000 lines, and of: read, replace, write beside it, rename."""
     path = _file(folder, 10_000)
     ctx = make_context(folder)
@@ -27,10 +26,10 @@ def replace_in_ten_thousand_lines(folder: Path) -> tuple[float, float]:
     def floor() -> None:
         _replaced(path, names[0], "other")
 
-    return _both(tool, floor)
+    return in_turns(tool, floor, REPETITIONS)
 
 
-def patch_ten_thousand_lines(folder: Path) -> tuple[float, float]:
+def patch_ten_thousand_lines(folder: Path) -> Pair:
     """Seconds of one V4A patch with an anchor and a changed line in 10,000, and of the same floor."""
     path = _file(folder, 10_000)
     ctx = make_context(folder)
@@ -49,10 +48,10 @@ def patch_ten_thousand_lines(folder: Path) -> tuple[float, float]:
     def floor() -> None:
         _replaced(path, f"{names[0]} ", "other ")
 
-    return _both(tool, floor)
+    return in_turns(tool, floor, REPETITIONS)
 
 
-def miss_in_thirty_thousand_lines(folder: Path) -> tuple[float, float]:
+def miss_in_thirty_thousand_lines(folder: Path) -> Pair:
     """Seconds of one miss in 30,000 lines, ten of which nearly fit, and of: read, compare the ten by difflib."""
     path = _file(folder, 30_000)
     ctx = make_context(folder)
@@ -68,7 +67,7 @@ def miss_in_thirty_thousand_lines(folder: Path) -> tuple[float, float]:
         assert old not in text
         difflib.SequenceMatcher(None, "\n".join(lines), old).ratio()
 
-    return _both(tool, floor)
+    return in_turns(tool, floor, REPETITIONS)
 
 
 def _file(folder: Path, lines: int) -> Path:
@@ -81,26 +80,3 @@ def _replaced(path: Path, old: str, new: str) -> None:
     beside = path.with_suffix(".beside")
     beside.write_text(path.read_text().replace(old, new))
     beside.replace(path.with_suffix(".floor"))
-
-
-def _both(tool: Callable[[], None], floor: Callable[[], None]) -> tuple[float, float]:
-    """The medians of both, taking turns, so that a busy moment meets both."""
-    tool()
-    floor()
-    times: dict[Callable[[], None], list[float]] = {tool: [], floor: []}
-    for _ in range(REPETITIONS):
-        for work, found in times.items():
-            begun = time.perf_counter()
-            work()
-            found.append(time.perf_counter() - begun)
-    tools_median, floor_median = (sorted(found)[len(found) // 2] for found in times.values())
-    return tools_median, floor_median
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    for measured in (replace_in_ten_thousand_lines, patch_ten_thousand_lines, miss_in_thirty_thousand_lines):
-        with tempfile.TemporaryDirectory() as place:
-            taken, least = measured(Path(place))
-        print(f"{measured.__name__}: {taken * 1000:.2f} ms, floor {least * 1000:.2f} ms")

@@ -1,0 +1,52 @@
+"""Tools as a model calls them, through dispatch and gates, each beside what the bare work takes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.figures import HERMES, RAW, Quantity, Samples, Section
+from benchmarks.in_turns import Pair
+from benchmarks.stage import FULL, Stage
+from benchmarks.tool_calls import mapping, patch, read, search, terminal, web
+
+_QUICK = (
+    ("read_file, 1,000 lines", read.read_a_thousand_lines),
+    ("read_file, 100 lines of 100,000", read.read_a_page_of_many_lines),
+    ("write_file, 1,000 lines", read.write_a_thousand_lines),
+    ("patch (replace) in 10,000 lines", patch.replace_in_ten_thousand_lines),
+    ("patch (V4A) in 10,000 lines", patch.patch_ten_thousand_lines),
+    ("patch, a miss in 30,000 lines", patch.miss_in_thirty_thousand_lines),
+    ("terminal true (floor: bash -c true)", terminal.a_command),
+    ("terminal true at a pseudo-terminal", terminal.a_command_at_a_terminal),
+    ("terminal, 10 MB of output", terminal.ten_megabytes),
+    ("web_extract, a page of 50 kB (floor: GET)", web.extract_a_page),
+    ("repo_map, 400 files, new (floor: parsing)", mapping.map_a_new_tree),
+    ("repo_map, 400 files, known (floor: stat)", mapping.map_a_known_tree),
+)
+_LONG = (
+    ("search without ripgrep: a word (floor: ripgrep)", search.search_content),
+    ("search without ripgrep: an expression", search.search_by_expression),
+    ("search without ripgrep: any case", search.search_in_any_case),
+    ("search without ripgrep: names", search.search_names),
+)
+
+
+def measure(stage: Stage) -> Section:
+    samples = Samples()
+    chosen = (*_QUICK, *_LONG) if stage.repetitions is FULL else _QUICK
+    with tempfile.TemporaryDirectory(prefix="hermes-bench-tools-") as place:
+        for number, (title, measured) in enumerate(chosen):
+            # The long ones share their tree.
+            folder = Path(place, "long" if (title, measured) in _LONG else str(number))
+            folder.mkdir(exist_ok=True)
+            _add(samples, title, measured, folder)
+    return samples.section("Tools", tuple(Quantity(title) for title, _ in chosen))
+
+
+def _add(samples: Samples, title: str, measured: Callable[[Path], Pair], folder: Path) -> None:
+    pair = measured(folder)
+    for contender, taken in ((HERMES, pair.ours), (RAW, pair.floor)):
+        for seconds in taken:
+            samples.add(Quantity(title), contender, seconds * 1000)
