@@ -29,16 +29,20 @@ class CardFields:
                 return self._changed(update)
         return update
 
-    def fold(self, call: Mapping[str, Any]) -> None:
-        """A permission question was sent with these fields of a card.
+    def fold(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        """What a permission question with these fields of a card sends: a call that runs already goes on running.
 
-        Some editors take them over into the card, some show them with the question only. So what is not the same in
-        both is sent again.
+        Some editors take the fields over into the card, some show them with the question only. So what is not the
+        same in both is sent again.
         """
         sent = self._sent.get(str(call.get("toolCallId")))
-        if sent is not None:
-            asked = _fields(call).items()
-            sent.update({name: _UNKNOWN for name, value in asked if sent.get(name, _UNKNOWN) != value})
+        if sent is None:
+            return dict(call)
+        if sent.get("status") == "in_progress":
+            call = {name: value for name, value in call.items() if name != "status"}
+        asked = _fields(call).items()
+        sent.update({name: _UNKNOWN for name, value in asked if sent.get(name, _UNKNOWN) != value})
+        return dict(call)
 
     def _changed(self, update: dict[str, Any]) -> dict[str, Any] | None:
         call_id = update["toolCallId"]

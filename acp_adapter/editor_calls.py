@@ -107,7 +107,7 @@ class SessionCalls:
         # The card that the request is about, and all that came before it, must be there when it comes.
         await self._outbox.drain()
         if method == _PERMISSION:
-            self._cards.fold(params["toolCall"])
+            params = {**params, "toolCall": self._cards.fold(params["toolCall"])}
         return await self._transport.request(method, params)
 
 

@@ -84,3 +84,13 @@ def test_after_its_end_a_card_is_forgotten(cards: CardFields) -> None:
     assert cards.trim(_update(title="Run", status="completed")) == _update(status="completed")
     late = _update(title="Run", status="completed")
     assert cards.trim(late) == late
+
+
+def test_a_question_on_a_running_card_takes_it_back_to_nothing() -> None:
+    cards = CardFields()
+    cards.trim({"sessionUpdate": "tool_call", "toolCallId": "c", "title": "Run", "status": "pending"})
+    asked = {"toolCallId": "c", "title": "Fetch", "status": "pending"}
+    assert cards.fold(asked) == asked
+    cards.trim({"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"})
+    assert cards.fold(asked) == {"toolCallId": "c", "title": "Fetch"}
+    assert asked["status"] == "pending"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.approval.actions import Action, ReadPath, WritePath
@@ -28,6 +29,7 @@ class Gate:
         self._interrupt = interrupt
         self._on_allowed = on_allowed
         self._readable: set[Path] = set()
+        self._held: list[Action] | None = None
 
     @property
     def is_planning(self) -> bool:
@@ -51,7 +53,21 @@ class Gate:
         self._check_turn()
         if isinstance(action, ReadPath):
             self._readable.add(action.path)
-        self._on_allowed(action)
+        if self._held is None:
+            self._on_allowed(action)
+        else:
+            self._held.append(action)
+
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """What is authorized within counts as allowed once all of it is: nothing of it begins before."""
+        self._held = held = []
+        try:
+            yield
+        finally:
+            self._held = None
+        for action in held:
+            self._on_allowed(action)
 
     def _decided(self, action: Action) -> Decision:
         """The decision, once nobody has to be asked any more."""

@@ -85,15 +85,17 @@ class GatedFileSystem:
         with self.open(source) as stream:
             content = stream.read()
         real_source, real_target = _real(source.parent) / source.name, _real(target)
-        self._gate.authorize(WritePath(real_source, content, None, shown=source))
-        self._gate.authorize(WritePath(real_target, None, content, shown=target))
+        with self._gate.as_one():
+            self._gate.authorize(WritePath(real_source, content, None, shown=source))
+            self._gate.authorize(WritePath(real_target, None, content, shown=target))
         self._unmoved(source.parent, real_source.parent)
         self._unmoved(target, real_target)
         self._remembered.rename(real_source, real_target)
 
     def change_all(self, changes: Sequence[FileChange]) -> Sequence[bytes | None]:
         """Ask for every change before the first is made; then make all, or none if one of them fails."""
-        asked = [self._asked(change) for change in changes]
+        with self._gate.as_one():
+            asked = [self._asked(change) for change in changes]
         for change, real in zip(changes, asked, strict=True):
             self._still_there(change, real)
         return change_all(self._remembered, asked)

@@ -8,6 +8,7 @@ from tests.support.scenarios import (
     commands,
     editors_own,
     greeting,
+    hands,
     interruptions,
     links,
     options,
@@ -21,7 +22,7 @@ from tests.support.scenarios import (
 from tests.support.scenarios.scenario import Scenario
 
 _BY_SUBJECT = (
-    *(greeting, answers, tools, questions, planning, asking, interruptions, steering),
+    *(greeting, answers, tools, hands, questions, planning, asking, interruptions, steering),
     *(sessions, options, commands, links, editors_own, servers),
 )
 ALL: tuple[Scenario, ...] = tuple(scenario for module in _BY_SUBJECT for scenario in module.scenario.all)

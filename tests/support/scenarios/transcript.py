@@ -23,6 +23,7 @@ _MOST_TEXT = 400
 _NUMBERED = {
     "session": re.compile(r"ses_[0-9a-f]{24}"),
     "turn": re.compile(r"\b[0-9a-f]{16}(?=-)"),
+    "process": re.compile(r"\bproc_[0-9a-f]{4,}"),
     "rewind": re.compile(r"\brewind-[0-9a-f]{12}"),
 }
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)")
