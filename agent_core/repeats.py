@@ -110,6 +110,8 @@ class Repeats:
         only_reads = self.only_reads(tool)
         digest = _digest_of(result) if only_reads else ""
         before, times = self._results.get(name, ("", 0))
+        if only_reads and before and result.facts.get("again"):
+            digest = before  # the tool itself says that this is what it said before
         is_new = digest != before if only_reads else name not in self._worked
         if is_new and tool not in _IDLE:
             self._note_news(changes=not only_reads)

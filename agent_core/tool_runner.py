@@ -176,7 +176,8 @@ class ToolRunner:
 
     def _real(self, path: str) -> Path:
         joined = os.path.join(self._workspace.cwd, os.path.expanduser(path))  # noqa: PTH111, PTH118
-        return Path(os.path.realpath(joined))
+        # As ToolContext.resolve has it: `..` takes back a name, and not what a link of that name leads to.
+        return Path(os.path.realpath(os.path.normpath(joined)))
 
     def _start(self, call: _Call) -> None:
         with call.lock:

@@ -157,7 +157,7 @@ def _is(value: Any, kind: str) -> bool:
 
 def _integer(value: Any, _schema: Schema) -> int:
     number = _number(value, _schema)
-    if not float(number).is_integer():
+    if isinstance(number, float) and not number.is_integer():
         raise ValueError
     return int(number)
 

@@ -26,6 +26,7 @@ class FileReading:
         digest: of the file's bytes, as `tools.files_seen` compares it; '' where it was not taken.
         image: the file, where it is an image that a model takes.
         format: what kind of image it is; '' for what has lines.
+        is_document: the lines are what was made of the file, not what is in it.
     """
 
     lines: tuple[str, ...]
@@ -36,6 +37,7 @@ class FileReading:
     digest: str = ""
     image: ResultImage | None = None
     format: str = ""
+    is_document: bool = False
 
 
 def read_any(stream: BinaryIO, path: Path, offset: int, limit: int, ctx: ToolContext) -> FileReading:
@@ -91,7 +93,7 @@ def _lines_of(text: DocumentText, offset: int, limit: int, ctx: ToolContext) -> 
     total = len(text.lines)
     lines = page_of_lines(text.lines, offset, limit, ctx.settings.read)
     more = bool(lines) and offset - 1 + len(lines) < total
-    return FileReading(lines, offset, total, more, (text.note,), text.digest)
+    return FileReading(lines, offset, total, more, (text.note,), text.digest, is_document=True)
 
 
 def _image(stream: BinaryIO, path: Path, ctx: ToolContext) -> FileReading:

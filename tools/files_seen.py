@@ -40,11 +40,13 @@ class SeenFile:
         digest: of its bytes, as `digest_of` gives it.
         pages: the lines that the model was shown, in order, apart from each other.
         whole: the model has seen all of it.
+        cut: what it was shown of the lines is not all that is in them.
     """
 
     digest: str
     pages: tuple[Lines, ...] = ()
     whole: bool = False
+    cut: bool = False
 
     def shows(self, first: int, last: int) -> bool:
         """Whether the model was shown every line from `first` to `last`."""
@@ -72,6 +74,7 @@ class FilesSeen:
         pages: Iterable[Lines] = (),
         total: int | None = None,
         whole: bool = False,
+        cut: bool = False,
     ) -> None:
         """The model knows a file with this content now.
 
@@ -80,14 +83,15 @@ class FilesSeen:
             pages: lines that it was shown; they come to those that it has seen of the same content.
             total: how many lines the file has; None where that is not known.
             whole: it has written all of it.
+            cut: the lines were shortened, or are only what was made of the content.
         """
         key = _key(path)
         with self._lock:
             before = self._files.get(key)
             if before is None or before.digest != digest:
                 before = SeenFile(digest)
-            seen = SeenFile(digest, _joined((*before.pages, *pages)), whole or before.whole)
-            if total is not None and (total == 0 or seen.shows(1, total)):
+            seen = SeenFile(digest, _joined((*before.pages, *pages)), whole or before.whole, cut or before.cut)
+            if total is not None and not seen.cut and (total == 0 or seen.shows(1, total)):
                 seen = replace(seen, whole=True)
             self._keep(key, seen)
 
@@ -100,7 +104,7 @@ class FilesSeen:
         with self._lock:
             seen = self._files.get(key)
             if seen is not None and seen.digest == before:
-                self._keep(key, SeenFile(after, (), seen.whole))
+                self._keep(key, SeenFile(after, (), seen.whole, seen.cut))
 
     def known(self, path: Path) -> SeenFile | None:
         """What the model last saw of a file, None where that is nothing."""

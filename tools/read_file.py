@@ -75,7 +75,7 @@ def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
     if _has_before_it(reading, path, ctx):
         last = reading.first + len(reading.lines) - 1
         note = f"Unchanged since you read it: lines {reading.first} to {last} are above. Call again to see them anew."
-        return ok({**payload, "total_lines": reading.total, "note": note}, ShownText(note), **facts)
+        return ok({**payload, "total_lines": reading.total, "note": note}, ShownText(note), **facts, again=True)
     content = "\n".join([f"{number}|{line}" for number, line in enumerate(reading.lines, reading.first)])
     payload |= {"content": content, "total_lines": reading.total}
     notes = list(reading.notes)
@@ -111,7 +111,8 @@ def _has_before_it(reading: FileReading, path: Path, ctx: ToolContext) -> bool:
     if reading.lines and known is not None and known.digest == reading.digest and known.shows(reading.first, last):
         ctx.seen.forget_pages(path)
         return True
-    ctx.seen.note(path, reading.digest, pages=[(reading.first, last)], total=reading.total)
+    is_cut = reading.is_document or any(len(line) > ctx.settings.read.max_line_chars for line in reading.lines)
+    ctx.seen.note(path, reading.digest, pages=[(reading.first, last)], total=reading.total, cut=is_cut)
     return False
 
 

@@ -39,7 +39,7 @@ def checked(entry: ToolEntry, arguments: Mapping[str, Any]) -> Checked:
     """
     try:
         return _checked(entry, arguments)
-    except (TypeError, AttributeError, ValueError, RecursionError):
+    except (TypeError, AttributeError, ValueError, ArithmeticError, RecursionError):
         # Nobody has looked at the schemas of servers and plugins.
         log.warning("the schema of tool %s cannot be read; its arguments are passed on as they are", entry.name)
         return Checked(dict(arguments))

@@ -88,6 +88,11 @@ def _check_known(path: Path, before: bytes | None, old: TextFile | None, ctx: To
             f"{path} exists and is no text that you could have read: nothing was written. If it may really go, "
             "remove it first; else write to another path."
         )
+    if old is None:
+        raise FileChanged(
+            f"{path} is no text file: what you read was made of it, and text in its place would destroy it. Nothing "
+            "was written. Write to another path, change it with a program made for it, or remove it first."
+        )
     if known is None:
         raise FileChanged(
             f"{path} exists, and you have not read it: nothing was written. Read it first with read_file, or change "

@@ -61,7 +61,8 @@ class Gate:
     @contextmanager
     def as_one(self) -> Iterator[None]:
         """What is authorized within counts as allowed once all of it is: nothing of it begins before."""
-        self._held = held = []
+        held: list[Action] = []
+        self._held = held
         try:
             yield
         finally:

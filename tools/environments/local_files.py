@@ -95,6 +95,11 @@ class LocalFileSystem:
         """Move a file to a path where nothing is; the target's parents are created."""
         if not os.path.lexists(source):
             raise FileMissing(f"Could not move {source}: there is nothing at that path.")
+        if source.is_symlink() and source.parent != target.parent and not source.readlink().is_absolute():
+            raise FileRefused(
+                f"Could not move {source}: it is a symbolic link to {source.readlink()}, which leads "
+                f"elsewhere from {target.parent}. Use the terminal."
+            )
         with told_as_file_error(f"move {source} to", target):
             target.parent.mkdir(parents=True, exist_ok=True)
             move_file(source, target)

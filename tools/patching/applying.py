@@ -82,7 +82,11 @@ def _update(draft: Draft, operation: UpdateFile, ctx: ToolContext) -> None:
 def _resolved(path: str, at: int, ctx: ToolContext) -> Path:
     if "\0" in path:
         raise ToolError(f"Line {at} of the patch: the path holds a NUL character.")
-    return ctx.resolve(path)
+    try:
+        path.encode("utf-8", "surrogateescape")
+        return ctx.resolve(path)
+    except (RuntimeError, ValueError) as problem:  # a home that nobody has, half a surrogate pair
+        raise ToolError(f"Line {at} of the patch: {path!r} cannot be a path: {problem}.") from problem
 
 
 def _told(problems: list[str]) -> str:

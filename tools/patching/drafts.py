@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,9 +52,17 @@ class Drafts:
             ToolError: what is there cannot be read.
         """
         if path not in self._drafts:
+            self._check_apart(path)
             before = read_whole(path, self._ctx)
             self._drafts[path] = Draft(path, before, before)
         return self._drafts[path]
+
+    def _check_apart(self, path: Path) -> None:
+        real = os.path.realpath(path)
+        twin = next((known for known in self._drafts if os.path.realpath(known) == real), None)
+        if twin is not None:
+            names = f"{display(twin, self._ctx)} and {display(path, self._ctx)}"
+            raise ToolError(f"{names} are the same file (one is a link): use one name for it in a patch.")
 
     def text(self, draft: Draft) -> TextFile:
         """What shall be there, as text.
@@ -97,6 +106,8 @@ class Drafts:
                 f"{name} exists already, and you have not read it as it is now. Read it first, or change it with "
                 "*** Update File."
             )
+        if decode(draft.now) is None:
+            raise ToolError(f"{name} exists already, and is no text file. If it may really go, delete it first.")
 
     def changes(self) -> list[tuple[Draft, FileChange]]:
         """What is to be done on disk: files that are made or changed first, those that go last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -45,7 +46,7 @@ def places_within(text: TextLines, sent: str) -> list[Place]:
     """Where the text `sent` is, but for characters that look alike."""
     found: list[Place] = []
     for start in occurrences(folded(text.text), folded(sent)):
-        first = text.text.count("\n", 0, start)
+        first = bisect_right(text.starts, start, 0, len(text)) - 1
         found.append(Place(first, start, start + len(sent), begins_within=True))
     return found
 

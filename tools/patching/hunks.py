@@ -14,6 +14,7 @@ from tools.patching.spans import Span, applied, line_numbers, places_after
 from tools.patching.v4a import Hunk
 from tools.text.matching import closest_regions
 
+_MAX_LOST = 8
 _SEVERAL = (
     "Tell which is meant: put @@ and the line of the function or class around it first, or more unchanged lines."
 )
@@ -44,7 +45,10 @@ def patched(text: str, hunks: Sequence[Hunk], name: str) -> Patched:
     """
     keyed = KeyedText(text)
     found = [candidates(keyed, hunk) for hunk in hunks]
-    lost = [_lost(keyed, each, name) for each in found if not each.starts]
+    without = [each for each in found if not each.starts]
+    # To find what comes closest takes time, and no more than a few are told.
+    lost = [_lost(keyed, each, name) for each in without[:_MAX_LOST]]
+    lost += [f"{_where(each.hunk, name)}: its lines are not in the file." for each in without[_MAX_LOST:]]
     placed = [each for each in found if each.starts]
     order = in_order(placed)
     problems = [*lost, *_unclear(placed, order, name)]

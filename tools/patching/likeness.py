@@ -92,5 +92,17 @@ def with_characters_of(has: str, wrote: str, new: str) -> str:
         return new
     parts: list[str] = []
     for tag, start, end, new_start, new_end in SequenceMatcher(None, wrote, new, autojunk=False).get_opcodes():
-        parts.append(has[start:end] if tag == "equal" else new[new_start:new_end])
+        if tag != "equal":
+            parts.append(new[new_start:new_end])
+        elif not _runs_on(has[start:end], new, new_start, new_end):
+            parts.append(has[start:end])
+        else:
+            # «–» kept beside a new «-» is neither of the two.
+            return new
     return "".join(parts)
+
+
+def _runs_on(kept: str, new: str, start: int, end: int) -> bool:
+    """Whether the file's own character at an end of what is kept would stand beside the same one as it was sent."""
+    first = kept[0] != new[start] and start > 0 and new[start - 1] == new[start]
+    return first or (kept[-1] != new[end - 1] and end < len(new) and new[end] == new[end - 1])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from tools.patching.indentation import Shift, shift_between
 from tools.patching.likeness import Likeness, folded, indent_of, with_characters_of
+
+_MAX_PAIRS = 100_000
 
 Merged = list[tuple[str, int | None]]
 """New lines, each with the index of the file's line that it is unchanged, None where it is not."""
@@ -32,7 +35,7 @@ def merged(
     if shift is None:
         return None
     made: Merged = []
-    for tag, start, end, new_start, new_end in SequenceMatcher(None, sent, new, autojunk=False).get_opcodes():
+    for tag, start, end, new_start, new_end in _opcodes(sent, new):
         if tag == "equal":
             made += [(has[index], index) for index in range(start, end)]
             continue
@@ -41,6 +44,13 @@ def merged(
             return None
         made += [(line, None) for line in fitted]
     return made
+
+
+def _opcodes(sent: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """How `new` differs from `sent`. Where most lines are the same ones again, exactness would take minutes."""
+    there = Counter(sent)
+    is_costly = sum(there[line] for line in new) > _MAX_PAIRS
+    return SequenceMatcher(None, sent, new, autojunk=is_costly).get_opcodes()
 
 
 def fitted_lines(

@@ -42,6 +42,8 @@ def described(region: Region) -> str:
     told = [f"- {difference}" for difference in region.differences[:_MAX_DIFFERENCES]]
     if hidden := len(region.differences) - len(told):
         told.append(f"- and {hidden} more differences")
+    if not told:
+        told.append("- only line breaks before or after these lines differ: leave them out")
     return "\n".join([*lines, *told])
 
 

@@ -79,7 +79,17 @@ def _spans(text: str, wanted: Replacement, name: str) -> tuple[list[Span], str]:
         if len(places) > 1 and not wanted.every:
             raise ToolError(_many(text, exact, name))
         return _exact_spans(text, places, wanted)
+    if (at_end := _unended(text, wanted)) is not None:
+        return [at_end], "The file ends without a line ending, and that stayed so."
     return _alike_spans(text, wanted, name)
+
+
+def _unended(text: str, wanted: Replacement) -> Span | None:
+    """The end of a file whose last line has no ending, where that is all that the old text has more."""
+    old = wanted.old.removesuffix("\n")
+    if text.endswith("\n") or not old or old == wanted.old or not text.endswith(old) or _CRLF in text:
+        return None
+    return Span(len(text) - len(old), len(text), wanted.new.removesuffix("\n"))
 
 
 def _check(wanted: Replacement) -> None:

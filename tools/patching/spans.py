@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, count
 from operator import add
@@ -89,9 +90,10 @@ def applied(text: str, spans: Iterable[Span]) -> str:
 
 
 def moved(places: Iterable[int], spans: Sequence[Span]) -> list[int]:
-    """Where places of a text are after its `spans` were changed."""
-    growths = [(span.end, len(span.new) - (span.end - span.start)) for span in spans]
-    return [place + sum(growth for end, growth in growths if end <= place) for place in places]
+    """Where places of a text are after its `spans`, which are in order, were changed."""
+    ends = [span.end for span in spans]
+    growths = [0, *accumulate(len(span.new) - (span.end - span.start) for span in spans)]
+    return [place + growths[bisect_right(ends, place)] for place in places]
 
 
 def places_after(spans: Sequence[Span]) -> list[int]:

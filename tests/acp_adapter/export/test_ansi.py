@@ -19,7 +19,7 @@ from acp_adapter.export.ansi import coloured
         ),
         ("\x1b[38;2;0;200;0mx\x1b[48:2:255:255:255my", '<span class="f2">x</span><span class="f2 g15">y</span>'),
         ("10%\r50%\r100%\r\nnext", "100%\nnext"),
-        ("\x1b]0;title\x07a\x1b[2Kb\x1b[10;5Hc", "abc"),
+        ("\x1b]0;title\x07a\x1b[?25lb\x1b(Bc", "abc"),
         ("\x1b[31;999;1mx", '<span class="b f1">x</span>'),
         ("\x1b[38mx\x1b[38;5my\x1b[38;2;1mz", "xyz"),
         ("\x1b[38:2::250:0:0mx", '<span class="f9">x</span>'),
