@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -92,7 +91,12 @@ def _scheme(source: str) -> str:
 
 
 def _path_of(source: str) -> str:
-    return unquote(urlsplit(source).path) if _scheme(source) == "file" else source
+    if _scheme(source) != "file":
+        return source
+    try:
+        return unquote(urlsplit(source).path)
+    except ValueError as problem:
+        raise ToolError(f"{source[:200]!r} is not a URL ({problem}). Give the path of a file instead.") from problem
 
 
 def _read(source: str, ctx: ToolContext) -> tuple[str, bytes, dict[str, Any]]:
@@ -130,7 +134,7 @@ def _decoded(url: str) -> bytes:
         raise ToolError("The data URL cannot be read: it has to be data:image/png;base64,… Give a path instead.")
     try:
         return base64.b64decode("".join(data.split()), validate=True)
-    except binascii.Error as problem:
+    except ValueError as problem:  # binascii.Error is one; characters that are not ASCII are told by another
         raise ToolError(f"The data URL cannot be read: {problem}. Give the path of a file instead.") from problem
 
 

@@ -43,16 +43,25 @@ class Border:
     when a tab goes to them, and only while a tool is at work.
 
     Args:
-        tops: the addresses of the open tabs.
+        tops: the addresses of the open tabs; of one that is empty, of the page that opened or filled it.
+        is_driven: whether a script of the model's may be at work in one of them.
         find: looks names up.
     """
 
-    def __init__(self, tops: Callable[[], Collection[str]], *, allow_private: bool, find: LookUp = look_up) -> None:
+    def __init__(
+        self,
+        tops: Callable[[], Collection[str]],
+        *,
+        allow_private: bool,
+        find: LookUp = look_up,
+        is_driven: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._tops = tops
+        self._is_driven = is_driven
         self._allow_private = allow_private
         self._find = find
         self._allowed: set[tuple[str, str]] = set()
-        self._inside: set[str] = set()
+        self._inside: dict[str, str] = {}
         self._seen: set[str] = set()
         self._refused: dict[tuple[str, str], ToolError] = {}
         self._pending: dict[object, str] = {}
@@ -102,16 +111,22 @@ class Border:
         """Whether the place of `url` was allowed to tabs."""
         return self._knows(target_of(url).place)
 
-    def load(self, url: str, top: str) -> None:
+    async def load(self, url: str, top: str, *, is_driven: bool = False) -> None:
         """A page (`top` is its tab's address) asks for something of its own; names alone are looked at here.
 
+        Args:
+            is_driven: a script of the model's runs in the page, and may ask for anything in its name.
+
         Raises:
-            WebError: it may not have that.
+            WebError: it may not have that. Denied, ToolInterrupted.
         """
         target = target_of(url)
-        where = self._judged(target, inside_by_name(target.host))
+        # A connection that is still open from before leads inside without being asked for again.
+        where = self._judged(target, inside_by_name(target.host)) or self._inside.get(target.place, "")
         if where and not self._is_inside(top):
             raise _led_inside(target, where)
+        if is_driven and target.place not in self._seen and not self._knows(target.place):
+            await self._ask(target, where)
         if len(self._seen) < _MOST_SEEN:
             self._seen.add(target.place)
 
@@ -166,7 +181,8 @@ class Border:
         found = await self._addresses(target)
         places = self._where(target, found)
         if not places:
-            if self._pending and target.place not in self._seen and not self._knows(target.place):
+            is_theirs = not self._pending and not self._is_driven()
+            if not is_theirs and target.place not in self._seen and not self._knows(target.place):
                 await self._ask(target, "")
             return found
         for where in sorted(places):
@@ -220,7 +236,7 @@ class Border:
                 self._stand()
             self._allowed.add(key)
             if where:
-                self._inside.add(target.place)
+                self._inside[target.place] = where
 
     def _knows(self, place: str) -> bool:
         return any(known == place for known, _ in self._allowed)

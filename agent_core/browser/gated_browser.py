@@ -12,6 +12,7 @@ from tools.browser.outline import ref_of
 from tools.browser.port import BrowserError, ConsoleLine, Direction, PageImage, PageView
 from tools.browser.settings import BrowserSettings
 from tools.context import Interrupt
+from tools.errors import Denied
 from tools.web.port import WebError
 from tools.web.urls import target_of
 
@@ -44,7 +45,7 @@ class GatedBrowser:
         address = f"{wanted.url}#{fragment}" if fragment else wanted.url
 
         async def work(live: LiveBrowser) -> PageView:
-            page = await live.page()
+            page = await live.usable_page()
             # Asked about here, what is refused does not even begin.
             await live.border.enter(wanted.url)
             status = await _opened(live, page.goto(address, wait_until="domcontentloaded", timeout=0))
@@ -93,10 +94,10 @@ class GatedBrowser:
 
         async def work(live: LiveBrowser) -> PageView:
             page = await live.page()
-            await page.evaluate(_SCROLL, 1 if direction == "down" else -1)
+            await live.within(page.evaluate(_SCROLL, 1 if direction == "down" else -1), _EVALUATE_SECONDS)
             await live.settle()
             await live.stay_inside()
-            top, height, whole = await page.evaluate(_PLACE)
+            top, height, whole = await live.within(page.evaluate(_PLACE), _EVALUATE_SECONDS)
             live.tabs.note(f"Shown are the pixels {top} to {top + height} of {whole}.")
             return await live.view(looked=False)
 
@@ -139,9 +140,12 @@ class GatedBrowser:
 
     def evaluate(self, expression: str, interrupt: Interrupt) -> str:
         """As in the port."""
+        self._check_may_act()
 
         async def work(live: LiveBrowser) -> str:
-            found = await live.within(evaluated(await live.page(), expression), _EVALUATE_SECONDS)
+            page = await live.page()
+            live.tabs.drive(page)
+            found = await live.within(evaluated(page, expression), _EVALUATE_SECONDS)
             await live.settle()
             await live.stay_inside()
             return found
@@ -153,7 +157,7 @@ class GatedBrowser:
 
         async def work(live: LiveBrowser) -> bytes:
             page = await live.page()
-            _, _, whole = await page.evaluate(_PLACE)
+            _, _, whole = await live.within(page.evaluate(_PLACE), _EVALUATE_SECONDS)
             is_whole = full and whole <= _MAX_PIXELS
             taken: bytes = await live.within(
                 page.screenshot(full_page=is_whole, animations="disabled", timeout=0), _SCREENSHOT_SECONDS
@@ -162,13 +166,30 @@ class GatedBrowser:
 
         return self._run(work, interrupt)
 
-    def _act(self, work: Callable[[LiveBrowser], Awaitable[None]], failed: str, interrupt: Interrupt) -> PageView:
+    def _check_may_act(self) -> None:
+        """A page that is used may order, send or delete: in plan mode it is only looked at.
+
+        Raises:
+            Denied: the session is in plan mode.
+        """
+        if self._gate.is_planning:
+            raise Denied(
+                "Refused: in plan mode pages are looked at, not used (no click, typing, key or expression). When the "
+                "plan is complete, call exit_plan_mode with it."
+            )
+
+    def _act(
+        self, work: Callable[[LiveBrowser], Coroutine[Any, Any, None]], failed: str, interrupt: Interrupt
+    ) -> PageView:
+        self._check_may_act()
+
         async def acted(live: LiveBrowser) -> PageView:
             from playwright.async_api import Error  # noqa: PLC0415 - only who browses pays for it
 
             before, tabs = live.tabs.arrivals, len(live.tabs.pages)
             try:
-                await work(live)
+                # A page whose script never ends answers nothing, and the driver waits for it for ever.
+                await live.within(work(live), self._settings.action_timeout + _EVALUATE_SECONDS)
             except Error as problem:
                 # Not chained: the driver's words may hold what was typed.
                 raise BrowserError(

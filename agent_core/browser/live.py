@@ -26,9 +26,10 @@ _LOOK_SECONDS = 15.0
 _TICK = 0.03
 _QUIET_SECONDS = 0.15
 _TURN_SECONDS = 1.0
+_ANSWER_SECONDS = 5.0
 _TURN = "new Promise(done => setTimeout(done))"
 _MAX_QUIET_WAIT = 2.0
-_MOST_FIELDS = 50
+_MOST_FIELDS = 200
 
 
 class LiveBrowser:
@@ -37,7 +38,7 @@ class LiveBrowser:
     def __init__(self, settings: BrowserSettings, guardian: Guardian) -> None:
         self.settings = settings
         self.tabs = Tabs()
-        self.border = Border(self.tabs.addresses, allow_private=settings.allow_private)
+        self.border = Border(self.tabs.addresses, allow_private=settings.allow_private, is_driven=self.tabs.is_driven)
         self._guardian = guardian
         self._launched: Launched | None = None
         self._proxy: CheckedProxy | None = None
@@ -78,6 +79,22 @@ class LiveBrowser:
             assert self._launched is not None  # noqa: S101 - whoever asks has started it
             await self._launched.context.new_page()
         return self.tabs.pages[-1]
+
+    async def usable_page(self) -> Page:
+        """As `page`; one whose script never ends is given up for a new tab, as nothing can leave it any more."""
+        from playwright.async_api import Error  # noqa: PLC0415 - only who browses pays for it
+
+        page = await self.page()
+        try:
+            await asyncio.wait_for(page.evaluate("1"), _ANSWER_SECONDS)
+        except Error:
+            return page
+        except TimeoutError:
+            self.tabs.give_up(page)
+            self.tabs.note("The page before did not answer and was closed.")
+            assert self._launched is not None  # noqa: S101 - whoever asks has started it
+            return await self._launched.context.new_page()
+        return page
 
     async def element(self, ref: str) -> ElementHandle:
         """The element of the last snapshot that `ref` names.
@@ -137,12 +154,16 @@ class LiveBrowser:
                 if problem is None:
                     await self.border.enter(page.url)
             except Exception:
-                await page.goto("about:blank")
+                await self._empty(page)
                 raise
             if problem is not None:
-                await page.goto("about:blank")
+                await self._empty(page)
         if problem is not None:
             raise problem
+
+    async def _empty(self, page: Page) -> None:
+        await page.goto("about:blank")
+        self.tabs.forget(page)
 
     async def within(self, work: Coroutine[Any, Any, _T], seconds: float) -> _T:
         """What `work` yields, if it does so in time; the person's time to answer does not count.
@@ -180,7 +201,9 @@ class LiveBrowser:
     async def _outline(self, page: Page, *, full: bool) -> Outline:
         tree = await self.within(page.aria_snapshot(mode="ai"), _LOOK_SECONDS)
         limit = self.settings.full_chars if full else self.settings.outline_chars
-        return outline(tree, limit, await self._secret(page, fields_with_values(tree)[:_MOST_FIELDS]))
+        fields = fields_with_values(tree)
+        secret = await self.within(self._secret(page, fields[:_MOST_FIELDS]), _LOOK_SECONDS)
+        return outline(tree, limit, secret | frozenset(fields[_MOST_FIELDS:]))
 
     @staticmethod
     async def _secret(page: Page, refs: Sequence[str]) -> frozenset[str]:
@@ -197,4 +220,9 @@ class LiveBrowser:
 async def evaluated(page: Page, expression: str) -> str:
     """What the expression yields, as JSON."""
     found = await page.evaluate(expression)
-    return json.dumps(found, ensure_ascii=False, default=str)
+    try:
+        return json.dumps(found, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError) as problem:
+        raise BrowserError(
+            "The result holds itself and cannot be written as JSON. Let the expression yield the parts that you need."
+        ) from problem

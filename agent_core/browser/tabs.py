@@ -40,6 +40,10 @@ class Tabs:
         self.arrivals = 0
         self.loading = 0
         self._notes: dict[str, None] = {}
+        self._origins: dict[Page, str] = {}
+        self._driven: set[Page] = set()
+        self._left: set[Page] = set()
+        self._closing: set[asyncio.Task[None]] = set()
         self._border: Border | None = None
         self._first = True
 
@@ -57,8 +61,41 @@ class Tabs:
         await context.new_page()
 
     def addresses(self) -> Sequence[str]:
-        """Where the tabs are."""
-        return [page.url for page in self.pages]
+        """Where the tabs are; of one that is empty, who opened or filled it."""
+        return [self.address(page) for page in self.pages]
+
+    def address(self, page: Page) -> str:
+        """Whose page it is: scripts of a public one go on working in an empty tab and in one that they made up."""
+        url = page.url.removeprefix("blob:")
+        return url if url.startswith(("http:", "https:")) else self._origins.get(page, page.url)
+
+    def drive(self, page: Page) -> None:
+        """A script of the model's begins to work in `page`, until that is another one."""
+        self._driven.add(page)
+
+    def give_up(self, page: Page) -> None:
+        """Close a tab without waiting for it."""
+        if page in self.pages:
+            self.pages.remove(page)
+        self.forget(page)
+        closing = asyncio.ensure_future(page.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._done_closing)
+
+    def _done_closing(self, closing: asyncio.Task[None]) -> None:
+        self._closing.discard(closing)
+        if not closing.cancelled():
+            closing.exception()  # it was of no use any more
+
+    def is_driven(self) -> bool:
+        """Whether such a script may be at work."""
+        return bool(self._driven)
+
+    def forget(self, page: Page) -> None:
+        """We have emptied the tab."""
+        self._origins.pop(page, None)
+        self._driven.discard(page)
+        self._left.discard(page)
 
     def note(self, text: str) -> None:
         """Have `text` told with the next view; the same once."""
@@ -79,9 +116,16 @@ class Tabs:
         page.on("dialog", self._asked)
         page.on("download", self._offered)
         page.on("framenavigated", self._arrived)
+        page.on("popup", lambda popup: self._begot(page, popup))
         page.on("crash", lambda _page: self.note("The page crashed: navigate to it again."))
 
+    def _begot(self, page: Page, popup: Page) -> None:
+        self._origins.setdefault(popup, self.address(page))
+        if page in self._driven:
+            self._driven.add(popup)
+
     def _closed(self, page: Page) -> None:
+        self.forget(page)
         if page in self.pages:
             self.pages.remove(page)
             self.note("A tab was closed.")
@@ -89,6 +133,10 @@ class Tabs:
     def _arrived(self, frame: Frame) -> None:
         if frame.parent_frame is None:
             self.arrivals += 1
+            self._origins[frame.page] = self.address(frame.page)
+            if frame.page in self._left:  # a script can change the address too, and goes on working
+                self._left.discard(frame.page)
+                self._driven.discard(frame.page)
 
     async def _asked(self, dialog: Dialog) -> None:
         if dialog.type == "beforeunload":
@@ -98,6 +146,7 @@ class Tabs:
         await dialog.dismiss()
 
     def _offered(self, download: Download) -> None:
+        self._left.discard(download.page)
         self.note(f"The page offered a download, which was refused: {download.url}. Use the terminal to get files.")
 
     def _printed(self, message: ConsoleMessage) -> None:
@@ -114,6 +163,8 @@ class Tabs:
         is_redirect = response.status in _REDIRECTS and "location" in response.headers
         if not is_redirect:
             self._end(response.request)
+        if not is_redirect and _is_of_tab(response.request) and (page := _page_of(response.request)) is not None:
+            self._left.add(page)
 
     def _ended(self, request: Request) -> None:
         self.loading -= 1
@@ -145,10 +196,10 @@ class Tabs:
         else:
             await route.continue_()
 
-    @staticmethod
-    async def _check(request: Request, border: Border) -> None:
+    async def _check(self, request: Request, border: Border) -> None:
         if not _is_of_tab(request):
-            border.load(request.url, request.frame.page.url)
+            page = request.frame.page
+            await border.load(request.url, self.address(page), is_driven=page in self._driven)
             return
         border.begin(request, request.url)
         try:
@@ -168,3 +219,12 @@ def _is_of_tab(request: Request) -> bool:
         return request.frame.parent_frame is None
     except Error:
         return True  # a new tab, whose frame is not there yet
+
+
+def _page_of(request: Request) -> Page | None:
+    from playwright.async_api import Error  # noqa: PLC0415 - loaded long ago
+
+    try:
+        return request.frame.page
+    except Error:
+        return None

@@ -180,3 +180,10 @@ def test_only_files_are_places_that_a_look_works_on():
 
 def test_the_definition_is_short():
     assert len(json.dumps(registry.get("vision_analyze").definition())) <= 300
+
+
+@pytest.mark.parametrize("url", ["file://[x", "data:image/png;base64,\u00e9"])
+def test_a_url_that_is_none_is_told(tmp_path: Path, url: str) -> None:
+    assert "Give the path of a file" in error_of(
+        call(make_context(tmp_path), "vision_analyze", image_url=url, question="?")
+    )

@@ -235,3 +235,13 @@ def test_the_definition_is_short() -> None:
     entry = registry.get("web_search")
     assert entry is not None
     assert len(json.dumps(entry.definition())) <= 260
+
+
+def test_a_key_that_no_header_can_hold_is_not_told(tmp_path: Path) -> None:
+    with WebServer({"/": b"{}"}) as server:
+        settings = WebSettings(keys=SearchKeys(brave="se\ncret", brave_url=server.url()))
+        ctx = WebBench(settings=settings, approver=ScriptedApprover()).context(tmp_path)
+        failed = error_of(call(ctx, "web_search", query="x"))
+
+    assert "cret" not in failed
+    assert "character that HTTP does not allow" in failed

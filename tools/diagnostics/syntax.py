@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 import tomllib
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from tools.diagnostics.port import Problem
 
+log = logging.getLogger(__name__)
+
 MAX_CHARS = 1_000_000
 """Longer files are not looked at: nobody waits for their parser."""
 
@@ -20,6 +23,8 @@ _COMMENTED_FOLDERS = frozenset({".vscode", ".zed", ".devcontainer"})
 _YAML_SECONDS = 0.5  # its parser needs the square of the depth
 # What a program fills in before anybody parses it: its braces are no YAML, no JSON.
 _TEMPLATE = re.compile(r"\{\{|\{%|<%")
+# Its parser needs the cube of the parts of a dotted key.
+_MANY_PARTS = re.compile(r"(?:[\w\"'-]\.[\w\"'-]{0,40}){100}")
 
 Checker = Callable[[str], Sequence[Problem]]
 
@@ -29,7 +34,11 @@ def syntax_problems(path: Path, text: str) -> Sequence[Problem]:
     if len(text) > MAX_CHARS:
         return ()
     checker = _checker(path, text)
-    return checker(text) if checker is not None else ()
+    try:
+        return checker(text) if checker is not None else ()
+    except Exception:  # the file is written: a parser's own fault must not make that look like a failure
+        log.warning("the syntax of %s could not be looked at", path, exc_info=True)
+        return ()
 
 
 def _checker(path: Path, text: str) -> Checker | None:
@@ -41,7 +50,7 @@ def _checker(path: Path, text: str) -> Checker | None:
             commented = _COMMENTED_JSON.fullmatch(path.name) or not _COMMENTED_FOLDERS.isdisjoint(path.parts)
             return None if commented or _TEMPLATE.search(text) else _json
         case ".toml":
-            return None if _TEMPLATE.search(text) else _toml
+            return None if _TEMPLATE.search(text) or _MANY_PARTS.search(text) else _toml
         case ".yaml" | ".yml":
             return None if _TEMPLATE.search(text) else _yaml
     from tools.diagnostics.grammars import tree_checker  # noqa: PLC0415 - few files need a grammar
@@ -65,7 +74,7 @@ def _json(text: str) -> Sequence[Problem]:
     if not text.strip():
         return (_problem(1, 1, "the file is empty", "json"),)
     try:
-        json.loads(text)
+        json.loads(text, parse_int=str)  # as a number, one of thousands of digits is refused
     except json.JSONDecodeError as problem:
         return (_problem(problem.lineno, problem.colno, problem.msg, "json"),)
     except RecursionError:
@@ -80,7 +89,7 @@ def _toml(text: str) -> Sequence[Problem]:
         where = re.search(r"\(at line (\d+), column (\d+)\)", str(problem))
         line, column = (int(where[1]), int(where[2])) if where else (text.count("\n") + 1, 1)
         return (_problem(line, column, re.sub(r"\s*\(at .*\)$", "", str(problem)), "toml"),)
-    except RecursionError:
+    except (ValueError, RecursionError):  # a number of thousands of digits is one for TOML, not for Python
         return ()
     return ()
 

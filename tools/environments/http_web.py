@@ -131,6 +131,13 @@ class HttpWeb:
                 is_redirect = answer.status in _REDIRECTS and "location" in fields
                 body = b"" if is_redirect else read_body(answer.iter_stream(), fields, limit, target.url)
                 return WebResponse(target.url, answer.status, fields, body)
+        except httpcore2.LocalProtocolError as problem:
+            # The library's words may hold a header's value, and that may be a key.
+            raise WebError(
+                f"The request to {target.place} cannot be sent: it holds a character that HTTP does not allow. If it "
+                "needs a key, the user has to check that.",
+                "url",
+            ) from (problem if not headers else None)
         except (httpcore2.ProtocolError, httpcore2.NetworkError, httpcore2.ProxyError) as problem:
             if deadline.interrupt.is_set():
                 raise ToolInterrupted from problem

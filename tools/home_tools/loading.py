@@ -7,6 +7,7 @@ import importlib
 import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,10 +71,19 @@ class HomeTools:
         if not files and not folders:
             return
         importlib.invalidate_caches()
+        self._close_untrusted()
         for file in files:
             self._attempt(f"{TOOLS}/{file.name}", functools.partial(self._load_file, file))
         for folder in folders:
             self._attempt(f"plugin {folder.name}", functools.partial(self._load_plugin, folder))
+
+    def _close_untrusted(self) -> None:
+        """No other file of the tools may import one that must not be loaded."""
+        for file in (self._root / TOOLS).rglob("*.py"):
+            if why_not_trusted(file, self._root):
+                parts = file.relative_to(self._root).with_suffix("").parts
+                parts = parts[:-1] if parts[-1] == "__init__" else parts
+                sys.modules[".".join((home_package(self._root), *parts))] = None  # type: ignore[assignment]
 
     def _attempt(self, source: str, load: Callable[[str], None]) -> None:
         try:

@@ -17,6 +17,7 @@ from tools.registry import registered_by
 log = logging.getLogger(__name__)
 
 _HASH_LENGTH = 8
+_PREFIX = "hermes_home_"
 
 
 class LoadFailed(Exception):
@@ -25,7 +26,7 @@ class LoadFailed(Exception):
 
 def home_package(root: Path) -> str:
     """The name of a package whose modules are the files below `root`; made at the first call."""
-    name = f"hermes_home_{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:_HASH_LENGTH]}"
+    name = f"{_PREFIX}{hashlib.sha256(str(root).encode('utf-8', 'surrogateescape')).hexdigest()[:_HASH_LENGTH]}"
     if name not in sys.modules:
         package = types.ModuleType(name)
         package.__path__ = [str(root)]
@@ -79,7 +80,9 @@ def told(problem: BaseException) -> str:
     if isinstance(problem, LoadFailed):
         return str(problem)
     if isinstance(problem, ModuleNotFoundError) and problem.name:
-        top = problem.name.partition(".")[0]
+        top, _, rest = problem.name.partition(".")
+        if top.startswith(_PREFIX):
+            return f"needs {rest.replace('.', '/')}.py, which is not there or must not be loaded"
         return f"needs the module {top}: if that is a package, install it with {sys.executable} -m pip install {top}"
     if isinstance(problem, SyntaxError):
         return f"is no valid Python: line {problem.lineno}: {problem.msg}"

@@ -107,6 +107,9 @@ def _before(callback: Callable[..., Any]) -> Callable[..., str | None]:
 
     def hook(name: str, arguments: Mapping[str, Any], ctx: ToolContext) -> str | None:
         answer = callback(**takes(_facts(name, arguments, ctx)))
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise TypeError("register_hook takes no async function")  # its refusal would never be heard
         if isinstance(answer, Mapping) and answer.get("action") == "block":
             return str(answer.get("message") or f"A plugin refuses this call of {name}.")
         return None

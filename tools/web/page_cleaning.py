@@ -38,13 +38,21 @@ def clean(text: str, url: str) -> tuple[str, str]:
     page = _parsed(text)
     title = _title(page)
     base = page.xpath("string(//base/@href)")
-    url = urljoin(url, base) if base else url
+    url = _joined(url, base) or url
     _drop(page, _NEVER)
     main = _main(page)
     _drop_around(main)
     _tidy(main, url)
     make_plain(main)
     return title, html.tostring(main, encoding="unicode", with_tail=False)
+
+
+def _joined(url: str, reference: str) -> str:
+    """The address that `reference` stands for; '' where it is none."""
+    try:
+        return urljoin(url, reference.strip())
+    except ValueError:
+        return ""
 
 
 def _parsed(text: str) -> HtmlElement:
@@ -130,9 +138,9 @@ def _tidy(main: HtmlElement, url: str) -> None:
         if not href or href.startswith(("#", "javascript:", "data:")):
             element.attrib.pop("href", None)
             continue
-        try:
-            element.set("href", urljoin(url, href))
-        except ValueError:
+        if joined := _joined(url, href):
+            element.set("href", joined)
+        else:
             element.attrib.pop("href", None)
     for element in main.iter("summary", "abbr"):
         element.tag = "div" if element.tag == "summary" else "span"

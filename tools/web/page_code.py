@@ -96,7 +96,10 @@ def _is_digits(element: HtmlElement) -> bool:
 def _rewrite(block: HtmlElement) -> None:
     language = _language(block)
     parts: list[str] = []
-    _collect(block, parts)
+    try:
+        _collect(block, parts)
+    except RecursionError:  # nobody nests code so deep, but for pages that never close a tag
+        parts = list(block.itertext())
     text = "".join(parts).replace("\xa0", " ").strip("\n")
     plain, code = etree.Element("pre"), etree.Element("code")
     if language:

@@ -31,16 +31,18 @@ def pdf_text(body: bytes, interrupt: Interrupt, max_seconds: float = _MAX_SECOND
             "answer",
         )
     import pypdf  # noqa: PLC0415 - an extra, and heavy
-    from pypdf.errors import PyPdfError  # noqa: PLC0415
 
     try:
         reader = pypdf.PdfReader(io.BytesIO(body))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise WebError("This PDF is locked with a password: nothing can be read of it.", "answer")
-        parts = _pages(reader, interrupt, time.monotonic() + max_seconds)
-    except (PyPdfError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as problem:
-        # The library lets slip whatever a damaged file makes its own code raise.
+        locked = reader.is_encrypted and not reader.decrypt("")
+        parts = [] if locked else _pages(reader, interrupt, time.monotonic() + max_seconds)
+    except (ToolInterrupted, WebError):
+        raise
+    except Exception as problem:
+        # The library lets slip whatever a damaged or unusual file makes its own code raise.
         raise WebError(f"This PDF cannot be read: {type(problem).__name__}: {problem}.", "answer") from problem
+    if locked:
+        raise WebError("This PDF is locked with a password: nothing can be read of it.", "answer")
     if not parts:
         raise WebError("This PDF holds no text, only images of it: look for another form of it.", "answer")
     return "\n\n".join(parts)

@@ -108,9 +108,9 @@ async def test_what_a_public_page_loads_from_inside_is_refused(setting):
     await entered(setting, "https://docs.example.org/", "http://localhost:3000/")
 
     with pytest.raises(WebError, match="this machine: refused"):
-        setting.border.load("http://localhost:3000/secret", "https://docs.example.org/")
-    setting.border.load("http://localhost:3000/app.js", "http://localhost:3000/")
-    setting.border.load("https://cdn.example.org/x.js", "https://docs.example.org/")
+        await setting.border.load("http://localhost:3000/secret", "https://docs.example.org/")
+    await setting.border.load("http://localhost:3000/app.js", "http://localhost:3000/")
+    await setting.border.load("https://cdn.example.org/x.js", "https://docs.example.org/")
 
 
 async def test_a_connection_inside_is_refused_while_a_public_page_is_open(setting):
@@ -145,7 +145,7 @@ async def test_where_a_tab_is_redirected_to_is_asked_about(setting):
 
 async def test_what_a_page_loads_from_public_hosts_is_not_asked_about(setting):
     await entered(setting, "https://docs.example.org/")
-    setting.border.load("https://cdn.example.org/x.js", "https://docs.example.org/")
+    await setting.border.load("https://cdn.example.org/x.js", "https://docs.example.org/")
     with setting.border.working(setting.person):
         assert await setting.border.reach("https://cdn.example.org/") == ["93.184.216.35"]
 
@@ -193,3 +193,14 @@ async def entered(setting: Setting, *urls: str) -> None:
     with setting.border.working(setting.person):
         for url in urls:
             await setting.border.enter(url)
+
+
+async def test_a_script_of_the_model_s_asks_for_new_places(setting):
+    await entered(setting, "https://docs.example.org/")
+    await setting.border.load("https://docs.example.org/x.js", "https://docs.example.org/", is_driven=True)
+    with setting.border.working(setting.person):
+        await setting.border.load("https://cdn.example.org/?data", "https://docs.example.org/", is_driven=True)
+    with pytest.raises(WebError, match="no tool was at work"):
+        await setting.border.load("https://other.example.org/?data", "https://docs.example.org/", is_driven=True)
+
+    assert setting.person.asked == [("docs.example.org", ""), ("cdn.example.org", "")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import subprocess
 import sys
 import threading
@@ -9,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from agent_core.browser.border import Border
 from agent_core.interrupt import CancelToken
 from tests.support.browsing import BrowserBench, needs_browser
 from tests.support.tool_context import call, error_of, payload
@@ -16,6 +19,7 @@ from tests.support.waiting import wait_until
 from tests.support.web_server import WebServer, redirect
 from tools.approval.actions import ReachHost
 from tools.browser.settings import BrowserSettings
+from tools.environments.http_connecting import look_up
 from tools.environments.process_groups import group_is_alive
 from tools.errors import ToolInterrupted
 
@@ -173,3 +177,64 @@ def test_nor_this_process_when_that_is_killed():
     group = int(told.stdout)
 
     wait_until(lambda: not group_is_alive(group), 10)
+
+
+MAKING_PAGES = """<title>Public</title><button onclick="go()">go</button><script>function go() {
+const page = `<title>Made</title><script>
+fetch("%(there)s", {mode: "no-cors"}).then(() => document.title = "got it", () => document.title = "refused")
+<\\/script>`
+location = URL.createObjectURL(new Blob([page], {type: "text/html"}))
+}</script>"""
+
+
+@pytest.fixture
+def public(bench, there, monkeypatch) -> Iterator[str]:
+    """The address of a page that is on the public internet, as the browser sees it."""
+    connect = asyncio.open_connection
+
+    def find(host, port):
+        return ["93.184.216.34"] if host == "public.test" else look_up(host, port)
+
+    async def connected(host, port):
+        return await connect("127.0.0.1" if host == "93.184.216.34" else host, port)
+
+    monkeypatch.setattr("agent_core.browser.live.Border", functools.partial(Border, find=find))
+    monkeypatch.setattr(asyncio, "open_connection", connected)
+    with WebServer({"/": (MAKING_PAGES % {"there": there.url()}).encode()}) as server:
+        yield server.url("/", "public.test")
+
+
+def test_a_page_that_a_public_one_makes_up_gets_nothing_from_inside(bench, there, public):
+    navigate(bench, there.url())
+    page = payload(navigate(bench, public))["page"]
+    there.requests.clear()
+
+    payload(call(bench.context(), "browser_click", ref=page.partition("@")[2].split()[0]))
+    view = payload(call(bench.context(), "browser_snapshot"))
+
+    assert view["title"] == "refused"
+    assert there.requests == []
+
+
+def test_what_an_expression_reaches_is_asked_about(bench, there, public):
+    navigate(bench, there.url())
+    bench.asked()
+    call(bench.context(), "browser_console", expression=f"fetch('{public}?data', {{mode: 'no-cors'}}).then(() => 1)")
+
+    assert [action.url for action in bench.asked()] == [f"{public}?data"]
+
+
+def test_a_page_that_does_not_answer_ends_no_call_late_and_can_be_left(bench, here, monkeypatch):
+    monkeypatch.setattr("agent_core.browser.gated_browser._EVALUATE_SECONDS", 0.5)
+    with WebServer({"/": b"<title>Busy</title><script>setTimeout(() => { while (true); }, 1500)</script>"}) as busy:
+        navigate(bench, busy.url())
+        threading.Event().wait(2)
+        assert "longer than" in error_of(call(bench.context(), "browser_scroll", direction="down"))
+        assert payload(navigate(bench, here.url()))["title"] == "Links"
+
+
+def test_a_result_that_holds_itself_is_told(bench, here):
+    navigate(bench, here.url())
+    failed = error_of(call(bench.context(), "browser_console", expression="const a = {}; a.a = a; a"))
+
+    assert "cannot be written as JSON" in failed

@@ -25,6 +25,9 @@ BROKEN = [
 FINE = [
     ("a.py", "x = '\\d'\nassert (x, 'always')\n"),
     ("a.json", "[1]"),
+    ("a.json", "1" * 5000),
+    ("a.toml", "a = " + "1" * 5000),
+    ("a.toml", "a" + ".a" * 100_000 + " = 1"),
     ("tsconfig.json", "{ // a comment\n}"),
     (".vscode/settings.json", "{ // a comment\n}"),
     ("a.jsonc", "{ // a comment\n}"),

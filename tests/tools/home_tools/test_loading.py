@@ -16,6 +16,7 @@ from tools import dispatch as dispatch_module
 from tools import toolbox as toolbox_module
 from tools import toolsets as toolsets_module
 from tools.home_tools.loading import HomeTools
+from tools.home_tools.plugin import _before
 from tools.registry import ToolRegistry
 from tools.toolsets import get_tool_definitions
 
@@ -312,3 +313,26 @@ def test_they_are_loaded_when_tools_are_first_wanted_and_once(home: Path, regist
     assert _offered() == ["one"]
     write(home / "tools" / "two.py", tool_file("two"))
     assert _offered() == ["one"], "until the program starts again"
+
+
+def test_a_file_that_must_not_be_loaded_is_not_imported_by_another_either(
+    home: Path, registry: ToolRegistry, tmp_path: Path
+) -> None:
+    folder = home / "tools"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "helper.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    (folder / "helper.py").chmod(0o666)
+    (folder / "a.py").write_text("from .helper import x\n# register(\n")
+    loaded = HomeTools(home, into=registry)
+    loaded.load()
+
+    assert not (tmp_path / "ran").exists()
+    assert "must not be loaded" in loaded.problems[0].text
+
+
+def test_a_hook_whose_refusal_would_not_be_heard_lets_nothing_through(tmp_path: Path) -> None:
+    async def guard(**_: object) -> dict[str, str]:
+        return {"action": "block"}
+
+    with pytest.raises(TypeError, match="no async function"):
+        _before(guard)("terminal", {}, make_context(tmp_path))

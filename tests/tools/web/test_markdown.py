@@ -143,3 +143,10 @@ def test_deep_and_large_pages_end_soon() -> None:
     html_to_text("<div>" * 5_000 + "deep" + "</div>" * 5_000, URL)
     html_to_text("<main>" + "<p>Some <b>words</b> and <a href='x'>links</a>.</p>" * 2_000 + "</main>", URL)
     assert time.perf_counter() - started < 20
+
+
+def test_a_base_that_is_no_address_and_tags_that_never_end_do_not_hide_the_page() -> None:
+    text = text_of("<base href='http://['><pre>" + "<span>" * 1200 + "code</pre><p>The rest.")
+
+    assert "code" in text
+    assert "The rest." in text

@@ -68,3 +68,9 @@ def test_a_damaged_file_is_told(body: bytes) -> None:
 def test_a_file_of_images_is_told() -> None:
     with pytest.raises(WebError, match="no text"):
         pdf_text(make_pdf(""), CancelToken())
+
+
+def test_a_filter_that_nobody_knows_is_told() -> None:
+    body = make_pdf("Hello").replace(b"<< /Length", b"<< /Filter /Nothing /Length")
+    with pytest.raises(WebError, match="cannot be read"):
+        pdf_text(body, CancelToken())
