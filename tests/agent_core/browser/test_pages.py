@@ -13,7 +13,8 @@ from tests.support.browsing import BrowserBench, needs_browser
 from tests.support.tool_context import call, error_of, payload
 from tests.support.web_server import WebServer, redirect
 
-pytestmark = needs_browser
+# A browser takes seconds to start: what everything else stands on is in test_a_page.py, and runs each time.
+pytestmark = [needs_browser, pytest.mark.slow]
 
 FORM = b"""<!doctype html><title>Shop</title><h1>Welcome</h1>
 <a href="/next">Further</a>

@@ -22,7 +22,9 @@ _SHORT = LspLimits(wait=0.3, pauses=(0.01, 0.01, 0.01), silences=2)
 
 
 class TestNewErrors:
-    @pytest.mark.parametrize("mode", ["push", "pull", "unnumbered", "stale", "flood"])
+    @pytest.mark.parametrize(
+        "mode", ["push", "pull", "unnumbered", "stale", pytest.param("flood", marks=pytest.mark.slow)]
+    )
     def test_only_new_errors_are_told(self, bench: OpenBench, mode: str) -> None:
         session = bench(mode)
         (session.root / "a.txt").write_text("BAD old\n")
@@ -183,7 +185,10 @@ class TestTheEnd:
         assert all(has_ended(pid) for pid in session.pids())
         assert not guardian.groups()
 
-    @pytest.mark.parametrize("mode", ["deaf", "unstartable", "flood"])
+    @pytest.mark.parametrize(
+        "mode",
+        [pytest.param("deaf", marks=pytest.mark.slow), "unstartable", pytest.param("flood", marks=pytest.mark.slow)],
+    )
     def test_one_that_does_not_go_is_ended(self, bench: OpenBench, guardian: Guardian, mode: str) -> None:
         session = bench(mode, limits=LspLimits(wait=0.5))
         session.edit("fine\n")

@@ -125,7 +125,7 @@ def test_names_are_the_same(tree: Path, pattern: str, options: dict[str, Any]):
 @pytest.mark.parametrize(
     ("pattern", "options"),
     # Each case starts half a dozen processes: all of them run in `make slow`.
-    [case if n % 5 == 0 else pytest.param(*case, marks=pytest.mark.slow) for n, case in enumerate(_CONTENT)],
+    [case if n % 10 == 0 else pytest.param(*case, marks=pytest.mark.slow) for n, case in enumerate(_CONTENT)],
 )
 def test_content_is_the_same(tree: Path, pattern: str, options: dict[str, Any]):
     query = replace(SearchQuery(pattern, tree, limit=500), **options)

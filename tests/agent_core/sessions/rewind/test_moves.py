@@ -70,6 +70,7 @@ def test_a_moved_file_that_cannot_come_back_is_left_where_it_is(bench):
     assert {outcome.path.name for outcome in report.failed} == {"a", "b"}
 
 
+@pytest.mark.slow
 def test_more_moved_files_than_are_kept_beforehand_come_back(bench):
     bench.path("src").mkdir()
     for number in range(1_100):
