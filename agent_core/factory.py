@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,7 @@ from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import command_line_decides, resolve_chosen
 from agent_core.providers.make import make_provider
+from agent_core.providers.resolution.keys import variables_named
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
 from agent_core.services import SessionServices
 from agent_core.sessions.database.file_header import files_of
@@ -110,6 +112,7 @@ class AgentFactory:
             allowed_commands=frozenset(command.strip() for command in config.settings.command_allowlist),
             readable=(self.sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,
+            variables=_without(variables_named(config.settings)),
             history=history,
             output_file=lambda call: self.sessions.outputs.file_of(call.session_id, call.call_id),
         )
@@ -381,3 +384,8 @@ class AgentFactory:
     def _provider(self, choice: ModelChoice) -> Provider:
         with self._lock:
             return self._providers.setdefault(choice, make_provider(choice))
+
+
+def _without(names: frozenset[str]) -> Mapping[str, str] | None:
+    """This process's variables for commands, without those that the settings take keys from; None: all of them."""
+    return {name: value for name, value in os.environ.items() if name not in names} if names else None

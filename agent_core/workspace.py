@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -147,11 +147,13 @@ def local_workspace(
     settings: ToolSettings | None = None,
     history: Callable[[CallIdentity], FileHistory] = lambda _: NoHistory(),
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None,
+    variables: Mapping[str, str] | None = None,
 ) -> Workspace:
     """A workspace on this machine's disk; without an approver, what would be asked is refused.
 
     Args:
         private, closed, readable: as in `Rules`.
+        variables: what commands' environment is made from; this process's own when None.
     """
     limits = settings or ToolSettings()
     roots = (cwd, *extra_roots)
@@ -162,7 +164,7 @@ def local_workspace(
         allowed_commands=allowed_commands,
         readable=tuple(Path(os.path.realpath(path)) for path in readable),
     )
-    environment = LocalEnvironment(guardian, limits.terminal)
+    environment = LocalEnvironment(guardian, limits.terminal, variables)
     return Workspace(
         cwd=cwd,
         roots=roots,

@@ -84,10 +84,15 @@ class Places:
         """The PATH of a server: the workspace's own programs first, so that it asks the right interpreter."""
         return os.pathsep.join([*self._of_workspace(), self._inherited()])
 
-    def program(self, name: str) -> str | None:
-        """The absolute path of a program, None where it is not installed."""
-        # What a workspace brings is the last choice: anybody may have written it.
-        where = os.pathsep.join([self._inherited(), str(self.own), *self._of_workspace()])
+    def program(self, name: str, *, is_named: bool = False) -> str | None:
+        """The absolute path of a program, None where it is not installed.
+
+        Args:
+            is_named: the user's settings name it; then the workspace's own counts too, last.
+        """
+        # Anybody may have written what a workspace brings.
+        brought = self._of_workspace() if is_named else []
+        where = os.pathsep.join([self._inherited(), str(self.own), *brought])
         found = shutil.which(name, path=where)
         return None if found is None else os.path.abspath(found)  # noqa: PTH100 - links stay as they are
 
@@ -123,6 +128,9 @@ def command_of(language: Language, configured: Mapping[str, Command], places: Pl
     own = configured.get(language.name)
     choices = _SERVERS.get(language.name, ()) if own is None else (own,)
     for command in choices:
-        if command and (program := places.program(os.path.expanduser(command[0]))) is not None:  # noqa: PTH111 - text
+        if not command:
+            continue
+        program = places.program(os.path.expanduser(command[0]), is_named=own is not None)  # noqa: PTH111 - text
+        if program is not None:
             return (program, *command[1:])
     return None

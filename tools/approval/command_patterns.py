@@ -84,6 +84,7 @@ DANGEROUS_PATTERNS: list[tuple[str, str]] = [
     (r"^(?:LD_PRELOAD|LD_LIBRARY_PATH|DYLD_\w+|BASH_ENV|GIT_SSH\w*|GIT_EXTERNAL_DIFF|\w*PAGER|\w*EDITOR)=", _HIDDEN),
     (r"^alias\s.*=|^hash\s.*-\w*p|^enable\s.*-\w*f", _HIDDEN),
     # programs that run others
+    (r"^set\s(?:.*\s)?(?:-[a-z]*m|-[a-z]*o\s+monitor)(?=\s|$)", "leaves a process behind"),
     (
         (
             r"^(?:setsid|nohup|disown|coproc|daemon(?:ize)?|start-stop-daemon|systemd-run|dtach|abduco|pm2|forever)"
@@ -176,7 +177,7 @@ DANGEROUS_PATTERNS: list[tuple[str, str]] = [
         "touches credentials or settings",
     ),
     (r"\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv)\b", "installs something that comes back"),
-    (r"(?<![\w.-])/(?:etc|boot|sys|proc)\b", "touches the system"),
+    (r"(?:(?<![\w.-])|(?<=\.\.))/(?:etc|boot|sys|proc)\b", "touches the system"),
     (r"\bproc/\S*env|/environ\b", "shows the environments of processes"),
     (r"\.git/(?:hooks|config)\b", "changes git hooks or settings"),
     # the machine

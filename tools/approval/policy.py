@@ -120,8 +120,8 @@ def _found(
             return _read(path, rules)
         case WritePath(path=path):
             return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
-        case RunCommand(command=command):
-            return _run(command, rules)
+        case RunCommand(command=command, cwd=cwd):
+            return _run(command, cwd, rules)
         case ProcessInput(data=data):
             return _type(data)
         case ReachHost(inside=inside) if inside:
@@ -150,8 +150,8 @@ def _write(path: Path, rules: Rules, *, unasked: bool) -> Decision:
     return ALLOW if unasked else _ASK
 
 
-def _run(command: str, rules: Rules) -> Decision:
-    found = classify_command(command)
+def _run(command: str, cwd: Path, rules: Rules) -> Decision:
+    found = classify_command(command, cwd)
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
     if found.level == "ordinary" or command.strip() in rules.allowed_commands:

@@ -7,8 +7,9 @@ import re
 from tools.approval.commands import CommandClass, classify_command
 
 _MAX_ANSWER_CHARS = 64
-# Ctrl-C, Ctrl-D, Escape, Enter, Tab, backspace and the keys that move.
-_KEYS = re.compile(r"(?:[\x03\x04\x1b\r\n\t\x7f]|\x1b[\[O][A-Z0-9;~]{1,6})*")
+# Ctrl-C, Ctrl-D, Escape, Enter, backspace and the keys that move. Not Tab: to a shell it is a blank, with which a
+# command line can be typed in pieces that each look like an answer.
+_KEYS = re.compile(r"(?:[\x03\x04\x1b\r\n\x7f]|\x1b[\[O][A-Z0-9;~]{1,6})*")
 # One word, as «y», «2», «my-project», «q»: without blanks, slashes, quotes and whatever else makes it a command line.
 _ANSWER = re.compile(r"[\w.,:@+-]*[\r\n]*")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _SECRET_NAME = re.compile(
     r"""
     API_?KEY | ACCESS_KEY | PRIVATE_KEY | SECRET | TOKEN | PASSWORD | PASSWD | CREDENTIAL
-  | WEBHOOK | CONNECTION_STRING
+  | WEBHOOK | CONNECTION_STRING | CUSTOM_HEADERS
   | (?:_KEY | _PAT | _PWD | _PASS | _PASSPHRASE | _DSN | _AUTH | _JWT | _COOKIE) $
     """,
     re.VERBOSE,
@@ -68,8 +68,9 @@ def child_environment(base: Mapping[str, str], extra: Mapping[str, str] | None =
     """The variables for a command.
 
     Dropped from `base` is every name that contains one of API_KEY, APIKEY, ACCESS_KEY, PRIVATE_KEY, SECRET, TOKEN,
-    PASSWORD, PASSWD, CREDENTIAL, WEBHOOK and CONNECTION_STRING, or ends in _KEY, _PAT, _PWD, _PASS, _PASSPHRASE,
-    _DSN, _AUTH, _JWT or _COOKIE, in any letter case (model and cloud keys), every variable whose value is a URL with
+    PASSWORD, PASSWD, CREDENTIAL, WEBHOOK, CONNECTION_STRING and CUSTOM_HEADERS, or ends in _KEY, _PAT,
+    _PWD, _PASS, _PASSPHRASE, _DSN, _AUTH, _JWT or _COOKIE, in any letter case (model and cloud keys), every
+    variable whose value is a URL with
     a password, and every name of this program's own (HERMES_…). Kept all the same are SSH_AUTH_SOCK, which is only a
     path, git's settings (GIT_CONFIG_…) and TOKENIZERS_PARALLELISM. Pagers, editors, prompts and colours are off
     whatever `base` says; update checks and the like are off where it says nothing.

@@ -30,7 +30,10 @@ class GatedProcesses:
         """Ask, then start. What the command changes after that is not seen by the history."""
         self._gate.authorize(RunCommand(spec.command, spec.cwd))
         of_call = replace(spec, call_id=self._gate.call_id)
-        seen = CommandSpec(spec.command, spec.cwd, 0.0, spec.env, of_call.call_id)
+        if self._gate.is_planning:
+            # As with a command in the foreground: what was proved is proved of the programs of a fresh shell.
+            of_call = replace(of_call, env=None, unset=())
+        seen = CommandSpec(spec.command, spec.cwd, 0.0, of_call.env, of_call.call_id)
         with self._history.command(seen):
             return self._inner.start(of_call)
 

@@ -26,6 +26,7 @@ QUIET_SECONDS = 5.0
 """So long after a question a silent command counts as waiting for its answer."""
 
 _KILLED_SECONDS = 5.0
+_WITHOUT_TERMINAL = 4
 
 
 class LocalEnvironment:
@@ -76,7 +77,9 @@ class LocalEnvironment:
         reports = isinstance(spec, ShellCommand)
         reads: Input = "terminal" if pty else "nothing"
         started = self._starter.start(spec.command, spec.cwd, given, reads=reads, reports=reports)
-        prompts = PromptWatch(self._quiet_seconds, started.output if pty else None)
+        # Without a terminal hardly any program waits for a person: a silence has to be long to mean that.
+        quiet = self._quiet_seconds if pty else self._quiet_seconds * _WITHOUT_TERMINAL
+        prompts = PromptWatch(quiet, started.output if pty else None)
         try:
             ending = self._watch(started, spec.timeout, take, prompts, interrupt)
         finally:

@@ -20,6 +20,8 @@ REPORTING = (
 MAX_REPORT_BYTES = 1_000_000
 
 _MAX_KEPT_CHARS = 200_000
+# Linux starts no program, not even the next shell, with a longer `NAME=value` (MAX_ARG_STRLEN, its end included).
+_MAX_VARIABLE_BYTES = 131_071
 # Each shell makes these for itself.
 _OF_THE_SHELL = frozenset(
     {"_", "PWD", "SHLVL", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO", "BASHPID", "BASHOPTS"}
@@ -57,7 +59,11 @@ def read_report(report: bytes, fresh: Mapping[str, str], given: Mapping[str, str
     if exported is None or not cwd.startswith("/"):
         return None
     changed = _changes(fresh, exported)
-    refused = {name for name in changed if re.fullmatch(_RUNS_CODE, name, re.VERBOSE)}
+    refused = {
+        name
+        for name, value in changed.items()
+        if re.fullmatch(_RUNS_CODE, name, re.VERBOSE) or len(os.fsencode(f"{name}={value}")) > _MAX_VARIABLE_BYTES
+    }
     kept = {name: value for name, value in changed.items() if name not in refused}
     told = tuple(sorted(name for name in refused if exported.get(name) != given.get(name)))
     size = sum(len(name) + len(value or "") for name, value in kept.items())

@@ -12,7 +12,7 @@ from agent_core.providers.resolution.places import Place
 from agent_core.providers.resolution.servers import Server
 
 if TYPE_CHECKING:
-    from agent_core.settings import ServerSettings
+    from agent_core.settings import ServerSettings, Settings
 
 _SENDABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -48,6 +48,15 @@ def keys_for(server: Server, base_url: str, places: Iterable[Place], environ: Ma
             _check((value,), f"in {name}")
             return Keys((value,), tuple(unset))
     return Keys((), tuple(unset))
+
+
+def variables_named(settings: Settings) -> frozenset[str]:
+    """The variables that the settings take keys and headers from: nobody else should see their values."""
+    servers: list[ServerSettings] = [settings.model, *settings.providers.values(), *settings.custom_providers]
+    servers += [*settings.fallback_providers, *settings.auxiliary.values()]
+    texts = (text for server in servers for text in (*server.keys, *server.headers.values()))
+    written = {name for text in texts for name in _VARIABLE.findall(text)}
+    return frozenset(written | {server.key_env for server in servers if server.key_env})
 
 
 def _check(keys: Iterable[str], where: str) -> None:

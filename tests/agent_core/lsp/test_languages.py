@@ -34,11 +34,13 @@ def test_the_first_that_is_installed_is_used(places: Places) -> None:
     assert command_of(PYTHON, {}, places) == (pylsp,)
 
 
-def test_what_the_workspace_brings_is_the_last_choice(places: Places) -> None:
+def test_what_the_workspace_brings_is_run_only_where_the_settings_name_it_and_last(places: Places) -> None:
     brought = _program(places.roots[0] / ".venv/bin/ruff")
-    assert command_of(PYTHON, {}, places) == (brought, "server")
+    assert command_of(PYTHON, {}, places) is None
+    named = {"python": ("ruff", "server")}
+    assert command_of(PYTHON, named, places) == (brought, "server")
     ours = _program(places.own / "ruff")
-    assert command_of(PYTHON, {}, places) == (ours, "server")
+    assert command_of(PYTHON, named, places) == (ours, "server")
 
 
 def test_the_servers_path_begins_with_the_workspaces_programs(places: Places) -> None:

@@ -809,3 +809,15 @@ def test_no_hostile_repetition_freezes_the_classifier(start, step):
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
 
     assert finished.stdout == "done\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["set -m; sleep 9 &", "set -em", "set -o monitor", "cat ../../../etc/shadow", "cat ../../proc/1/maps"]
+)
+def test_what_job_control_leaves_behind_and_the_system_by_way_of_its_parents_ask(command):
+    assert classify_command(command).level == "dangerous"
+
+
+@pytest.mark.parametrize("command", ["set -e", "set -euo pipefail", "set -x; make", "set -- -e many"])
+def test_other_settings_of_the_shell_do_not_ask(command):
+    assert classify_command(command).level == "ordinary"

@@ -179,3 +179,27 @@ def test_every_action_has_a_phrase(action, phrase):
 
 def test_the_verb_of_a_change_follows_from_what_was_and_will_be():
     assert [PATH_ACTIONS[kind](ROOT).verb for kind in ("create", "edit", "delete")] == ["create", "edit", "delete"]
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd"),
+    [
+        ("rm -rf *", "/"),
+        ("rm -rf ./*", "/"),
+        ("rm -fr -- .", "~"),
+        ("true; sudo rm --recursive *", "~"),
+        ("rm -rf etc usr", "/"),
+        ("rm -rf ../../*", "/srv/project"),
+        ("rm -rf *", "/etc"),
+    ],
+)
+def test_no_mode_deletes_the_root_or_home_from_within(command, cwd):
+    assert decide(RunCommand(command, Path(cwd).expanduser()), "dont_ask", RULES, Grants()).cause == "floor"
+
+
+@pytest.mark.parametrize(
+    ("command", "cwd"),
+    [("rm -rf *", "/srv/project"), ("rm -rf build", "~"), ("cd build && rm -rf *", "~"), ("rm notes.txt", "/")],
+)
+def test_deleting_elsewhere_is_no_matter_of_the_floor(command, cwd):
+    assert decide(RunCommand(command, Path(cwd).expanduser()), "dont_ask", RULES, Grants()).verdict == "allow"

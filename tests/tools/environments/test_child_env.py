@@ -136,3 +136,10 @@ def test_the_given_variables_are_not_changed():
     child_environment(base, {"B": "2"})
 
     assert base == {"OPENAI_API_KEY": "k", "A": "1"}
+
+
+def test_headers_for_our_own_requests_stay_with_us():
+    """They hold `Authorization: Bearer …` where a gateway wants it."""
+    base = {"ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer k", "OPENAI_CUSTOM_HEADERS": "x: k"}
+
+    assert not base.keys() & child_environment(base).keys()

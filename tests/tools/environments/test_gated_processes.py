@@ -98,6 +98,28 @@ def test_what_is_forbidden_as_a_command_is_not_typed_either(desk):
     assert desk.approver.asked == []
 
 
+def test_a_command_line_cannot_be_typed_in_pieces_that_look_like_answers(desk):
+    name = desk.start("cat")
+    desk.approver.choice = "reject_once"
+    for piece in ("r", "m"):
+        desk.processes.write(name, piece)
+    with pytest.raises(Denied, match="type"):
+        desk.processes.write(name, "\t")
+
+
+def test_while_planning_a_command_runs_with_the_programs_that_the_user_has(tmp_path):
+    (tmp_path / "ls").write_text("#!/bin/sh\necho mine\n")
+    (tmp_path / "ls").chmod(0o755)
+    with shells(tmp_path) as session:
+        session.run('export PATH="$PWD:$PATH"')
+        planning = Desk(tmp_path, session, "plan")
+        state = session.memory.state()
+        name = planning.start("ls", env=state.added(), unset=state.removed())
+        planning.processes.wait(name, 10, planning.token)
+
+        assert planning.processes.log(name).output == "ls\n"
+
+
 def test_while_planning_nothing_is_started_or_typed(tmp_path):
     with shells(tmp_path) as session:
         name = Desk(tmp_path, session).start("cat")

@@ -141,6 +141,17 @@ class TestEndings:
         assert outcome.output == "out\n"
         assert session.run("trap 'exit 4' TERM; echo a; sleep 30 & wait", timeout=0.3).output == "a\n"
 
+    def test_a_variable_with_which_no_program_starts_is_not_kept(self, session):
+        outcome = session.run("export KEPT=1 BIG=$(head -c 131068 /dev/zero | tr '\\0' a)")
+
+        assert outcome.not_kept == ("BIG",)
+        assert session.run("echo $KEPT ${#BIG}").output == "1 0\n"
+
+    def test_the_longest_variable_with_which_programs_start_is_kept(self, session):
+        session.run("export BIG=$(head -c 131067 /dev/zero | tr '\\0' a)")
+
+        assert session.run("echo ${#BIG}").output == "131067\n"
+
     def test_a_very_large_environment_is_not_kept_and_said_so(self, session):
         outcome = session.run('export BEFORE=1; for i in {1..4}; do export BIG$i=$(printf "%090000d" 1); done')
 
