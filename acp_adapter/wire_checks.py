@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.wire_state import Asked, SessionView
-from tools.exit_codes import explain_exit
+from tools.shell.exit_codes import explain_exit
 
 _RANK = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
 

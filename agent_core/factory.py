@@ -45,7 +45,7 @@ from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.context import Interrupt
 from tools.environments.guardian import Guardian
-from tools.file_history import FileHistory
+from tools.files.history import FileHistory
 from tools.home_tools.loading import HomeTools
 from tools.registry import registry
 from tools.result import ResultImage

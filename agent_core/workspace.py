@@ -21,11 +21,11 @@ from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.local_processes import LocalProcesses
-from tools.file_history import FileHistory, NoHistory
-from tools.files_seen import FilesSeen
-from tools.processes import Processes
+from tools.files.history import FileHistory, NoHistory
+from tools.files.seen import FilesSeen
 from tools.settings import ToolSettings
-from tools.shell_memory import ShellMemory
+from tools.shell.memory import ShellMemory
+from tools.shell.processes import Processes
 from tools.toolbox import Toolbox
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
 from tools.errors import ToolError
+from tools.files.searching import SearchQuery, SearchResult
 from tools.recall import SessionRecall
 from tools.result import ResultImage, SavedOutput
-from tools.searching import SearchQuery, SearchResult
 from tools.settings import ToolSettings
 
 if TYPE_CHECKING:  # these modules need the ports below
@@ -22,9 +22,9 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.asking import PersonAnswer, PersonQuestion
     from tools.browser.port import BrowserPort
     from tools.diagnostics.port import Diagnostics
-    from tools.files_seen import FilesSeen
+    from tools.files.seen import FilesSeen
     from tools.mcp_port import McpTools
-    from tools.processes import Processes
+    from tools.shell.processes import Processes
     from tools.web.port import Web
 
 

@@ -12,15 +12,15 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tools import hooks
+from tools.calling import hooks
+from tools.calling.overflow import bounded
+from tools.calling.remarks import remarked
+from tools.calling.validation import checked
 from tools.context import ToolContext
 from tools.errors import ToolError, ToolInterrupted
-from tools.overflow import bounded
 from tools.registry import ToolEntry, registry
-from tools.remarks import remarked
 from tools.result import ToolResult, error, from_text
 from tools.toolbox import Toolbox
-from tools.validation import checked
 
 log = logging.getLogger(__name__)
 

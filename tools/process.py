@@ -9,10 +9,10 @@ from typing import Any
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
-from tools.process_telling import describe, news, page
-from tools.processes import Processes, ProcessInfo
 from tools.registry import registry
 from tools.result import Shown, ShownOutput, ShownText, ToolResult
+from tools.shell.process_telling import describe, news, page
+from tools.shell.processes import Processes, ProcessInfo
 from tools.text.terminal_output import plain_text
 
 _ACTIONS = ("list", "poll", "log", "wait", "kill", "write", "submit", "close")

@@ -1,6 +1,6 @@
 """The tool registry: what tools exist. It knows nothing else of the project, so that any module may register.
 
-A tool file calls `registry.register(...)` at its top level; `tools.discovery` finds such files.
+A tool file calls `registry.register(...)` at its top level; `tools.calling.discovery` finds such files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tools.remembered_check import Check, RememberedCheck
+from tools.calling.remembered_check import Check, RememberedCheck
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ Parallel = Literal["never", "safe", "paths"]
 PathsFn = Callable[[Mapping[str, Any]], Sequence[str]]
 HookKind = Literal["pre_tool_call", "post_tool_call"]
 Hook = Callable[..., Any]
-"""`tools.hooks` says what is called how."""
+"""`tools.calling.hooks` says what is called how."""
 
 MCP = "mcp-"
 """What the toolsets of MCP servers begin with."""
@@ -195,7 +195,7 @@ class ToolRegistry:
             self._changed()
 
     def add_hook(self, kind: HookKind, hook: Hook) -> None:
-        """Call `hook` around each tool call; see `tools.hooks`."""
+        """Call `hook` around each tool call; see `tools.calling.hooks`."""
         with self._lock:
             self._hooks[kind] = (*self._hooks.get(kind, ()), hook)
 

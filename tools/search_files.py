@@ -10,9 +10,9 @@ from typing import Any
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
+from tools.files.searching import NearMiss, SearchHit, SearchQuery, SearchResult
 from tools.registry import registry
 from tools.result import ToolResult
-from tools.searching import NearMiss, SearchHit, SearchQuery, SearchResult
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

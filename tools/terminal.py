@@ -10,13 +10,13 @@ from typing import Any
 from tools import arguments
 from tools.context import CommandOutcome, ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
-from tools.exit_codes import ExitMeaning, explain_exit
-from tools.process_telling import describe, news
-from tools.processes import Processes, ProcessSpec
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult
-from tools.shell_memory import ShellCommand, ShellOutcome
-from tools.shell_place import ShellPlace, find_place
+from tools.shell.exit_codes import ExitMeaning, explain_exit
+from tools.shell.memory import ShellCommand, ShellOutcome
+from tools.shell.place import ShellPlace, find_place
+from tools.shell.process_telling import describe, news
+from tools.shell.processes import Processes, ProcessSpec
 from tools.text.prompts import FULL_SCREEN
 from tools.text.terminal_output import for_model
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.discovery import discover
+from tools.calling.discovery import discover
 from tools.registry import MCP, ToolEntry, Toolset, registry
 from tools.toolbox import Toolbox
 

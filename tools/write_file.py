@@ -11,11 +11,11 @@ from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.diagnostics.report import new_problems
 from tools.errors import FileChanged, ToolError, ToolInterrupted
-from tools.files_seen import digest_of
+from tools.files.seen import digest_of
+from tools.files.whole_file import read_whole, saved_text
 from tools.registry import registry
 from tools.result import Shown, ShownDiff, ShownText, ToolResult, ok
 from tools.text.encoding import TextFile, count_lines, decode, with_newlines
-from tools.whole_file import read_whole, saved_text
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

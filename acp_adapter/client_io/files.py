@@ -26,7 +26,7 @@ from acp_adapter.editor_calls import EditorCalls, EditorProblem, EditorRefused, 
 from tools.context import FileStat, FileSystem, Interrupt
 from tools.environments.file_errors import told_as_file_error
 from tools.errors import FileChanged
-from tools.searching import SearchQuery, SearchResult
+from tools.files.searching import SearchQuery, SearchResult
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)

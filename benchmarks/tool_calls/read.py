@@ -10,7 +10,7 @@ import tools.read_file
 import tools.write_file  # noqa: F401 - registers the tools
 from benchmarks.in_turns import Pair, in_turns
 from tests.support.tool_context import call, make_context
-from tools.files_seen import FilesSeen
+from tools.files.seen import FilesSeen
 
 LINES = 1000
 REPETITIONS = 200

@@ -12,7 +12,7 @@ from agent_core.interrupt import CancelToken
 from tests.support.waiting import wait_until
 from tools.context import CommandOutcome, CommandSpec, Environment, FileSystem
 from tools.errors import CommandError, FileChanged, FileMissing, FileRefused
-from tools.searching import SearchQuery
+from tools.files.searching import SearchQuery
 
 TEXTS = {
     "plain": b"one\ntwo\n",

@@ -12,9 +12,9 @@ from agent_core.interrupt import CancelToken
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_processes import LocalProcesses
-from tools.processes import ProcessInfo, ProcessLimits, ProcessSpec
 from tools.settings import TerminalSettings
-from tools.shell_memory import ShellCommand, ShellMemory, ShellOutcome
+from tools.shell.memory import ShellCommand, ShellMemory, ShellOutcome
+from tools.shell.processes import ProcessInfo, ProcessLimits, ProcessSpec
 
 QUIET_SECONDS = 0.2
 """Tests wait less long for a question to count as one."""

@@ -13,7 +13,7 @@ import pytest
 import tools.read_file
 import tools.write_file  # noqa: F401 - registers the tools
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
-from tools.files_seen import FilesSeen
+from tools.files.seen import FilesSeen
 
 as_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write whatever the permissions say")
 

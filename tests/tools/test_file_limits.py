@@ -15,7 +15,7 @@ from agent_core.messages import ToolCall
 from agent_core.repeats import Repeats
 from tests.support.tool_context import call, error_of, make_context, payload
 from tools.context import ToolContext
-from tools.files_seen import FilesSeen, digest_of
+from tools.files.seen import FilesSeen, digest_of
 from tools.result import error
 
 _BINARY = b"PK\3\4\0\0\0"

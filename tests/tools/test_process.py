@@ -9,8 +9,8 @@ from tests.support.shells import shells
 from tests.support.tool_context import make_context
 from tests.support.waiting import wait_until
 from tools.dispatch import dispatch
-from tools.processes import ProcessLimits
 from tools.registry import registry
+from tools.shell.processes import ProcessLimits
 from tools.toolsets import load_builtin_tools
 
 

@@ -21,7 +21,7 @@ from tools.documents.kinds import EXTRA, Document, document_of
 from tools.documents.reading import document_text
 from tools.environments.document_reader import read_document
 from tools.errors import ToolError, ToolInterrupted
-from tools.files_seen import FilesSeen
+from tools.files.seen import FilesSeen
 
 
 def library(name: str) -> Any:

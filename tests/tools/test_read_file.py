@@ -12,7 +12,7 @@ import pytest
 
 import tools.read_file  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
-from tools.files_seen import FilesSeen
+from tools.files.seen import FilesSeen
 from tools.registry import registry
 from tools.result import ResultImage, ShownText
 from tools.settings import ReadSettings, ToolSettings

@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from tools import registry as registry_module
-from tools import remembered_check
-from tools.discovery import discover
+from tools.calling import remembered_check
+from tools.calling.discovery import discover
 from tools.registry import RegistrationError, ToolRegistry, Toolset, registered_by, tool_error, tool_result
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}

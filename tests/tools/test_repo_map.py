@@ -17,7 +17,7 @@ from tests.support.grammars import needs
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
 from tools.context import FileSystem, ToolContext
 from tools.errors import ToolInterrupted
-from tools.files_seen import FilesSeen, digest_of
+from tools.files.seen import FilesSeen, digest_of
 from tools.outline import collecting, languages
 from tools.outline.cache import FILE_NAME
 from tools.outline.collecting import Limits, collect

@@ -16,7 +16,7 @@ from tools.approval.actions import WritePath
 from tools.context import Interrupt, ToolContext
 from tools.diagnostics.port import Problem
 from tools.errors import ToolInterrupted
-from tools.files_seen import FilesSeen
+from tools.files.seen import FilesSeen
 from tools.registry import registry
 from tools.result import ShownDiff, ShownText
 

@@ -12,7 +12,7 @@ from tools.documents.notebook import notebook_lines
 from tools.documents.unreadable import Unreadable
 from tools.environments.document_reader import read_document
 from tools.errors import ToolError
-from tools.files_seen import DIGEST_BYTES, DocumentText
+from tools.files.seen import DIGEST_BYTES, DocumentText
 
 MAX_SOURCE_BYTES = 64 << 20
 _MAX_TEXT_BYTES = 8 << 20

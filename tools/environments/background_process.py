@@ -19,7 +19,7 @@ from tools.environments.rolling_output import RollingOutput
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.errors import CommandError, ToolInterrupted
-from tools.processes import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
+from tools.shell.processes import PatternMatch, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 
 _MATCHES_KEPT = 10
 _WRITE_SECONDS = 5.0

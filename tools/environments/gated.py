@@ -20,9 +20,9 @@ from tools.context import (
 )
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileChanged
-from tools.file_history import FileHistory, NoHistory
-from tools.searching import SearchQuery, SearchResult
-from tools.shell_memory import forgetful, without_kept
+from tools.files.history import FileHistory, NoHistory
+from tools.files.searching import SearchQuery, SearchResult
+from tools.shell.memory import forgetful, without_kept
 
 
 class GatedFileSystem:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from tools.approval.actions import ProcessInput, RunCommand
 from tools.approval.gate import Gate
 from tools.context import CommandSpec, Interrupt
-from tools.file_history import FileHistory, NoHistory
-from tools.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
-from tools.shell_memory import ShellMemory
+from tools.files.history import FileHistory, NoHistory
+from tools.shell.memory import ShellMemory
+from tools.shell.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 
 
 class GatedProcesses:

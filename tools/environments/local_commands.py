@@ -20,7 +20,7 @@ from tools.environments.shell_report import read_report
 from tools.environments.shell_start import Input, ShellStarter, StartedShell
 from tools.environments.wake import WakePipe
 from tools.settings import TerminalSettings
-from tools.shell_memory import ShellCommand, ShellOutcome
+from tools.shell.memory import ShellCommand, ShellOutcome
 
 QUIET_SECONDS = 5.0
 """So long after a question a silent command counts as waiting for its answer."""

@@ -14,7 +14,7 @@ from tools.environments import ripgrep
 from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_file, move_file, replace_file
 from tools.errors import FileChanged, FileMissing, FileRefused
-from tools.searching import SearchQuery, SearchResult
+from tools.files.searching import SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 # Their files are made up by the kernel: some never end, some hold the environment's keys.

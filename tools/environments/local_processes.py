@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from tools.context import CommandSpec, Interrupt
 from tools.environments.local_commands import QUIET_SECONDS, LocalEnvironment
 from tools.errors import CommandError, ToolError
-from tools.processes import ProcessEvent, ProcessInfo, ProcessLimits, ProcessSpec, ProcessView
-from tools.shell_memory import ShellMemory
+from tools.shell.memory import ShellMemory
+from tools.shell.processes import ProcessEvent, ProcessInfo, ProcessLimits, ProcessSpec, ProcessView
 
 if TYPE_CHECKING:
     from tools.environments.background_process import BackgroundProcess
@@ -24,7 +24,7 @@ _ID_BYTES = 2
 
 
 class LocalProcesses:
-    """Implements `tools.processes.Processes`; safe to use from several threads.
+    """Implements `tools.shell.processes.Processes`; safe to use from several threads.
 
     Args:
         environment: the session's; its `is_busy` and `close` count these processes too.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tools.searching import SearchQuery
+from tools.files.searching import SearchQuery
 
 _NO_GIT = ("--glob", "!.git")
 # A line break, or an escape for one.

@@ -22,7 +22,7 @@ from tools.environments.rg_events import Page, lines_of_page
 from tools.environments.rg_near import near_miss
 from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
 from tools.errors import ToolError
-from tools.searching import SearchHit, SearchQuery, SearchResult
+from tools.files.searching import SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 _T = TypeVar("_T")

@@ -77,7 +77,7 @@ class PluginContext:
         self._registry.add_toolset(name, toolset)
 
     def add_hook(self, kind: HookKind, hook: Callable[..., Any]) -> None:
-        """As `registry.add_hook`; see `tools.hooks`."""
+        """As `registry.add_hook`; see `tools.calling.hooks`."""
         self._registry.add_hook(kind, hook)
 
     def register_hook(self, name: str, callback: Callable[..., Any]) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from tools.context import ToolContext
 from tools.errors import Denied, FileAccessError, ToolError, ToolInterrupted
+from tools.files.searching import SearchQuery
 from tools.outline.cache import OutlineCache, Stamp
 from tools.outline.languages import TONGUES, Tongue, grammar, is_installed, tongue_of
 from tools.outline.model import Outline
 from tools.outline.parsing import Stopped, is_source, outline_of
-from tools.searching import SearchQuery
 
 log = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from tools.arguments import display
 from tools.context import ToolContext
 from tools.environments.together import FileChange
 from tools.errors import FileMissing, ToolError
-from tools.files_seen import digest_of
+from tools.files.seen import digest_of
+from tools.files.whole_file import read_whole
 from tools.text.encoding import TextFile, decode
-from tools.whole_file import read_whole
 
 
 @dataclass(slots=True)

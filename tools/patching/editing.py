@@ -9,12 +9,12 @@ from tools import arguments
 from tools.context import ToolContext
 from tools.environments.together import FileChange
 from tools.errors import ToolError
+from tools.files.whole_file import read_whole
 from tools.patching.drafts import Draft, encoded, text_of
 from tools.patching.replacing import Replacement, replaced
 from tools.patching.saving import save
 from tools.result import ShownDiff, ToolResult, ok
 from tools.text.diffs import compact_diff
-from tools.whole_file import read_whole
 
 _MAX_FACTS = 100
 

@@ -12,12 +12,12 @@ from tools.context import ToolContext
 from tools.diagnostics.report import new_problems
 from tools.environments.together import ChangesTogether, FileChange, change_all
 from tools.errors import ToolInterrupted
-from tools.files_seen import digest_of
+from tools.files.seen import digest_of
+from tools.files.whole_file import saved_text
 from tools.patching.drafts import Draft
 from tools.result import Shown, ShownDiff, ShownText
 from tools.text.diffs import compact_diff
 from tools.text.encoding import count_lines, decode
-from tools.whole_file import saved_text
 
 _MAX_DIFF_CHARS = 4000
 _MIN_DIFF_CHARS = 500

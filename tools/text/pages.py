@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from tools.errors import ToolError
-from tools.files_seen import DIGEST_BYTES, digest_of
+from tools.files.seen import DIGEST_BYTES, digest_of
 from tools.settings import ReadSettings
 from tools.text.encoding import SAMPLE_BYTES, byte_order_mark, decode, looks_binary, unmarked_wide
 from tools.text.legacy import guess_encoding
@@ -31,7 +31,7 @@ class Page:
         total: how many lines the file has; None when it is too big to count them.
         more: there are lines after the page.
         newline: "\r\n" where the lines of the page end so, "mixed" where some do.
-        digest: of the file's bytes, as `tools.files_seen` compares it; '' when it is too big.
+        digest: of the file's bytes, as `tools.files.seen` compares it; '' when it is too big.
     """
 
     first: int

@@ -35,7 +35,7 @@ _AFTERWARDS_UNKNOWN = FileState(UNKNOWN)
 
 @dataclass(frozen=True, slots=True)
 class CallHistory:
-    """Implements `tools.file_history.FileHistory` for one tool call.
+    """Implements `tools.files.history.FileHistory` for one tool call.
 
     Attributes:
         skipped: directories and files that are not looked into for what a command has changed.

@@ -7,7 +7,7 @@ from tests.support.tool_context import ScriptedApprover, make_context
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.context import CommandOutcome, CommandSpec
 from tools.errors import Denied, FileChanged
-from tools.searching import SearchQuery
+from tools.files.searching import SearchQuery
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.environments.gated import GatedEnvironment
-from tools.shell_memory import ShellCommand
+from tools.shell.memory import ShellCommand
 
 
 def gated(session, mode):

@@ -14,7 +14,7 @@ import pytest
 from tools.environments import replacing
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
-from tools.searching import SearchQuery
+from tools.files.searching import SearchQuery
 
 fs = LocalFileSystem()
 

@@ -15,7 +15,7 @@ from tools.context import FileStat, FileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileAccessError, FileChanged, ToolInterrupted
-from tools.searching import SearchQuery, SearchResult
+from tools.files.searching import SearchQuery, SearchResult
 
 
 @dataclass

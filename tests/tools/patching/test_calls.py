@@ -17,7 +17,7 @@ from tools.approval.actions import Action, WritePath
 from tools.approval.questions import Answer, Question
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
-from tools.files_seen import FilesSeen, digest_of
+from tools.files.seen import FilesSeen, digest_of
 from tools.registry import registry
 from tools.result import ShownDiff, ShownText
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.files_seen import digest_of
+from tools.files.seen import digest_of
 from tools.settings import ReadSettings
 from tools.text import pages
 from tools.text.pages import NotText, Page, read_page

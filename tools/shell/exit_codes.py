@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tools.exit_meanings import ANSWERS, FAILURES, GENERAL
+from tools.shell.exit_meanings import ANSWERS, FAILURES, GENERAL
 
 _SEPARATORS = frozenset(";&|\n")
 _PREFIXES = frozenset({"sudo", "env", "time", "nice", "exec", "nohup", "npx", "bunx", "uvx"})

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from tools.context import ToolContext
 from tools.documents.kinds import HEAD_BYTES, Document, document_of
 from tools.errors import ToolError
-from tools.files_seen import DocumentText
+from tools.files.seen import DocumentText
 from tools.images import MAX_IMAGE_BYTES, image_facts, other_format, refusal
 from tools.result import ResultImage
 from tools.text.pages import NotText, page_of_lines, read_page
@@ -23,7 +23,7 @@ class FileReading:
         lines: its lines from number `first` (1-based) on.
         total: how many there are; None where that was not counted.
         notes: what the model should know about them.
-        digest: of the file's bytes, as `tools.files_seen` compares it; '' where it was not taken.
+        digest: of the file's bytes, as `tools.files.seen` compares it; '' where it was not taken.
         image: the file, where it is an image that a model takes.
         format: what kind of image it is; '' for what has lines.
         is_document: the lines are what was made of the file, not what is in it.

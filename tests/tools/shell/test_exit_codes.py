@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.exit_codes import explain_exit
+from tools.shell.exit_codes import explain_exit
 
 
 @pytest.mark.parametrize(

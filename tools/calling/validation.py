@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.coercion import DoesNotFit, coerced, expectation, kinds_of, shown, takes_null
+from tools.calling.coercion import DoesNotFit, coerced, expectation, kinds_of, shown, takes_null
 from tools.registry import MCP, ToolEntry
 
 log = logging.getLogger(__name__)

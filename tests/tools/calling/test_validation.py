@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tools.calling.validation import Checked, checked
 from tools.registry import ToolEntry
-from tools.validation import Checked, checked
 
 
 def _check(

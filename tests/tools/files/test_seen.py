@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from tools.files_seen import DocumentText, FilesSeen, digest_of
+from tools.files.seen import DocumentText, FilesSeen, digest_of
 
 ONE, TWO = digest_of(b"one"), digest_of(b"two")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tools.exit_codes import explain_exit
-from tools.processes import ProcessInfo, ProcessView
+from tools.shell.exit_codes import explain_exit
+from tools.shell.processes import ProcessInfo, ProcessView
 from tools.text.terminal_output import for_model
 
 _MAX_CHARS = 20_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from tools.context import Interrupt
-from tools.shell_memory import ShellMemory
+from tools.shell.memory import ShellMemory
 
 
 @dataclass(frozen=True, slots=True)

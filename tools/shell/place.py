@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools.context import CommandOutcome, ToolContext
 from tools.errors import Denied, ToolError
-from tools.shell_memory import ShellMemory, ShellOutcome, ShellState
+from tools.shell.memory import ShellMemory, ShellOutcome, ShellState
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""What happens around a call: arguments put right, hooks, long results, and which tool files there are."""

@@ -1,0 +1,1 @@
+"""What the shell tools stand on: what a shell keeps, background processes, what exit codes mean."""
