@@ -19,7 +19,9 @@ GIVEN = ("--non-interactive", "--provider", "ollama", "--model", "qwen:7b", "--s
 @pytest.mark.parametrize(
     "launch", [(PYTHON, "-P", "-m", "acp_adapter"), (PYTHON, "-X", "utf8", "-Pm", "acp_adapter")]
 )
-@pytest.mark.parametrize("own", [("--profile", "work"), ("--offline", "--profile=work")])
+@pytest.mark.parametrize(
+    "own", [("--profile", "work"), pytest.param(("--offline", "--profile=work"), marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_module_that_was_launched_runs_setup_either_way(
     launch: tuple[str, ...], own: tuple[str, ...], replaced: bool, home: Path

@@ -28,7 +28,7 @@ def trap(workspace: Path) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        (sys.executable, "-P", "-m", "acp_adapter"),
+        pytest.param((sys.executable, "-P", "-m", "acp_adapter"), marks=pytest.mark.slow),
         (str(Path(sys.executable).with_name("hermes-acp")),),
     ],
     ids=["module", "script"],

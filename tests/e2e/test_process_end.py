@@ -41,6 +41,7 @@ async def test_end_of_input_ends_the_process_and_its_commands(editor: EditorFact
     await _all_end(pids)
 
 
+@pytest.mark.slow
 async def test_a_broken_pipe_ends_the_process_and_its_commands(editor: EditorFactory, workspace: Path) -> None:
     agent = await editor("--offline")
     pids = await _running_command(agent, workspace)
@@ -93,6 +94,7 @@ def _wait_channel(task: Path) -> str:
         return ""
 
 
+@pytest.mark.slow
 async def test_the_process_ends_even_while_a_permission_question_is_open(
     editor: EditorFactory, workspace: Path
 ) -> None:

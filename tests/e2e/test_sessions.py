@@ -36,6 +36,7 @@ async def test_without_a_model_a_session_needs_authentication_and_says_what_to_d
     assert (await agent.prompt(session, "say ready"))["stopReason"] == "end_turn"
 
 
+@pytest.mark.slow
 async def test_a_wrong_setting_reaches_the_editor_with_key_value_and_file(
     editor: EditorFactory, workspace: Path, home: Path
 ) -> None:
@@ -48,6 +49,7 @@ async def test_a_wrong_setting_reaches_the_editor_with_key_value_and_file(
         assert part in refused.value.data["details"]
 
 
+@pytest.mark.slow
 async def test_offline_is_never_chosen_silently(editor: EditorFactory, workspace: Path) -> None:
     agent = await editor(env={"HERMES_MODEL": "offline"})
     await agent.initialize()

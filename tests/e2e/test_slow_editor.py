@@ -56,6 +56,7 @@ async def test_a_flood_to_an_editor_that_stopped_reading_is_bounded_and_complete
     assert agent.text(session) == "warm\n" + "".join(f"{piece:07d} " for piece in range(_PIECES))
 
 
+@pytest.mark.slow
 async def test_cancel_works_while_nothing_is_read(editor: EditorFactory, workspace: Path) -> None:
     agent = await editor("--offline")
     await agent.initialize()

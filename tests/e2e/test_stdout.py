@@ -20,6 +20,7 @@ _NOISE = "; ".join(
 )
 
 
+@pytest.mark.slow
 async def test_a_command_that_prints_is_shown_in_its_card_and_nowhere_else(
     editor: EditorFactory, workspace: Path
 ) -> None:
@@ -85,6 +86,7 @@ async def test_children_cannot_reach_the_protocols_descriptors(editor: EditorFac
     assert descriptors <= {"0", "1", "2", "3"}  # 3 is ls reading the directory
 
 
+@pytest.mark.slow
 def test_a_library_that_prints_while_it_is_loaded_does_not_reach_the_protocol(tmp_path: Path, home: Path) -> None:
     site = tmp_path / "site"
     site.mkdir()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(predicate: Callable[[], bool], timeout: float = 5.0) -> None:
+def wait_until(predicate: Callable[[], bool], timeout: float = 15.0) -> None:
     """Return as soon as `predicate` holds; fail after `timeout` seconds."""
     deadline = time.monotonic() + timeout
     pause = threading.Event()

@@ -361,6 +361,7 @@ def test_our_own_server_fails_in_words_that_can_be_acted_on(tmp_path):
     assert "401" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_conversation_goes_on_where_the_last_prompt_of_the_directory_left_it(tmp_path, home):
     ours("--offline", "todo read; edit", home=home, cwd=tmp_path)
     done = ours("--offline", "--continue", "--json", "call todo {}", home=home, cwd=tmp_path)

@@ -32,7 +32,7 @@ def spec_over(transport: str, origin: str) -> ServerSpec:
             return sdk_over_stdio()
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http", "sse"])
+@pytest.mark.parametrize("transport", ["stdio", "http", pytest.param("sse", marks=pytest.mark.slow)])
 def test_a_server_works_over_every_transport(open_servers: Open, origin: str, transport: str) -> None:
     servers = open_servers(spec_over(transport, origin))
     (status,) = servers.status()
@@ -77,7 +77,7 @@ def test_an_address_that_cannot_be_used_is_told_with_a_reason(
     assert "secret" not in status.error
 
 
-@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize("transport", ["http", pytest.param("sse", marks=pytest.mark.slow)])
 def test_an_address_where_nobody_listens_is_told(open_servers: Open, transport: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
@@ -92,7 +92,7 @@ def test_a_server_that_speaks_no_tls_where_it_should_is_told(open_servers: Open,
     assert "is not trusted" in status.error
 
 
-@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize("transport", ["http", pytest.param("sse", marks=pytest.mark.slow)])
 def test_a_server_that_never_answers_fails_in_the_end(open_servers: Open, transport: str) -> None:
     kind = "http" if transport == "http" else "sse"
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -101,7 +101,7 @@ def test_a_server_that_never_answers_fails_in_the_end(open_servers: Open, transp
     assert status.error == f"{url} did not answer within 0.2 s."
 
 
-@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize("transport", ["http", pytest.param("sse", marks=pytest.mark.slow)])
 def test_a_server_that_goes_away_fails_its_calls(open_servers: Open, transport: str) -> None:
     with sdk_on_a_port() as origin:
         servers = open_servers(spec_over(transport, origin))

@@ -105,6 +105,7 @@ def test_an_edit_that_is_rejected_is_not_made(drive: Drive, workspace: Path) -> 
     assert (workspace / "sums.py").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_session_is_listed_and_loaded_with_everything_that_was_shown(drive: Drive) -> None:
     blocks = [*said("read README.md", "say done"), {"type": "image", "mimeType": "image/png", "data": PIXEL}]
     first = drive(["new"], ["prompt", blocks])
