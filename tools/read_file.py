@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ DESCRIPTION = (
 )
 _MAX_ENTRIES = 200
 _MAX_NEAR = 5
+_KEPT_GUTTERS = 2001
 _MAX_SHOWN_CHARS = 5000
 
 
@@ -76,7 +79,7 @@ def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
         last = reading.first + len(reading.lines) - 1
         note = f"Unchanged since you read it: lines {reading.first} to {last} are above. Call again to see them anew."
         return ok({**payload, "total_lines": reading.total, "note": note}, ShownText(note), **facts, again=True)
-    content = "\n".join([f"{number}|{line}" for number, line in enumerate(reading.lines, reading.first)])
+    content = "\n".join(map(operator.add, _gutters(reading.first, len(reading.lines)), reading.lines))
     payload |= {"content": content, "total_lines": reading.total}
     notes = list(reading.notes)
     if reading.more:
@@ -88,6 +91,17 @@ def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
     if notes:
         payload["note"] = " ".join(notes)
     return ok(payload, ShownText(_shown(reading.lines), path.suffix.removeprefix(".")), **facts)
+
+
+def _gutters(first: int, count: int) -> Sequence[str]:
+    """«12|» for each line. Most pages begin with a file's first line: making its numbers each time cost the most."""
+    end = first + count
+    return _first_gutters()[first - 1 : end - 1] if end <= _KEPT_GUTTERS else [f"{n}|" for n in range(first, end)]
+
+
+@functools.cache
+def _first_gutters() -> tuple[str, ...]:
+    return tuple(f"{number}|" for number in range(1, _KEPT_GUTTERS + 1))
 
 
 def _shown(lines: Sequence[str]) -> str:
