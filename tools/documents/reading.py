@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,7 +11,7 @@ from tools.documents.notebook import notebook_lines
 from tools.documents.unreadable import Unreadable
 from tools.environments.document_reader import read_document
 from tools.errors import ToolError
-from tools.files.seen import DIGEST_BYTES, DocumentText
+from tools.files.seen import DocumentText, new_digest
 
 MAX_SOURCE_BYTES = 64 << 20
 _MAX_TEXT_BYTES = 8 << 20
@@ -74,7 +73,7 @@ def _digest(stream: BinaryIO, path: Path) -> str:
             f"{path} has {size:,} bytes; documents of more than {MAX_SOURCE_BYTES:,} are not read. Use a program in "
             "the terminal that reads a part of it."
         )
-    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    digest = new_digest()
     while block := stream.read(1 << 18):
         digest.update(block)
     stream.seek(0)

@@ -17,7 +17,6 @@ from pathlib import Path
 _MAX_FILES = 500
 _MAX_PAGES = 64
 _MAX_DOCUMENTS = 4
-DIGEST_BYTES = 16
 
 Lines = tuple[int, int]
 """The first and the last line (1-based) of a page."""
@@ -150,7 +149,14 @@ class FilesSeen:
 
 def digest_of(data: bytes) -> str:
     """The digest of a file's bytes, as `FilesSeen` compares it."""
-    return hashlib.blake2b(data, digest_size=DIGEST_BYTES).hexdigest()
+    digest = new_digest()
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def new_digest() -> hashlib._Hash:
+    """What makes such a digest of bytes that come in parts."""
+    return hashlib.sha256()
 
 
 def _key(path: Path) -> Path:

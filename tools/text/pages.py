@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from tools.errors import ToolError
-from tools.files.seen import DIGEST_BYTES, digest_of
+from tools.files.seen import digest_of, new_digest
 from tools.settings import ReadSettings
 from tools.text.encoding import SAMPLE_BYTES, byte_order_mark, decode, looks_binary, unmarked_wide
 from tools.text.legacy import guess_encoding
@@ -58,15 +58,19 @@ def read_page(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings)
     Raises:
         NotText: the content is binary.
     """
-    data = stream.read(min(_AT_ONCE, settings.max_bytes) + 1)
-    if len(data) <= min(_AT_ONCE, settings.max_bytes):
+    at_once = min(_AT_ONCE, settings.max_bytes)
+    # Asked for more than there is, the stream makes room for all of it first.
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    data = stream.read(min(size, at_once) + 1)
+    if len(data) <= min(size, at_once):
         return _page_of(data, offset, limit, settings)
     stream.seek(0)
     page = _page_of_many(stream, offset, limit, settings)
     if page.total is None:
         return page
     stream.seek(0)
-    digest = hashlib.file_digest(stream, _new_digest).hexdigest()  # type: ignore[arg-type]  # any binary stream will do
+    digest = hashlib.file_digest(stream, new_digest).hexdigest()  # type: ignore[arg-type]  # any binary stream will do
     return replace(page, digest=digest)
 
 
@@ -79,10 +83,6 @@ def page_of_lines(lines: Sequence[str], offset: int, limit: int, settings: ReadS
     if sum(map(len, page)) > room:
         page = _fitting(page, offset, settings.max_chars)
     return tuple(page)
-
-
-def _new_digest() -> object:
-    return hashlib.blake2b(digest_size=DIGEST_BYTES)
 
 
 def _page_of(data: bytes, offset: int, limit: int, settings: ReadSettings) -> Page:
