@@ -42,7 +42,7 @@ from agent_core.sessions.database.database import Database
 print("ready", flush=True)
 sys.stdin.readline()
 database = Database(Path(sys.argv[1]))
-with database.write() as connection:
+with database.write(30.0) as connection:
     connection.execute("INSERT INTO texts VALUES (?, 'x')", (sys.argv[2],))
 database.close()
 """
