@@ -43,7 +43,7 @@ crash: $(READY)  ## Kill the agent in hundreds of turns, at any moment, and look
 	@CRASH_TURNS=$(CRASH_TURNS) $(BIN)/python -m pytest tests/e2e/test_crash.py
 
 golden: $(READY)  ## Write the golden transcripts anew; review what changed
-	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py
+	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript
 	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
 
 SDK_RC := .cache/sdk-rc

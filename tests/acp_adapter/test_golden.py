@@ -1,6 +1,6 @@
 """What goes over the wire, in whole transcripts: each scenario with each kind of client, against its golden file.
 
-`GOLDEN_UPDATE=1` (or `make golden`) writes the files anew; what changed is for a person to review.
+`make golden` writes the files anew; what changed is for a person to review.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ async def test_every_editor_has_its_transcript(scenario: Scenario, short_root: P
 
 def _compare(known: str, text: str) -> None:
     changed = difflib.unified_diff(known.splitlines(), text.splitlines(), "as reviewed", "as it is now", lineterm="")
-    assert known == text, "\n".join(["The transcript is another one (GOLDEN_UPDATE=1 takes it over):", *changed])
+    assert known == text, "\n".join(["The transcript is another one (make golden takes it over):", *changed])
 
 
 def _texts(path: Path) -> dict[str, str]:
