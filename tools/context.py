@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.asking import PersonAnswer, PersonQuestion
     from tools.browser.port import BrowserPort
     from tools.diagnostics.port import Diagnostics
+    from tools.environments.sandbox.port import Confinement
     from tools.files.seen import FilesSeen
     from tools.mcp_port import McpTools
     from tools.shell.processes import Processes
@@ -114,7 +115,7 @@ class CommandSpec:
     """A shell command to run. `timeout` in seconds; `env` is added to the environment's own.
 
     `call_id` is the tool call that runs it, '' outside one; the gate fills it in. `save_to` is the file for output
-    that is too long to keep or to show, None for none.
+    that is too long to keep or to show, None for none. `confinement` is what it may do; None: whatever the user may.
     """
 
     command: str
@@ -123,6 +124,7 @@ class CommandSpec:
     env: Mapping[str, str] | None = None
     call_id: str = ""
     save_to: Path | None = None
+    confinement: Confinement | None = None
 
 
 @dataclass(frozen=True, slots=True)

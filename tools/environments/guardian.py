@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import signal
 import subprocess
 import threading
 
+from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
 
 log = logging.getLogger(__name__)
@@ -27,6 +29,13 @@ while IFS= read -r line; do
   esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
+for round in 1 2 3; do
+  for environ in /proc/[0-9]*/environ; do
+    grep -qsF "$1" "$environ" || continue
+    pid=${environ#/proc/}
+    kill -s KILL "${pid%/environ}"
+  done
+done
 """
 _END_SECONDS = 1.0
 
@@ -38,11 +47,17 @@ class Guardian:
     whatever way, the pipe ends and the helper kills what is still registered. It starts with the first command; a
     helper that someone killed is replaced at the next one. Safe to use from several threads; one for a process.
 
+    What has left its group is known by its environment: `tools.environments.marked`.
+
     Args:
         shell: the program that runs the helper's script. Without it only `kill_all` protects.
+
+    Attributes:
+        mark: begins the marks of all that is started for this process.
     """
 
     def __init__(self, shell: str = "/bin/sh") -> None:
+        self.mark = secrets.token_hex(8)
         self._shell = shell
         self._lock = threading.Lock()
         self._groups: set[int] = set()
@@ -84,6 +99,8 @@ class Guardian:
             for group in self._groups:
                 signal_group(group, signal.SIGKILL)
             self._groups.clear()
+            if self._helper is not None:
+                kill_marked(self.mark)
             self._end_helper()
 
     def _tell(self, line: str) -> None:
@@ -115,7 +132,7 @@ class Guardian:
         reader, writer = os.pipe()
         try:
             self._helper = subprocess.Popen(
-                [self._shell, "-c", _SCRIPT, "hermes-acp-guardian"],
+                [self._shell, "-c", _SCRIPT, "hermes-acp-guardian", f"{VARIABLE}={self.mark}"],
                 stdin=reader,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

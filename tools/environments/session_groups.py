@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 import subprocess
 import threading
 
 from tools.environments.guardian import Guardian
+from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import group_is_alive, signal_group
 
 
@@ -15,14 +17,22 @@ class SessionGroups:
 
     def __init__(self, guardian: Guardian) -> None:
         self._guardian = guardian
+        self._mark = f"{guardian.mark}.{secrets.token_hex(4)}"
+        self._is_used = False
         self._lock = threading.Lock()
         # Groups that are alive, or were when last seen, by their number: the process id of their shell.
         self._groups: dict[int, subprocess.Popen[bytes]] = {}
         # Those whose shell is being watched: only their own watch may reap it.
         self._watched: set[int] = set()
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What a command has to have in its environment, so that what leaves its group is found again."""
+        return {VARIABLE: self._mark}
+
     def prepare(self) -> None:
         """Call it before a command starts."""
+        self._is_used = True
         self.forget_dead()
         self._guardian.ready()
 
@@ -53,7 +63,7 @@ class SessionGroups:
             self._forget_if_dead(process)
 
     def kill_all(self) -> None:
-        """Kill every process of every group, watched ones too."""
+        """Kill every process of every group, watched ones too, and what has left its group."""
         with self._lock:
             for group in self._groups:
                 signal_group(group, signal.SIGKILL)
@@ -63,6 +73,8 @@ class SessionGroups:
                 del self._groups[process.pid]
         for process in left:
             self._guardian.discard(process.pid)
+        if self._is_used:
+            kill_marked(self._mark)
 
     def _forget_if_dead(self, process: subprocess.Popen[bytes]) -> None:
         group = process.pid

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from tools.context import Interrupt
 from tools.shell.memory import ShellMemory
+
+if TYPE_CHECKING:
+    from tools.environments.sandbox.port import Confinement
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,7 @@ class ProcessSpec:
         watch_patterns: a line that contains one of these texts is an event.
         save_to: the file for output that is longer than what is kept; None for none.
         call_id: the tool call that starts it; the gate fills it in.
+        confinement: what it may do; None: whatever the user may.
     """
 
     command: str
@@ -42,6 +46,7 @@ class ProcessSpec:
     watch_patterns: tuple[str, ...] = ()
     save_to: Path | None = None
     call_id: str = ""
+    confinement: Confinement | None = None
 
 
 @dataclass(frozen=True, slots=True)

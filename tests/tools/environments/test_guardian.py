@@ -76,6 +76,18 @@ def test_when_the_owner_is_killed_every_process_of_its_commands_dies(ending):
     wait_until(lambda: has_ended(helper))
 
 
+def test_what_has_left_its_group_dies_too_when_the_owner_is_killed():
+    owner, (pid,), helper = _start_owner("setsid --fork sh -c 'echo $$; exec sleep 1000'; sleep 1000")
+    assert not has_ended(pid)
+
+    owner.kill()
+    owner.wait()
+    owner.stdout.close()
+
+    wait_until(lambda: has_ended(pid))
+    wait_until(lambda: has_ended(helper))
+
+
 def test_the_helper_ignores_polite_signals_and_still_does_its_work():
     owner, pids, helper = _start_owner("sleep 1000 & echo $$ $!; sleep 1000")
     for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

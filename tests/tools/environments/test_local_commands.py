@@ -284,6 +284,29 @@ class TestClose:
 
         assert outcomes[0].signal == "SIGKILL"
 
+    def test_what_has_left_its_group_and_its_session_ends_too(self, run, environment):
+        script = "import subprocess; print(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)"
+        child = int(run(f'{sys.executable} -c "{script}"').output)
+        other = int(run("setsid --fork sh -c 'echo $$; exec sleep 1000' | head -1").output)
+        assert not has_ended(child)
+
+        environment.close()
+
+        wait_until(lambda: has_ended(child))
+        wait_until(lambda: has_ended(other))
+
+    def test_the_processes_of_another_session_go_on(self, run, environment, guardian, tmp_path):
+        other = LocalEnvironment(guardian)
+        spec = CommandSpec("setsid --fork sh -c 'echo $$; exec sleep 1000' | head -1", tmp_path, 60)
+        child = int(other.run(spec, lambda _: None, CancelToken()).output)
+        run("true")
+
+        environment.close()
+
+        assert not has_ended(child)
+        other.close()
+        wait_until(lambda: has_ended(child))
+
     def test_more_commands_may_follow(self, run, environment):
         environment.close()
 

@@ -1,0 +1,1 @@
+"""What the operating system keeps a command from, whatever it tries."""
