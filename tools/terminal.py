@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 from typing import Any
 
@@ -47,6 +48,7 @@ _SIGNAL_BASE = 128
 _LIVE_CHARS = 1_000_000
 _END_CHARS = 10_000
 _FIRST_LOOK_SECONDS = 0.25
+_MOVES_OR_SETS = re.compile(r"\b(?:cd|pushd|popd|export)\b")
 
 
 def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
@@ -172,7 +174,7 @@ def _result(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> T
             payload["full_output"] = str(outcome.saved.path)
     if moved := place.moved_to():
         payload["cwd"] = moved
-    if notes := [note for note in (meaning.note, place.note, _not_kept(outcome)) if note]:
+    if notes := [note for note in (meaning.note, place.note, _not_kept(spec.command, outcome)) if note]:
         payload["note"] = " ".join(notes)
     return ToolResult(
         json.dumps(payload, ensure_ascii=False),
@@ -221,8 +223,13 @@ def _waited(question: str) -> str:
     )
 
 
-def _not_kept(outcome: CommandOutcome) -> str:
-    if not isinstance(outcome, ShellOutcome) or not outcome.not_kept:
+def _not_kept(command: str, outcome: CommandOutcome) -> str:
+    if not isinstance(outcome, ShellOutcome):
+        return ""
+    if outcome.left is None and outcome.exit_code == 0 and _MOVES_OR_SETS.search(command):
+        # In plan mode, or where a trap of its own or `exec` took the shell's end.
+        return "The directory and variables that it left are not kept for later commands."
+    if not outcome.not_kept:
         return ""
     names = ", ".join(outcome.not_kept)
     return f"Not kept for later commands: {names}. Set it in each command that needs it."

@@ -307,6 +307,12 @@ class TestMemory:
 
         assert session.approver.asked[-1].cwd == session.cwd / "sub"
 
+    @pytest.mark.parametrize("command", ["trap true EXIT; cd sub", "cd sub; exec true"])
+    def test_a_directory_that_a_shell_cannot_tell_at_its_end_is_told_to_be_lost(self, command, session):
+        (session.cwd / "sub").mkdir()
+        assert "not kept" in session.payload(command)["note"]
+        assert "note" not in session.payload("exec true")
+
     def test_what_is_not_kept_is_told(self, session):
         assert "BASH_ENV" in session.payload("export BASH_ENV=x")["note"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ _GRAMMARS = {
 }
 _MOST = 5
 _MAX_EXCERPT = 60
+_CHUNK = 64 * 1024
+_SECONDS = 0.5
 
 
 def tree_checker(path: Path) -> Callable[[str], Sequence[Problem]] | None:
@@ -58,13 +61,30 @@ def _language(module: str, function: str) -> Language | None:
 
 
 def _problems(language: Language, name: str, text: str) -> Sequence[Problem]:
-    from tree_sitter import Parser  # noqa: PLC0415 - only for files in such a language
-
-    # A parser is for one thread at a time.
-    root = Parser(language).parse(text.encode("utf-8", "surrogatepass")).root_node
-    if not root.has_error:
+    root = _parsed(language, text.encode("utf-8", "surrogatepass"))
+    if root is None or not root.has_error:
         return ()
     return tuple(_told(node, name) for node, _ in zip(_wrong(root), range(_MOST), strict=False))
+
+
+def _parsed(language: Language, data: bytes) -> Node | None:
+    """The text's tree; None where it takes too long: of rubbish the parser can think for minutes."""
+    from tree_sitter import Parser  # noqa: PLC0415 - only for files in such a language
+
+    until = time.monotonic() + _SECONDS
+
+    def is_late() -> bool:
+        return time.monotonic() > until
+
+    def piece(offset: int, _: object) -> bytes:
+        return data[offset : offset + _CHUNK]
+
+    try:
+        # A parser is for one thread at a time.
+        tree = Parser(language).parse(piece, progress_callback=lambda _offset, _has_error: is_late())
+    except ValueError:  # how it says that it was stopped
+        return None
+    return tree.root_node
 
 
 def _wrong(root: Node) -> Iterator[Node]:

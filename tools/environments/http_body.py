@@ -19,6 +19,10 @@ class _Unpacker(Protocol):
         """Unpack; more than `room` bytes where there are more."""
         ...
 
+    def is_whole(self) -> bool:
+        """Whether nothing is missing at the end, as far as can be told."""
+        ...
+
 
 def read_body(parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int, url: str) -> bytes:
     """The whole body.
@@ -43,12 +47,17 @@ def read_body(parts: Iterable[bytes], headers: Mapping[str, str], max_bytes: int
             raise WebError(f"{url} sent compressed data that is broken ({problem}).", "answer") from problem
         if sent > max_bytes or len(body) > max_bytes:
             raise _too_big(url, "is larger", max_bytes)
+    if not unpacker.is_whole():
+        raise WebError(f"{url} broke off in the middle of its compressed content. Try again later.", "answer")
     return bytes(body)
 
 
 class _AsItIs:
     def add(self, data: bytes, room: int) -> bytes:  # noqa: ARG002 - no part is longer than what was sent
         return data
+
+    def is_whole(self) -> bool:
+        return True  # a length that was promised is watched where the parts are read
 
 
 class _Zlib:
@@ -58,16 +67,21 @@ class _Zlib:
         self._window = window
         self._stream = zlib.decompressobj(window)
         self._is_first = True
+        self._is_inside = False
 
     def add(self, data: bytes, room: int) -> bytes:
         out = bytearray()
         while data and len(out) <= room:
             out += self._some(data)
             data = self._stream.unconsumed_tail
+            self._is_inside = not self._stream.eof
             if self._stream.eof:
                 data = self._stream.unused_data.lstrip(b"\0")
                 self._stream = zlib.decompressobj(self._window)
         return bytes(out)
+
+    def is_whole(self) -> bool:
+        return not self._is_inside
 
     def _some(self, data: bytes) -> bytes:
         try:

@@ -70,6 +70,13 @@ def test_a_file_too_long_to_wait_for_is_not_looked_at() -> None:
     assert list(syntax_problems(Path("/srv/a.json"), "{" * (MAX_CHARS + 1))) == []
 
 
+def test_a_text_that_its_parser_thinks_about_for_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    rubbish = "echo $(ls; if true; then echo a; fi)\n" * 5_000 + "if ( then ;\n"
+    assert syntax_problems(Path("/srv/a.sh"), rubbish)
+    monkeypatch.setattr("tools.diagnostics.grammars._SECONDS", -1.0)
+    assert list(syntax_problems(Path("/srv/a.sh"), rubbish)) == []
+
+
 def test_deep_nesting_ends_no_tool() -> None:
     for name in ("a.py", "a.json", "a.toml", "a.yaml", "a.sh"):
         syntax_problems(Path("/srv") / name, "[" * 100_000)

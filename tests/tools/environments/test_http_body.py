@@ -51,3 +51,16 @@ def test_broken_data_is_an_error_of_the_answer() -> None:
     with pytest.raises(WebError) as caught:
         read_body([gzip.compress(b"x" * 100)[:15] + b"rubbish" * 9], {"content-encoding": "gzip"}, 1000, "u")
     assert caught.value.kind == "answer"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+@pytest.mark.parametrize("size", [7, 4096])
+def test_what_breaks_off_in_the_middle_is_not_taken_as_the_whole(encoding: str, size: int) -> None:
+    lines = b"".join(b"line %d\n" % number for number in range(100))
+    packed = gzip.compress(lines) if encoding == "gzip" else zlib.compress(lines)
+    with pytest.raises(WebError, match="broke off"):
+        read_body(_pieces(packed[:-10], size), {"content-encoding": encoding}, 5000, "u")
+
+
+def test_no_content_is_whole_however_it_would_be_packed() -> None:
+    assert read_body([], {"content-encoding": "gzip"}, 1000, "u") == b""
