@@ -49,6 +49,8 @@ def _subcommand(name: str, arguments: list[str]) -> int:
         from acp_adapter.cli.sessions import main as run  # noqa: PLC0415
     elif name == "models":
         from acp_adapter.cli.models import main as run  # noqa: PLC0415
+    elif name == "permissions":
+        from acp_adapter.cli.permissions import main as run  # noqa: PLC0415
     elif name == "setup":
         from acp_adapter.cli.setup import main as run  # noqa: PLC0415
     else:

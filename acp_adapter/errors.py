@@ -45,7 +45,9 @@ def wire_error(problem: BaseException) -> WireError:
 
 def make_error(code: int, text: str) -> WireError:
     """An error object whose text is one line of bounded length."""
-    line = " ".join(text.split())
+    from tools.redaction.redactor import redact  # noqa: PLC0415 - most sessions have no errors
+
+    line = redact(" ".join(text.split()))
     line = line if len(line) <= _MAX_TEXT else f"{line[:_MAX_TEXT]}…"
     return {"code": code, "message": line, "data": {"details": line}}
 

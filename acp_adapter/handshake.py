@@ -120,10 +120,19 @@ def open_session(
     SignedOut(config.home).check()
     resolve_model(config)
     choices = SessionChoices(
-        mode="dont_ask" if config.settings.approvals.mode == "off" else "default",
+        mode="dont_ask" if _asks_nobody(config, (directory, *extra)) else "default",
         editor_terminals=config.settings.editor.terminals,
     )
     return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices)
+
+
+def _asks_nobody(config: Configuration, roots: Sequence[Path]) -> bool:
+    if config.settings.approvals.mode != "off":
+        return False
+    from agent_core.permission_settings import permission_settings  # noqa: PLC0415 - few people turn questions off
+
+    # A project may want more questions than the user.
+    return permission_settings(config, roots).mode == "off"
 
 
 def servers_of(mcp_servers: Sequence[object]) -> tuple[ServerSpec, ...]:

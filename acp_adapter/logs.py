@@ -1,14 +1,30 @@
-"""Where log records go: a rotating file in the home directory; stderr only on request."""
+"""Where log records go: a rotating file in the home directory; stderr only on request. Secrets do not go there."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from typing import TYPE_CHECKING
 
 from agent_core.home import Home
 
+if TYPE_CHECKING:
+    from tools.redaction.redactor import Redact
+
 _FORMAT = "%(asctime)s %(levelname)s %(name)s [%(threadName)s] %(message)s"
 _MAX_BYTES = 5 * 1024 * 1024
+
+
+class RedactingFormatter(logging.Formatter):
+    """Writes records without the secrets in them: those of the message, its arguments and the traceback alike."""
+
+    def __init__(self, layout: str, redacting: Redact) -> None:
+        super().__init__(layout)
+        self._redact = redacting
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text."""
+        return self._redact(super().format(record))
 
 
 def silence_early_logs() -> None:
@@ -16,9 +32,11 @@ def silence_early_logs() -> None:
     logging.getLogger().addHandler(logging.NullHandler())
 
 
-def set_up_logs(home: Home, *, verbose: bool) -> None:
-    """Log to `logs/hermes-acp.log`, and to stderr if `verbose`."""
+def set_up_logs(home: Home, *, verbose: bool, redacting: Redact | None = None) -> None:
+    """Log to `logs/hermes-acp.log`, and to stderr if `verbose`; each record passes `redacting`, or `redact`."""
     from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - after the first answer
+
+    from tools.redaction.redactor import redact  # noqa: PLC0415 - the same
 
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if verbose else logging.INFO)
@@ -31,7 +49,7 @@ def set_up_logs(home: Home, *, verbose: bool) -> None:
         # A home that cannot be written to costs the log, not the session.
         handlers.append(logging.NullHandler())
     for handler in handlers:
-        handler.setFormatter(logging.Formatter(_FORMAT))
+        handler.setFormatter(RedactingFormatter(_FORMAT, redacting or redact))
         root.addHandler(handler)
     # They log each request, with its address or even its key, at INFO and DEBUG.
     for name in ("httpx2", "httpcore2", "openai", "anthropic", "botocore", "urllib3"):

@@ -10,18 +10,23 @@ from typing import Any
 from acp_adapter.cards.blocks import diff_block, text_block
 from acp_adapter.cards.titles import unmasked
 from tools.approval.actions import (
+    Action,
     CallMcpTool,
+    CallOwnTool,
+    ConnectHost,
     LeavePlan,
     ProcessInput,
     ReachHost,
     ReadPath,
     RunCommand,
     SearchWeb,
+    UseBrowser,
     WritePath,
 )
 from tools.approval.questions import Question
 from tools.result import ShownDiff
 
+_Plain = ProcessInput | CallMcpTool | CallOwnTool | UseBrowser | ConnectHost | ReachHost | SearchWeb
 _MOST_OTHERS = 100
 _LONGEST_TITLE = 200
 
@@ -32,47 +37,61 @@ def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
     Args:
         cwd: the session's directory; titles name what is below it as it is seen from there, all else absolutely.
     """
-    call: dict[str, Any] = {"toolCallId": question.tool_call_id, "status": "pending"}
+    card = {"toolCallId": question.tool_call_id, "status": "pending"}
     match question.action:
         case WritePath() as change:
-            return {**call, **_change(change, question, cwd)}
+            return {**card, **_change(change, question, cwd)}
+        case RunCommand() as command:
+            return {**card, **_command(command, question.reason)}
         case ReadPath(path=path):
-            return {
-                **call,
-                "title": f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}",
-                "locations": [{"path": str(path)}],
-            }
-        case RunCommand(command=command, cwd=cwd):
-            # No content: it would replace the card's terminal.
-            return {
-                **call,
-                "title": f"{unmasked(command)} (it {question.reason})",
-                "rawInput": {"command": command, "cwd": str(cwd), "reason": question.reason},
-            }
-        case ProcessInput(command=command, data=data):
-            return {
-                **call,
-                "title": unmasked(f"Type into {' '.join(command.split())}: {data.strip()}")[:_LONGEST_TITLE],
-                "content": [text_block(unmasked(data), "")],
-            }
-        case CallMcpTool(server=server, tool=tool, arguments=arguments):
-            return {
-                **call,
-                "title": unmasked(" ".join(f"Call {tool} of the MCP server {server}".split()))[:_LONGEST_TITLE],
-                "content": [text_block(unmasked(arguments), "json")],
-            }
-        case ReachHost(url=url):
-            why = f" (it {question.reason})" if question.reason else ""
-            return {**call, "title": f"Fetch {_on_one_line(url)}{why}"}
-        case SearchWeb(service=service, query=query):
-            return {**call, "title": f"Search {service} for {_on_one_line(query)}"}
+            title = f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}"
+            return {**card, "title": title, "locations": [{"path": str(path)}]}
         case LeavePlan(plan=plan):
-            return {
-                **call,
-                "kind": "switch_mode",
-                "title": "Begin with this plan?",
-                "content": [text_block(plan)],
-            }
+            content = [text_block(plan)]
+            return {**card, "kind": "switch_mode", "title": "Begin with this plan?", "content": content}
+        case other:
+            title = _title(other, question.reason)
+    content = _content(question.action)
+    return {**card, "title": title, "content": content} if content else {**card, "title": title}
+
+
+def _command(action: RunCommand, reason: str) -> dict[str, Any]:
+    # No content: it would replace the card's terminal.
+    why = f" (it {reason})" if reason else ""
+    where = "Without the sandbox: " if action.outside else ""
+    return {
+        "title": f"{where}{unmasked(action.command)}{why}",
+        "rawInput": {"command": action.command, "cwd": str(action.cwd), "reason": reason},
+    }
+
+
+def _title(action: _Plain, reason: str) -> str:
+    """On one line, and short where a program or a server has written it."""
+    match action:
+        case ProcessInput(command=command, data=data):
+            return unmasked(f"Type into {' '.join(command.split())}: {data.strip()}")[:_LONGEST_TITLE]
+        case CallMcpTool(server=server, tool=tool):
+            return unmasked(" ".join(f"Call {tool} of the MCP server {server}".split()))[:_LONGEST_TITLE]
+        case CallOwnTool(name=name):
+            return f"Call your own tool {_on_one_line(name)}"[:_LONGEST_TITLE]
+        case UseBrowser(place=place, act=act):
+            return unmasked(" ".join(f"{act.capitalize()} on {place}".split()))[:_LONGEST_TITLE]
+        case ConnectHost(command=command, inside=inside) as wish:
+            why = f" (it is {inside})" if inside else ""
+            return f"Let a command reach {_on_one_line(wish.place)}{why}: {_on_one_line(command)}"[:_LONGEST_TITLE]
+        case ReachHost(url=url):
+            return f"Fetch {_on_one_line(url)} (it {reason})" if reason else f"Fetch {_on_one_line(url)}"
+        case SearchWeb(service=service, query=query):
+            return f"Search {service} for {_on_one_line(query)}"
+
+
+def _content(action: Action) -> list[dict[str, Any]]:
+    match action:
+        case ProcessInput(data=data):
+            return [text_block(unmasked(data), "")]
+        case CallMcpTool(arguments=arguments):
+            return [text_block(unmasked(arguments), "json")]
+    return []
 
 
 def _change(change: WritePath, question: Question, cwd: Path) -> dict[str, Any]:

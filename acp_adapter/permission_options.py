@@ -13,12 +13,15 @@ from acp_adapter.cards.titles import unmasked
 from tools.approval.actions import (
     Action,
     CallMcpTool,
+    CallOwnTool,
+    ConnectHost,
     LeavePlan,
     ProcessInput,
     ReachHost,
     ReadPath,
     RunCommand,
     SearchWeb,
+    UseBrowser,
     WritePath,
 )
 from tools.approval.questions import Answer, Question
@@ -27,6 +30,7 @@ from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, Pub
 Kind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 _SESSION = "(this session)"
+_FOR_GOOD = "(every session here)"
 _LONGEST_NAME = 60
 
 
@@ -61,6 +65,7 @@ def offers_of(question: Question, *, can_tell_why: bool) -> tuple[Offer, ...]:
     allowing = (
         Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True)),
         *(_lasting(grant, question.action) for grant in question.reaches),
+        *(_kept(grant, question.action) for grant in question.keeps[:1]),
     )
     reject, *more = _rejecting(question, tells_why=tells_why)
     return (reject, *allowing, *more) if question.is_risky else (*allowing, reject, *more)
@@ -100,6 +105,11 @@ def _lasting(grant: Grant, action: Action) -> Offer:
     )
 
 
+def _kept(grant: Grant, action: Action) -> Offer:
+    label = f"Always allow {_reach(grant, action)} {_FOR_GOOD}"
+    return Offer("allow_kept", "allow_always", label, Answer(allowed=True, scope=grant.scope, always=True))
+
+
 def _reach(grant: Grant, action: Action) -> str:
     match grant:
         case SameThing():
@@ -117,7 +127,7 @@ def _reach(grant: Grant, action: Action) -> str:
             return "every public web page"
 
 
-def _same(action: Action) -> str:
+def _same(action: Action) -> str:  # noqa: C901, PLR0911 - one for each kind of action
     match action:
         case ReadPath():
             return "reading this path"
@@ -125,14 +135,22 @@ def _same(action: Action) -> str:
             return "deleting this file"
         case WritePath():
             return "edits of this file"
+        case RunCommand(outside=True):
+            return "this exact command without the sandbox in this directory"
         case RunCommand():
             return "this exact command in this directory"
         case ProcessInput(command=command):
             return f"typing into `{_clipped(command)}`"
         case CallMcpTool(server=server, tool=tool):
             return f"{_clipped(tool)} of {_clipped(server)}"
+        case CallOwnTool(name=name):
+            return f"your tool {_clipped(name)}"
+        case UseBrowser(place=place):
+            return f"using pages of {_end_of(place)}"
         case ReachHost(place=place):
             return f"pages of {_end_of(place)}"
+        case ConnectHost():
+            return f"commands to reach {_end_of(action.place)}"
         case SearchWeb(service=service):
             return f"searches with {_clipped(service)}"
         case LeavePlan():

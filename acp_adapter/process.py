@@ -20,6 +20,7 @@ from agent_core.home import Home
 
 if TYPE_CHECKING:
     from agent_core.config import ConfigSource
+    from tools.redaction.redactor import Redactor
 
 _FLUSH_SECONDS = 0.5
 _EXIT_SECONDS = 1.5
@@ -42,12 +43,20 @@ def run_server(home: Home, options: ServerOptions) -> int:
     @functools.cache
     def config() -> ConfigSource:
         from agent_core.config import ConfigSource, Overrides  # noqa: PLC0415 - after the first answer
+        from agent_core.known_secrets import secrets_of  # noqa: PLC0415 - the same
 
-        return ConfigSource(home, Overrides(options.model, options.provider, options.base_url))
+        overrides = Overrides(options.model, options.provider, options.base_url)
+        return ConfigSource(home, overrides, lambda settings: redactor().learn(secrets_of(settings)))
+
+    @functools.cache
+    def redactor() -> Redactor:
+        from tools.redaction.redactor import Redactor  # noqa: PLC0415 - the same
+
+        return Redactor()
 
     greeting = greet(transport, lambda: config().load())
     if not greeting.ended:
-        set_up_logs(home, verbose=options.verbose)
+        set_up_logs(home, verbose=options.verbose, redacting=redactor())
         _log_ignored_settings(config())
         _run_agent(transport, config(), greeting)
     transport.flush(_FLUSH_SECONDS)

@@ -279,11 +279,16 @@ class SessionManager:
         def show_terminal(call_id: str, terminal_id: str) -> None:
             session.show_terminal(call_id, terminal_id)
 
+        def tell(text: str) -> None:
+            if session.bridge is not None:
+                session.bridge.on_notice(text)
+
         outbox, cards = Outbox(loop, deliver, held=held), CardFields()
         calls = SessionCalls(self._transport, loop, seed.session_id, outbox, cards)
         workspace = with_editor_files(with_servers(prepared.workspace, prepared.servers), calls, client)
         workspace = with_editor_terminals(workspace, calls, client, wants_terminals, show_terminal)
         workspace.approvals.approver = EditorApprover(calls, client, prepared.timeout, seed.cwd)
+        workspace.approvals.on_note = tell
         session = SessionState(
             seed=seed,
             workspace=workspace,

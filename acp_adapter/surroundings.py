@@ -55,4 +55,6 @@ def with_editor_terminals(
     from acp_adapter.client_io.terminals import EditorTerminals  # noqa: PLC0415 - few people choose them
 
     terminals = EditorTerminals(workspace.terminal, calls, chosen, show, workspace.settings.terminal)
-    return replace(workspace, terminal=terminals)
+    # What the editor starts, nobody here can confine.
+    elsewhere = lambda: "it would run in the editor's own terminal" if chosen() else ""  # noqa: E731
+    return replace(workspace, terminal=terminals, containment=replace(workspace.containment, elsewhere=elsewhere))

@@ -60,6 +60,8 @@ class TurnWork:
             # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
             self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
             raise
+        for text in session.workspace.approvals.take_warnings():
+            bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.archive, session, said)
         callbacks = bridge.callbacks(questions.ask, self.on_mode)
         result = agent.run_conversation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -70,9 +70,16 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
 class ConfigSource:
     """The settings as they are now: read at first use and again after `config.yaml` or `.env` changed."""
 
-    def __init__(self, home: Home, overrides: Overrides | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        overrides: Overrides | None = None,
+        on_load: Callable[[Configuration], object] = lambda _: None,
+    ) -> None:
+        """Read from `home`; `on_load` is told of the settings each time they are read."""
         self.home = home
         self._overrides = overrides
+        self._on_load = on_load
         self._lock = threading.Lock()
         self._loaded: Configuration | None = None
         self._stamp: tuple[object, ...] = ()
@@ -88,6 +95,7 @@ class ConfigSource:
             if self._loaded is None or stamp != self._stamp:
                 self._loaded = load(self.home, self._overrides)
                 self._stamp = stamp
+                self._on_load(self._loaded)
             return self._loaded
 
 

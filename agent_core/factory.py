@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 from agent_core.agent import AIAgent
 from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
+from agent_core.auxiliary.approving import ModelJudge
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Configuration
+from agent_core.containing import containment_of
 from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
+from agent_core.known_secrets import secrets_of
+from agent_core.permission_settings import permission_settings
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.credentials.oauth import OAuthBearer
@@ -41,12 +45,16 @@ from agent_core.signed_out import SignedOut, sign_out
 from agent_core.tool_settings import tool_settings
 from agent_core.web_access import WebAccess
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
+from tools.approval.kept_grants import FILE_NAME as PERMISSIONS_FILE
+from tools.approval.kept_grants import KeptGrants
+from tools.approval.rules.paths import places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.files.history import FileHistory
 from tools.home_tools.loading import HomeTools
+from tools.redaction.redactor import Redactor
 from tools.registry import registry
 from tools.result import ResultImage
 from tools.toolsets import load_tools
@@ -78,6 +86,7 @@ class AgentFactory:
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
         self._service_loop: ServiceLoop | None = None
         self._web = WebAccess()
+        self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self.sessions = sessions or SessionLibrary(config.home)
         self.home_tools = HomeTools(
             config.home.root, variables=self._variables, is_allowed=lambda name: self._plugins().allows(name)
@@ -97,6 +106,7 @@ class AgentFactory:
         """
         config = self._config.load()
         limits, roots = tool_settings(config), (cwd, *extra_roots)
+        permissions = permission_settings(config, roots)
 
         def history(call: CallIdentity) -> FileHistory:
             return self.sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
@@ -109,10 +119,18 @@ class AgentFactory:
             edits=choices.edits,
             private=(self._config.home.root,),
             closed=files_of(self._config.home.database),
-            allowed_commands=frozenset(command.strip() for command in config.settings.command_allowlist),
+            permissions=permissions,
+            kept=self._kept,
+            judge=ModelJudge(self._auxiliary) if permissions.smart else None,
             readable=(self.sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,
             variables=_without(variables_named(config.settings)),
+            containment=containment_of(
+                config.settings.sandbox,
+                roots,
+                self._config.home.root,
+                places_denied(permissions.deny, tuple(map(Path, map(os.path.realpath, roots)))),
+            ),
             history=history,
             output_file=lambda call: self.sessions.outputs.file_of(call.session_id, call.call_id),
         )
@@ -170,6 +188,13 @@ class AgentFactory:
             SettingsError: they cannot be read.
         """
         return self._config.load().settings
+
+    def redactor(self) -> Redactor:
+        """Takes secrets out of text, also those of the settings, if they can be read."""
+        try:
+            return Redactor(secrets_of(self._config.load()))
+        except SettingsError:  # shapes are known without them
+            return Redactor()
 
     def idle_seconds(self) -> float:
         """Seconds after which a session that nobody uses is unloaded; 0 is never.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from agent_core.settings_tools import LspPart, TerminalPart, WebPart
+from agent_core.settings_tools import LspPart, SandboxPart, SecurityPart, TerminalPart, WebPart
+from tools.approval.rules.parsing import rule_text
+
+RuleText = Annotated[str, BeforeValidator(rule_text)]
+"""A permission rule as `kind: pattern`; what is none is an error with its key."""
 
 ApiModeName = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse"]
 PoolStrategy = Literal["fill_first", "round_robin", "random", "least_used"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 _LONGEST_WAIT = 30 * 24 * 3600
-_APPROVAL_MODES = {"manual": "ask", "smart": "ask", "ask": "ask", "auto": "ask", "off": "off", "all": "off"}
+_APPROVAL_MODES = {"manual": "auto", "ask": "auto"}
 _OTHER_NAMES = {
     "api": "base_url",
     "url": "base_url",
@@ -192,7 +196,15 @@ class PluginSettings(SettingsPart):
 class ApprovalSettings(SettingsPart):
     """When the person is asked."""
 
-    mode: Literal["ask", "off"] = Field("ask", description="ask: ask the user; off: begin in dont_ask.")
+    mode: Literal["auto", "all", "off"] = Field(
+        "auto",
+        description="auto: as the session's mode says; all: whatever is not proven harmless; off: begin in dont_ask.",
+    )
+    smart: bool = Field(
+        False, description="Let a model say yes to what comes back by itself, as rm -rf node_modules."
+    )
+    deny: tuple[RuleText, ...] = Field((), description="What may not happen, as `run: git push*`; in every mode.")
+    allow: tuple[RuleText, ...] = Field((), description="What need not be asked about, likewise.")
     timeout: float = Field(
         1800.0,
         gt=0,
@@ -201,12 +213,16 @@ class ApprovalSettings(SettingsPart):
         description="Seconds a question waits; no answer means no.",
     )
 
-    @field_validator("mode", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _known_names(cls, value: object) -> object:
+    def _names_of_others(cls, value: object) -> object:
+        if not isinstance(value, Mapping) or "mode" not in value:
+            return value
         # YAML reads a bare `off` as false.
-        name = "off" if value is False else value
-        return _APPROVAL_MODES.get(name, name) if isinstance(name, str) else name
+        name = "off" if value["mode"] is False else value["mode"]
+        if name == "smart":
+            return {"smart": True, **value, "mode": "auto"}
+        return {**value, "mode": _APPROVAL_MODES.get(name, name) if isinstance(name, str) else name}
 
 
 class Settings(SettingsPart):
@@ -221,6 +237,8 @@ class Settings(SettingsPart):
     terminal: TerminalPart = Field(default_factory=TerminalPart)
     web: WebPart = Field(default_factory=WebPart)
     lsp: LspPart = Field(default_factory=LspPart)
+    security: SecurityPart = Field(default_factory=SecurityPart)
+    sandbox: SandboxPart = Field(default_factory=SandboxPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")
@@ -234,7 +252,9 @@ class Settings(SettingsPart):
     platform_toolsets: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="By platform (acp): the toolsets that sessions have, instead of hermes-acp."
     )
-    command_allowlist: tuple[str, ...] = Field((), description="Commands that run without a question.")
+    command_allowlist: tuple[str, ...] = Field(
+        (), description="Commands that run without a question, word for word, or patterns with a *."
+    )
 
     @model_validator(mode="before")
     @classmethod

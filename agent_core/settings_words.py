@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 80
 _SECRET_PARTS = ("key", "header")
 _EXPECTED = {
-    "approvals.mode": "it must be ask (also manual, smart) or off",
+    "approvals.mode": "it must be auto (also manual, smart), all or off",
     "approvals.timeout": "it must be a number of seconds greater than 0 (at most 30 days)",
     "agent.reasoning_effort": "it must be none, minimal, low, medium, high or xhigh",
     "model_type": "it must hold `key: value` lines",

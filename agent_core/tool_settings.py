@@ -17,6 +17,7 @@ def tool_settings(config: Configuration) -> ToolSettings:
     # Whether the tools are offered depends on the process's own environment: so does where the browser is.
     browser = BrowserSettings.from_environment(os.environ)
     return ToolSettings(
+        redact_results=settings.security.redact_tool_results,
         browser=replace(browser, allow_private=settings.web.allow_private),
         terminal=TerminalSettings(default_timeout=settings.terminal.timeout),
         web=WebSettings(

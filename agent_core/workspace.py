@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.interrupt import CancelToken
-from tools.approval.actions import Action
+from agent_core.permission_settings import PermissionSettings
+from tools.approval.actions import Action, CallOwnTool
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
+from tools.approval.grants import Grants
+from tools.approval.judge import Judge
+from tools.approval.kept_grants import KeptGrants
 from tools.approval.policy import EditPolicy, Mode, Rules
 from tools.approval.questions import Approver
 from tools.context import AgentServices, Environment, FileSystem, ToolContext
-from tools.environments.gated import GatedEnvironment, GatedFileSystem
+from tools.environments.containment import Containment
+from tools.environments.gated_commands import GatedEnvironment
+from tools.environments.gated_files import GatedFileSystem
 from tools.environments.gated_processes import GatedProcesses
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
@@ -53,7 +59,8 @@ class Workspace:
     `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
     files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
     MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
-    model has read of files; `cache` is a directory for what can be computed anew.
+    model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
+    confined.
     """
 
     cwd: Path
@@ -72,6 +79,7 @@ class Workspace:
     browser: SessionBrowser | None = None
     seen: FilesSeen = field(default_factory=FilesSeen)
     diagnostics: LanguageServers | None = None
+    containment: Containment = field(default_factory=Containment)
 
     def context(
         self,
@@ -83,7 +91,9 @@ class Workspace:
         on_output: Callable[[str], None],
     ) -> ToolContext:
         """The context of one tool call; `on_allowed` is told of each action that was allowed."""
-        gate = Gate(self.approvals, identity.call_id, token, on_allowed)
+        gate = Gate(
+            self.approvals, identity.call_id, token, on_allowed, on_note=lambda text: on_output(f"[{text}]\n")
+        )
         history = self.history(identity)
         return ToolContext(
             task_id=identity.task_id,
@@ -92,20 +102,24 @@ class Workspace:
             cwd=self.cwd,
             roots=self.roots,
             fs=GatedFileSystem(self.files(token), gate, history),
-            terminal=GatedEnvironment(self.terminal, gate, history),
+            terminal=GatedEnvironment(self.terminal, gate, history, self.containment),
             interrupt=token,
             progress=on_output,
             settings=self.settings,
             agent=services,
             mcp=self._gated_mcp(gate),
             output_file=self.output_file(identity),
-            processes=None if self.processes is None else GatedProcesses(self.processes, gate, history),
+            processes=self._gated_processes(gate, history),
             web=None if self.web is None else self.web(gate),
             browser=self._gated_browser(gate),
             cache=self.cache,
             seen=self.seen,
             diagnostics=self.diagnostics,
+            ask_own=lambda name: gate.authorize(CallOwnTool(name)),
         )
+
+    def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:
+        return None if self.processes is None else GatedProcesses(self.processes, gate, history, self.containment)
 
     def _gated_mcp(self, gate: Gate) -> McpTools | None:
         if self.mcp is None:
@@ -130,6 +144,7 @@ class Workspace:
         if self.processes is not None:
             self.processes.close()
         self.terminal.close()
+        self.containment.close()
 
 
 def local_workspace(
@@ -142,37 +157,57 @@ def local_workspace(
     edits: EditPolicy = "mode",
     private: tuple[Path, ...] = (),
     closed: tuple[Path, ...] = (),
-    allowed_commands: frozenset[str] = frozenset(),
+    permissions: PermissionSettings | None = None,
+    kept: KeptGrants | None = None,
+    judge: Judge | None = None,
     readable: tuple[Path, ...] = (),
     settings: ToolSettings | None = None,
     history: Callable[[CallIdentity], FileHistory] = lambda _: NoHistory(),
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None,
     variables: Mapping[str, str] | None = None,
+    containment: Containment | None = None,
 ) -> Workspace:
     """A workspace on this machine's disk; without an approver, what would be asked is refused.
 
     Args:
         private, closed, readable: as in `Rules`.
+        permissions: what settings and projects say.
+        kept: what was allowed for good; None where nothing is kept.
+        judge: who may say yes to what comes back by itself; None: nobody.
         variables: what commands' environment is made from; this process's own when None.
+        containment: how commands are confined; None: not at all, so that they are asked about.
     """
-    limits = settings or ToolSettings()
+    confined = containment or Containment()
+    limits, given = settings or ToolSettings(), permissions or PermissionSettings()
     roots = (cwd, *extra_roots)
     rules = Rules(
         roots=tuple(Path(os.path.realpath(root)) for root in roots),
         private=tuple(Path(os.path.realpath(path)) for path in private),
         closed=frozenset(closed),
-        allowed_commands=allowed_commands,
+        deny=given.deny,
+        allow=given.allow,
+        asks_all=given.mode == "all",
         readable=tuple(Path(os.path.realpath(path)) for path in readable),
+        confines=confined.confines,
     )
-    environment = LocalEnvironment(guardian, limits.terminal, variables)
+    environment = LocalEnvironment(guardian, limits.terminal, variables, sandbox=confined.sandbox)
     return Workspace(
         cwd=cwd,
         roots=roots,
         files=lambda token: LocalFileSystem(limits.search, token, rules.private),
         terminal=environment,
         processes=LocalProcesses(environment, ShellMemory(cwd)),
-        approvals=Approvals(rules, mode, approver, edits=edits),
+        approvals=Approvals(
+            rules,
+            mode,
+            approver,
+            edits=edits,
+            grants=Grants(kept, rules.roots),
+            judge=judge,
+            warnings=given.warnings,
+        ),
         settings=limits,
         history=history,
         output_file=output_file,
+        containment=confined,
     )

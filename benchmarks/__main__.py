@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import (
     cancel,
+    commands,
     faults,
     many_sessions,
     memory,
@@ -27,7 +28,9 @@ from benchmarks.model import Model
 from benchmarks.stage import FULL, QUICK, Stage
 
 _LATEST = Path(__file__).parent / "results" / "latest.json"
-_SUBJECTS = (startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, sizes)
+_SUBJECTS = (
+    startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, commands, sizes,
+)  # fmt: skip
 
 
 def main() -> int:

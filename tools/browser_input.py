@@ -65,6 +65,7 @@ registry.register(
     handler=browser_click,
     description="Click an element.",
     check_fn=can_browse,
+    untrusted=True,
     max_result_size_chars=_SIZE,
 )
 registry.register(
@@ -74,6 +75,7 @@ registry.register(
     handler=browser_type,
     description="Replace a field's text.",
     check_fn=can_browse,
+    untrusted=True,
     max_result_size_chars=_SIZE,
 )
 registry.register(
@@ -83,5 +85,6 @@ registry.register(
     handler=browser_press,
     description="Press a key.",
     check_fn=can_browse,
+    untrusted=True,
     max_result_size_chars=_SIZE,
 )

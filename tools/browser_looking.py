@@ -106,6 +106,7 @@ registry.register(
     handler=browser_get_images,
     description="List the page's images.",
     check_fn=can_browse,
+    untrusted=True,
 )
 registry.register(
     name="browser_console",
@@ -114,6 +115,7 @@ registry.register(
     handler=browser_console,
     description="Console messages and errors.",
     check_fn=can_browse,
+    untrusted=True,
 )
 registry.register(
     name="browser_vision",
@@ -122,4 +124,5 @@ registry.register(
     handler=browser_vision,
     description="Look at a screenshot.",
     check_fn=can_browse,
+    untrusted=True,
 )

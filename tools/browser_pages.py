@@ -70,6 +70,7 @@ registry.register(
     description="Open a page in the browser; returns its outline with refs (@e12) of elements. "
     "To only read pages use web_extract.",
     check_fn=can_browse,
+    untrusted=True,
     max_result_size_chars=_SIZE,
 )
 registry.register(
@@ -79,6 +80,7 @@ registry.register(
     handler=browser_snapshot,
     description="The page's outline now, with new refs.",
     check_fn=can_browse,
+    untrusted=True,
     max_result_size_chars=_SIZE,
 )
 registry.register(
@@ -88,6 +90,7 @@ registry.register(
     handler=browser_scroll,
     description="Scroll the page.",
     check_fn=can_browse,
+    untrusted=True,
 )
 registry.register(
     name="browser_back",
@@ -96,5 +99,6 @@ registry.register(
     handler=browser_back,
     description="Go back in history.",
     check_fn=can_browse,
+    untrusted=True,
     max_result_size_chars=_SIZE,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
@@ -116,6 +116,8 @@ class CommandSpec:
 
     `call_id` is the tool call that runs it, '' outside one; the gate fills it in. `save_to` is the file for output
     that is too long to keep or to show, None for none. `confinement` is what it may do; None: whatever the user may.
+    With `outside` the person is asked to let it run so. `waited` tells how many seconds of its time went by while the
+    person was asked about a host; they do not count.
     """
 
     command: str
@@ -125,6 +127,8 @@ class CommandSpec:
     call_id: str = ""
     save_to: Path | None = None
     confinement: Confinement | None = None
+    outside: bool = False
+    waited: Callable[[], float] = field(default=lambda: 0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,9 @@ class CommandOutcome:
         signal: the signal's name, as SIGKILL.
         truncated_chars: how many characters of the middle were left out of `output`.
         saved: the file with all of it, where it was long.
+        refused: what its confinement kept it from, '' for nothing.
+        put_back: files that it changed behind everybody's back, and that are what they were again.
+        unreached: hosts that its confinement kept it from, each with the reason.
     """
 
     output: str
@@ -146,6 +153,9 @@ class CommandOutcome:
     truncated_chars: int = 0
     duration: float = 0.0
     saved: SavedOutput | None = None
+    refused: str = ""
+    put_back: tuple[Path, ...] = ()
+    unreached: tuple[str, ...] = ()
 
 
 class Environment(Protocol):
@@ -227,6 +237,7 @@ class ToolContext:
         browser: a browser of the session.
         cache: a directory of ours for what can be computed anew.
         images: the model that is asked sees images, so results may hold them.
+        ask_own: asks whether a tool of the user's own may run, whose effects pass no gate; raises `Denied`.
     """
 
     task_id: str
@@ -249,6 +260,7 @@ class ToolContext:
     browser: BrowserPort | None = None
     cache: Path | None = None
     images: bool = False
+    ask_own: Callable[[str], object] = lambda _name: None
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""

@@ -21,6 +21,7 @@ from tools.errors import ToolError, ToolInterrupted
 from tools.registry import ToolEntry, registry
 from tools.result import ToolResult, error, from_text
 from tools.toolbox import Toolbox
+from tools.untrusted.results import as_data, with_hidden_told, without_secrets
 
 log = logging.getLogger(__name__)
 
@@ -37,19 +38,24 @@ def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox:
     ready = checked(entry, arguments)
     if ready.problem:
         return error(ready.problem)
+    is_its_own = True
     try:
         result = _hooked(entry, ready.arguments, ctx)
     except ToolInterrupted:
         raise
     except (ToolError, hooks.CallRefused) as problem:
-        result = error(str(problem))
+        result, is_its_own = error(str(problem)), False
     except (Exception, asyncio.CancelledError, SystemExit) as problem:
         log.exception("tool %s failed", name)
         result = error(f"{name} failed: {type(problem).__name__}: {problem}")
     result = remarked(result, ctx.fs.remarks())
     if ready.note:
         result = replace(result, text=_with_note(result.text, ready.note))
-    return bounded(result, entry.max_result_size_chars or ctx.settings.max_result_chars, ctx)
+    result = bounded(result, entry.max_result_size_chars or ctx.settings.max_result_chars, ctx)
+    if ctx.settings.redact_results:
+        result = without_secrets(result, name)
+    # What we say ourselves (a refusal, wrong arguments) is no stranger's word.
+    return as_data(result, name, ctx.session_id) if entry.untrusted and is_its_own else with_hidden_told(result)
 
 
 def unknown_tool(name: str, known: list[str]) -> ToolResult:
@@ -74,6 +80,8 @@ def _hooked(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> To
 
 
 def _call(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> object:
+    if entry.source:
+        ctx.ask_own(entry.name)
     outcome = entry.handler(arguments, task_id=ctx.task_id, ctx=ctx)
     if inspect.isawaitable(outcome):
         return _thread_loop().run_until_complete(_awaited(outcome))

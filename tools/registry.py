@@ -61,6 +61,7 @@ class ToolEntry:
         schema: JSON Schema of the arguments (`{"type": "object", "properties": …}`).
         parallel: may run beside others never, always («safe»), or when their paths differ («paths»).
         paths_fn: the paths that a call with these arguments works on, for a tool that has more than its `path`.
+        untrusted: its results hold text that strangers wrote; the model gets them in a fence.
         source: whose it is: '' of this program, else the user's file or plugin.
     """
 
@@ -77,6 +78,7 @@ class ToolEntry:
     dynamic_schema_overrides: Callable[[], Schema] | None = None
     parallel: Parallel = "never"
     paths_fn: PathsFn | None = None
+    untrusted: bool = False
     source: str = ""
 
     def available(self) -> bool:
@@ -146,6 +148,7 @@ class ToolRegistry:
         override: bool = False,
         parallel: Parallel = "never",
         paths_fn: PathsFn | None = None,
+        untrusted: bool = False,
     ) -> None:
         """Add a tool.
 
@@ -174,6 +177,7 @@ class ToolRegistry:
                 dynamic_schema_overrides=dynamic_schema_overrides,
                 parallel=parallel,
                 paths_fn=paths_fn,
+                untrusted=untrusted,
                 source=_source.get(),
             )
             existing = self._entries.get(name)

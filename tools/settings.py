@@ -40,7 +40,7 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
-    """All tools' settings, one part each."""
+    """All tools' settings, one part each; `redact_results` takes secrets out of what the model gets."""
 
     read: ReadSettings = field(default_factory=ReadSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
@@ -48,3 +48,4 @@ class ToolSettings:
     web: WebSettings = field(default_factory=WebSettings)
     browser: BrowserSettings = field(default_factory=BrowserSettings)
     max_result_chars: int = 100_000
+    redact_results: bool = False

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import signal
 from typing import Any
 
 from tools import arguments
@@ -13,13 +11,11 @@ from tools.context import CommandOutcome, ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult
-from tools.shell.exit_codes import ExitMeaning, explain_exit
-from tools.shell.memory import ShellCommand, ShellOutcome
-from tools.shell.place import ShellPlace, find_place
+from tools.shell.memory import ShellCommand
+from tools.shell.outcome_telling import told
+from tools.shell.place import find_place
 from tools.shell.process_telling import describe, news
 from tools.shell.processes import Processes, ProcessSpec
-from tools.text.prompts import FULL_SCREEN
-from tools.text.terminal_output import for_model
 
 _SCHEMA = {
     "type": "object",
@@ -29,6 +25,7 @@ _SCHEMA = {
         "timeout": {"type": "number", "description": "Seconds; default 180, at most 600."},
         "workdir": {"type": "string", "description": "Directory for this call only."},
         "pty": {"type": "boolean", "description": "Run at a terminal: for REPLs and prompts."},
+        "unsandboxed": {"type": "boolean", "description": "Ask the user to run it without the sandbox."},
         "notify_on_complete": {"type": "boolean", "description": "Background: tell of its end."},
         "watch_patterns": {
             "type": "array",
@@ -43,12 +40,9 @@ _DESCRIPTION = (
     "Nobody can type into it: use non-interactive flags. Do not use it to read, "
     "search or edit files where another tool can."
 )
-_TIMED_OUT = 124
-_SIGNAL_BASE = 128
 _LIVE_CHARS = 1_000_000
 _END_CHARS = 10_000
 _FIRST_LOOK_SECONDS = 0.25
-_MOVES_OR_SETS = re.compile(r"\b(?:cd|pushd|popd|export)\b")
 
 
 def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
@@ -70,13 +64,14 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
         save_to=ctx.output_file,
         unset=place.state.removed(),
         pty=arguments.boolean(args, "pty"),
+        outside=arguments.boolean(args, "unsandboxed"),
     )
     outcome = ctx.terminal.run(spec, live.show, ctx.interrupt)
     if outcome.interrupted:
         raise ToolInterrupted
     live.end(outcome)
     place.remember(outcome)
-    return _result(spec, outcome, place)
+    return told(spec, outcome, place)
 
 
 def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> ToolResult:
@@ -91,6 +86,7 @@ def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> Tool
         notify_on_complete=arguments.boolean(args, "notify_on_complete"),
         watch_patterns=_patterns(args.get("watch_patterns")),
         save_to=ctx.output_file,
+        outside=arguments.boolean(args, "unsandboxed"),
     )
     started = processes.start(spec)
     # Most commands that cannot work fail at once; the model need not ask for that.
@@ -160,79 +156,6 @@ def _seconds(timeout: object, ctx: ToolContext) -> float:
     if isinstance(timeout, bool) or not seconds > 0:
         raise ToolError(f"terminal: `timeout` must be a number of seconds above 0, not {timeout!r}.")
     return min(seconds, limits.max_timeout)
-
-
-def _result(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> ToolResult:
-    code = _conventional_code(outcome)
-    meaning = _meaning(spec, outcome, code)
-    payload: dict[str, Any] = {"output": for_model(outcome.output), "exit_code": code}
-    if outcome.timed_out:
-        payload["timed_out"] = True
-    if outcome.truncated_chars:
-        payload["truncated_chars"] = outcome.truncated_chars
-        if outcome.saved is not None:
-            payload["full_output"] = str(outcome.saved.path)
-    if moved := place.moved_to():
-        payload["cwd"] = moved
-    if notes := [note for note in (meaning.note, place.note, _not_kept(spec.command, outcome)) if note]:
-        payload["note"] = " ".join(notes)
-    return ToolResult(
-        json.dumps(payload, ensure_ascii=False),
-        shown=(ShownOutput(outcome.output, outcome.exit_code, outcome.signal),),
-        facts={
-            "command": spec.command,
-            "cwd": str(spec.cwd),
-            "exit_code": outcome.exit_code,
-            "duration": round(outcome.duration, 3),
-            **({"saved": outcome.saved.facts()} if outcome.saved else {}),
-        },
-        failed=meaning.failed,
-    )
-
-
-def _conventional_code(outcome: CommandOutcome) -> int | None:
-    """The number that a shell would report: models know those."""
-    if outcome.timed_out:
-        return _TIMED_OUT
-    if outcome.exit_code is not None:
-        return outcome.exit_code
-    number = signal.Signals.__members__.get(outcome.signal or "")
-    return None if number is None else _SIGNAL_BASE + number
-
-
-def _meaning(spec: ShellCommand, outcome: CommandOutcome, code: int | None) -> ExitMeaning:
-    if isinstance(outcome, ShellOutcome) and outcome.waits_for:
-        return ExitMeaning(failed=True, note=_waited(outcome.waits_for))
-    if outcome.timed_out:
-        return ExitMeaning(
-            failed=True,
-            note=f"It was still running after {spec.timeout:g} s and was ended. What takes longer or never ends (a "
-            "server) needs background=true.",
-        )
-    if code is None:
-        return ExitMeaning(failed=True, note=f"Ended by {outcome.signal or 'an unknown signal'}.")
-    return explain_exit(spec.command, code)
-
-
-def _waited(question: str) -> str:
-    if question == FULL_SCREEN:
-        return "It is a full-screen program that waits for keys, and was ended. Use one that prints and ends."
-    return (
-        f"It waited for input at «{question}» and was ended. Use an option that answers (as -y), or background and "
-        "pty, and then process(action=submit)."
-    )
-
-
-def _not_kept(command: str, outcome: CommandOutcome) -> str:
-    if not isinstance(outcome, ShellOutcome):
-        return ""
-    if outcome.left is None and outcome.exit_code == 0 and _MOVES_OR_SETS.search(command):
-        # In plan mode, or where a trap of its own or `exec` took the shell's end.
-        return "The directory and variables that it left are not kept for later commands."
-    if not outcome.not_kept:
-        return ""
-    names = ", ".join(outcome.not_kept)
-    return f"Not kept for later commands: {names}. Set it in each command that needs it."
 
 
 registry.register(

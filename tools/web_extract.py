@@ -135,6 +135,7 @@ registry.register(
     description=DESCRIPTION,
     check_fn=_can_read,
     parallel="safe",
+    untrusted=True,
     # Each page has its own limit; a second cut would end a page in the middle.
     max_result_size_chars=1_000_000,
 )

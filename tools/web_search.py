@@ -85,4 +85,5 @@ registry.register(
     description=DESCRIPTION,
     check_fn=_can_search,
     parallel="safe",
+    untrusted=True,
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from acp_adapter.cli.doctor_checks import CHECKS, Check
 from acp_adapter.cli.safe_text import safe_text
 from agent_core.errors import HermesError
+from tools.redaction.redactor import redact
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -115,7 +116,7 @@ def _shown(check: Check) -> str:
     label = f"{'ok' if check.ok else 'WRONG':<7}{check.name:<{_NAMES}}"
     indent = " " * len(label)
     wrapped = textwrap.fill(
-        safe_text(check.text), _WIDTH, initial_indent=label, subsequent_indent=indent, break_long_words=False,
+        safe_text(redact(check.text)), _WIDTH, initial_indent=label, subsequent_indent=indent, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     if not check.next_step:

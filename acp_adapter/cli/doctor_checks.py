@@ -126,8 +126,38 @@ def check_space(home: Home) -> Iterator[Check]:
         yield Check("disk", ok=True, text=f"{size_text(free)} free")
 
 
-CHECKS: tuple[Look, ...] = (check_home, check_settings, check_database, check_space)
+def check_sandbox(home: Home) -> Iterator[Check]:  # noqa: ARG001 - it is the machine's
+    """Which sandbox contains commands, shown by trying to break out of each."""
+    from tools.environments.sandbox.probe import probe  # noqa: PLC0415 - starts processes
+
+    tried = probe()
+    active = next((each for each in tried if each.works), None)
+    if active is None:
+        reasons = "; ".join(f"{each.name}: {each.why_not}" for each in tried) or "there is none for this system"
+        yield Check(
+            "sandbox",
+            ok=False,
+            text=f"commands are not contained, so that ordinary ones are asked about ({reasons})",
+            next_step="On Linux, use a kernel with Landlock (5.13 or newer), or install bubblewrap.",
+        )
+        return
+    missing = [words for promise, words in _PROMISES.items() if promise not in active.promises]
+    but = f"; it does not keep them from {', '.join(missing)}" if missing else ""
+    yield Check("sandbox", ok=True, text=f"{active.name} contains commands, and holds when they try to get out{but}")
+
+
+CHECKS: tuple[Look, ...] = (check_home, check_settings, check_database, check_sandbox, check_space)
 """All of them, in the order in which they are told."""
+
+_PROMISES = {
+    "writes": "changing files elsewhere",
+    "secrets": "reading hidden files",
+    "network": "reaching other hosts",
+    "signals": "signalling other processes",
+    "memory": "looking into other processes",
+    "metadata": "changing modes and owners elsewhere",
+}
+"""What a sandbox may promise, in words."""
 
 _MEANS = {
     "": "",

@@ -16,9 +16,13 @@ from acp_adapter.export.as_markdown import to_markdown
 from acp_adapter.export.markup import whole
 from acp_adapter.export.page import to_html
 from acp_adapter.export.trajectory import is_completed, to_trajectory
-from agent_core.errors import RequestError, StoreError, UnknownSession
+from agent_core.config import load
+from agent_core.errors import RequestError, SettingsError, StoreError, UnknownSession
+from agent_core.home import Home
+from agent_core.known_secrets import secrets_of
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import Transcript
+from tools.redaction.redactor import Redactor
 
 _STDOUT = "-"
 _SHORT_ID = 8
@@ -33,11 +37,11 @@ def run_export(options: argparse.Namespace, library: SessionLibrary) -> int:
     transcript = library.archive.transcript(record.id)
     match options.format:
         case "html":
-            document = to_html(transcript)
+            document = to_html(transcript, redacting=_redactor(library))
         case "jsonl":
             document = f"{_trajectory(library, transcript)}\n"
         case _:
-            document = to_markdown(transcript)
+            document = to_markdown(transcript, redacting=_redactor(library))
     content = whole(document).encode()
     if options.output == _STDOUT:
         sys.stdout.buffer.write(content)
@@ -106,7 +110,15 @@ def _trajectory(library: SessionLibrary, transcript: Transcript) -> str:
             file=sys.stderr,
         )
         kept = None
-    return to_trajectory(transcript, kept.system if kept else None, kept.tools if kept else None)
+    return to_trajectory(transcript, kept.system if kept else None, kept.tools if kept else None, _redactor(library))
+
+
+def _redactor(library: SessionLibrary) -> Redactor:
+    """Also knows the secrets of the settings, if they can be read."""
+    try:
+        return Redactor(secrets_of(load(Home(library.database.path.parent))))
+    except SettingsError:  # shapes are known without them
+        return Redactor()
 
 
 def _file_name(session_id: str) -> str:

@@ -25,6 +25,7 @@ from acp_adapter.client_io.writing import EditorCannot, EditorWrite, on_disk, re
 from acp_adapter.editor_calls import EditorCalls, EditorProblem, EditorRefused, EditorSilent
 from tools.context import FileStat, FileSystem, Interrupt
 from tools.environments.file_errors import told_as_file_error
+from tools.environments.resolved_open import holding
 from tools.errors import FileChanged
 from tools.files.searching import SearchQuery, SearchResult
 from tools.text.encoding import decode
@@ -215,9 +216,8 @@ class EditorFileSystem:
             return self._to_disk(path, data, None, self._silence())
         if in_the_way := self._why_not_made(path):
             return self._to_disk(path, data, None, in_the_way)
-        with told_as_file_error("create", path):
-            # An editor need not make directories.
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with told_as_file_error("create", path), holding(path, make=True):
+            pass  # an editor need not make directories
         try:
             return self._through_editor(path, None, data, text)
         except EditorCannot as problem:

@@ -7,6 +7,7 @@ because it may still happen; only where it says that it cannot do this, somebody
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from acp_adapter.client_io.memory import EditorMemory
 from acp_adapter.client_io.refusals import in_its_words, means_no
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorRefused, EditorSilent
 from tools.context import FileStat, FileSystem, Interrupt
+from tools.environments.resolved_open import open_resolved
 from tools.errors import FileAccessError, FileChanged, FileMissing, ToolInterrupted
 from tools.text.encoding import decode
 
@@ -157,6 +159,10 @@ def _keep_mode(disk: FileSystem, path: Path, before: FileStat | None) -> None:
     if before is None or now is None or now.mode == before.mode:
         return
     try:
-        path.chmod(before.mode)
+        descriptor = open_resolved(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            os.fchmod(descriptor, before.mode)
+        finally:
+            os.close(descriptor)
     except OSError as problem:
         log.warning("the permissions that %s had are lost: %s", path, problem.strerror)

@@ -68,7 +68,10 @@ def export(typed: Typed, desk: Desk) -> Told:
     path = _free(folder, _file_name(transcript), ending)
     with new_file(path, force=False) as file:
         file.write(document)
-    return Told(f"Wrote {code(str(path))} ({-(-len(document) // 1000):,} kB). It holds the whole conversation.")
+    return Told(
+        f"Wrote {code(str(path))} ({-(-len(document) // 1000):,} kB). It holds the whole conversation, without "
+        "the secrets that were recognised in it."
+    )
 
 
 def reset(_typed: Typed, desk: Desk) -> Told:
@@ -88,12 +91,13 @@ def _document(ending: str, transcript: Transcript, desk: Desk) -> bytes:
     from acp_adapter.export.page import to_html  # noqa: PLC0415
     from acp_adapter.export.trajectory import to_trajectory  # noqa: PLC0415
 
+    redacting = desk.factory.redactor()
     if ending == "html":
-        return whole(to_html(transcript)).encode()
+        return whole(to_html(transcript, redacting=redacting)).encode()
     if ending == "md":
-        return whole(to_markdown(transcript)).encode()
+        return whole(to_markdown(transcript, redacting=redacting)).encode()
     kept = desk.factory.sessions.store.kept(transcript.session.id)
-    line = to_trajectory(transcript, kept.system if kept else None, kept.tools if kept else None)
+    line = to_trajectory(transcript, kept.system if kept else None, kept.tools if kept else None, redacting)
     return whole(f"{line}\n").encode()
 
 

@@ -10,6 +10,7 @@ from acp_adapter.commands.context import show_context
 from acp_adapter.commands.keeping import export, fork, name_session, reset
 from acp_adapter.commands.looking import show_cost, show_servers, show_tools, show_version
 from acp_adapter.commands.markdown import code, plain
+from acp_adapter.commands.permissions import manage_permissions
 from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
 from acp_adapter.commands.rewinds import rewind
 from agent_core.events import Command
@@ -33,6 +34,12 @@ COMMANDS = (
     SlashCommand("help", "Show all commands", _help),
     SlashCommand("model", "Show the models, or choose one", choose_model, "model"),
     SlashCommand("mode", "Show the permission modes, or choose one", choose_mode, "mode"),
+    SlashCommand(
+        "permissions",
+        "Show what you have allowed and refused, or take an answer back",
+        manage_permissions,
+        "revoke number, or forget-refusals",
+    ),
     SlashCommand("tools", "Show the tools that the model has", show_tools),
     SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),
     SlashCommand("context", "Show what fills the model's window", show_context),

@@ -16,6 +16,8 @@ from acp_adapter.export.telling import tell
 from acp_adapter.export.words import duration, ending, local, moment, turn_figures
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.records import Transcript
+from tools.redaction.redactor import Redact, redact
+from tools.redaction.structure import redacted
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText
 from tools.text.terminal_output import plain_text
 
@@ -23,13 +25,14 @@ _SIGNS = {"completed": "✓", "failed": "✗", "interrupted": "–"}
 _BOXES = {"completed": "[x]", "in_progress": "[>]", "cancelled": "[-]", "pending": "[ ]"}
 
 
-def to_markdown(transcript: Transcript, zone: tzinfo | None = None) -> str:
+def to_markdown(transcript: Transcript, zone: tzinfo | None = None, redacting: Redact = redact) -> str:
     """The session as Markdown with its facts in front, as YAML.
 
     Args:
         zone: whose times are shown; None for where this runs.
+        redacting: takes the secrets out of each text.
     """
-    story = tell(transcript)
+    story = redacted(tell(transcript), redacting)
     parts = [_front_matter(story, zone), f"# {one_line(story.title)}"]
     for turn in story.turns:
         parts += _turn(turn, zone)

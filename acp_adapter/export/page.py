@@ -16,15 +16,18 @@ from acp_adapter.export.story import Story
 from acp_adapter.export.telling import tell
 from acp_adapter.export.words import dollars, duration, moment, token_totals
 from agent_core.sessions.records import Transcript
+from tools.redaction.redactor import Redact, redact
+from tools.redaction.structure import redacted
 
 
-def to_html(transcript: Transcript, zone: tzinfo | None = None) -> str:
+def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redact = redact) -> str:
     """The session as a page.
 
     Args:
         zone: whose times are shown; None for where this runs.
+        redacting: takes the secrets out of each text.
     """
-    story = tell(transcript)
+    story = redacted(tell(transcript), redacting)
     style, script, segments = _resource("page.css"), _resource("page.js"), widths(story.turns)
     return Template(_resource("page.html")).substitute(
         policy=_policy(styles=(style, segments), script=script),

@@ -1,4 +1,4 @@
-"""A session as a trajectory to train with: ShareGPT form, made from the messages exactly as the model saw them.
+"""A session as a trajectory to train with: ShareGPT form, made from the messages that the model saw, but for secrets.
 
 The form is that of the Hermes agents: reasoning as `<think>`, tool calls as `<tool_call>`, all results that follow an
 answer as `<tool_response>`s in one `tool` turn; every `gpt` turn begins with a `<think>` block, if an empty one.
@@ -14,6 +14,7 @@ from typing import Any
 from acp_adapter.export.markup import whole
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired
 from agent_core.sessions.records import COMMAND, RESET, Transcript
+from tools.redaction.redactor import Redact, redact
 
 _CALLING = """\
 The functions below can be called. Their signatures are within <tools> </tools>:
@@ -34,13 +35,17 @@ def is_completed(transcript: Transcript) -> bool:
 
 
 def to_trajectory(
-    transcript: Transcript, system: str | None = None, tools: Sequence[Mapping[str, Any]] | None = None
+    transcript: Transcript,
+    system: str | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
+    redacting: Redact = redact,
 ) -> str:
     """The session as one line of JSON, without a line feed at its end.
 
     Args:
         system: the system prompt that the model had; None if it is not known.
         tools: the tool definitions that it had, as they were sent.
+        redacting: takes the secrets out of each text.
     """
     session, messages = (
         transcript.session,
@@ -49,7 +54,7 @@ def to_trajectory(
     conversations = [*_system(system, tools), *_conversation(messages)]
     spent = session.spent
     line = {
-        "conversations": conversations,
+        "conversations": [{**each, "value": redacting(each["value"])} for each in conversations],
         "timestamp": datetime.fromtimestamp(session.updated_at, UTC).isoformat(),
         "model": session.model,
         "completed": is_completed(transcript),

@@ -14,7 +14,7 @@ from tools.web.addresses import Inside, inside, inside_by_name
 from tools.web.port import WebError
 from tools.web.urls import Target, target_of
 
-Allow = Callable[[ReachHost], None]
+Allow = Callable[[ReachHost], object]
 """Returns when the host may be reached; raises Denied or ToolInterrupted. It may wait for the person."""
 
 _MOST_SEEN = 5_000

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent_core.browser.live import LiveBrowser, evaluated
 from agent_core.browser.session_browser import SessionBrowser, reason_of
+from tools.approval.actions import UseBrowser
 from tools.approval.gate import Gate
 from tools.browser.outline import ref_of
 from tools.browser.port import BrowserError, ConsoleLine, Direction, PageImage, PageView
 from tools.browser.settings import BrowserSettings
 from tools.context import Interrupt
-from tools.errors import Denied
 from tools.web.port import WebError
 from tools.web.urls import target_of
 
@@ -70,7 +70,7 @@ class GatedBrowser:
         async def work(live: LiveBrowser) -> None:
             await (await live.element(name)).click(timeout=self._settings.action_timeout * 1000, no_wait_after=True)
 
-        return self._act(work, f"@{name} could not be clicked", interrupt)
+        return self._act(work, f"click @{name}", f"@{name} could not be clicked", interrupt)
 
     def type(self, ref: str, text: str, interrupt: Interrupt) -> PageView:
         """As in the port."""
@@ -79,7 +79,7 @@ class GatedBrowser:
         async def work(live: LiveBrowser) -> None:
             await (await live.element(name)).fill(text, timeout=self._settings.action_timeout * 1000)
 
-        return self._act(work, f"@{name} could not be typed into", interrupt)
+        return self._act(work, f"type into @{name}", f"@{name} could not be typed into", interrupt)
 
     def press(self, key: str, interrupt: Interrupt) -> PageView:
         """As in the port."""
@@ -87,7 +87,7 @@ class GatedBrowser:
         async def work(live: LiveBrowser) -> None:
             await (await live.page()).keyboard.press(key)
 
-        return self._act(work, f"The key {key!r} could not be pressed", interrupt)
+        return self._act(work, f"press {key}", f"The key {key!r} could not be pressed", interrupt)
 
     def scroll(self, direction: Direction, interrupt: Interrupt) -> PageView:
         """As in the port."""
@@ -140,7 +140,7 @@ class GatedBrowser:
 
     def evaluate(self, expression: str, interrupt: Interrupt) -> str:
         """As in the port."""
-        self._check_may_act()
+        self._check_may_act(f"evaluate {expression}")
 
         async def work(live: LiveBrowser) -> str:
             page = await live.page()
@@ -166,22 +166,22 @@ class GatedBrowser:
 
         return self._run(work, interrupt)
 
-    def _check_may_act(self) -> None:
-        """A page that is used may order, send or delete: in plan mode it is only looked at.
+    def _check_may_act(self, act: str) -> None:
+        """A page that is used may order, send or delete: the policy decides, and in plan mode it is only looked at.
 
         Raises:
-            Denied: the session is in plan mode.
+            Denied: it may not be used.
         """
-        if self._gate.is_planning:
-            raise Denied(
-                "Refused: in plan mode pages are looked at, not used (no click, typing, key or expression). When the "
-                "plan is complete, call exit_plan_mode with it."
-            )
+        self._gate.authorize(UseBrowser("the open page", act))
 
     def _act(
-        self, work: Callable[[LiveBrowser], Coroutine[Any, Any, None]], failed: str, interrupt: Interrupt
+        self,
+        work: Callable[[LiveBrowser], Coroutine[Any, Any, None]],
+        act: str,
+        failed: str,
+        interrupt: Interrupt,
     ) -> PageView:
-        self._check_may_act()
+        self._check_may_act(act)
 
         async def acted(live: LiveBrowser) -> PageView:
             from playwright.async_api import Error  # noqa: PLC0415 - only who browses pays for it

@@ -124,6 +124,7 @@ async def _started(driver: Playwright, settings: BrowserSettings, guardian: Guar
         wrapper, note = Path(folder, "browser"), Path(folder, "pid")
         await asyncio.to_thread(_write_wrapper, wrapper, note, program)
         environment: dict[str, str | float | bool] = dict(child_environment(os.environ))
+        environment["BREAKPAD_DUMP_LOCATION"] = folder  # else it makes a directory in the person's home
         browser = await driver.chromium.launch(
             executable_path=str(wrapper),
             args=list(_ARGUMENTS),

@@ -26,6 +26,7 @@ def tool_entries(server: str, label: str, tools: Iterable[OfferedTool]) -> list[
             description=tool.description or f"The tool {tool.name} of the MCP server {server}.",
             # A server's own word for it (readOnlyHint) is not to be trusted.
             parallel="never",
+            untrusted=True,
         )
         for tool in offered
     ]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
+from tools.redaction.redactor import redact
+
 Transport = Literal["stdio", "http", "sse"]
 State = Literal["connecting", "ready", "failed", "closed"]
 
@@ -31,7 +33,7 @@ class ServerSpec:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     def hide(self, text: str) -> str:
-        """`text` without the values of the server's variables and headers, and without its address's query."""
+        """`text` without the values of the server's variables and headers, its address's query, and other secrets."""
         values = {value for _, value in (*self.env, *self.headers) if len(value) >= _SHORTEST_SECRET}
         # «Bearer abc» is a secret in its parts, too.
         values |= {part for value in values for part in value.split() if len(part) > 2 * _SHORTEST_SECRET}
@@ -39,7 +41,7 @@ class ServerSpec:
             values |= {part for part in (parts.query, parts.password or "") if len(part) >= _SHORTEST_SECRET}
         for value in sorted(values, key=len, reverse=True):
             text = text.replace(value, "***")
-        return text
+        return redact(text)
 
     def place(self) -> str:
         """Where the server is, for people: the program, or the address without what may be secret in it."""

@@ -16,6 +16,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
 from agent_core.providers.error_patterns import Flags, Rule
 from agent_core.providers.wire.failures import readable
+from tools.redaction.redactor import redact
 
 Reason = Literal[
     "auth",
@@ -234,7 +235,8 @@ def _without_secrets(text: str, choice: ModelChoice) -> str:
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, "[key]")
-    return text
+    # A server, or one behind it, may repeat keys that are not ours.
+    return redact(text)
 
 
 def _duration(seconds: float | None) -> str:

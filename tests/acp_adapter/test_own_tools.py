@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.editor import PLAIN, Editor
+from tests.support.editor_policies import reject
 from tests.support.in_memory import EditorFactory
 from tests.support.own_tools import tool_file, write
 from tools.registry import registry
@@ -49,6 +50,21 @@ async def test_a_file_in_the_home_is_a_tool_of_every_session(
 
     [card] = agent.cards(session).values()
     assert card["status"] == "completed"
+
+
+async def test_in_plan_mode_the_person_is_asked_before_it_runs(
+    start: EditorFactory, workspace: Path, home: Path
+) -> None:
+    write(home / "tools" / "mine.py", tool_file("mine"))
+    agent, session = await _session(start, workspace)
+    agent.on_permission = reject
+    await agent.request("session/set_mode", {"sessionId": session, "modeId": "plan"})
+
+    await agent.prompt(session, "call mine {}")
+
+    [card] = agent.cards(session).values()
+    assert _asked(agent) == 1
+    assert card["status"] == "failed"
 
 
 async def test_it_is_gone_where_the_settings_disable_its_toolset(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.permission_cards import asked_card
-from tools.approval.actions import Action, ProcessInput, ReachHost, SearchWeb
+from tools.approval.actions import Action, CallOwnTool, ConnectHost, ProcessInput, ReachHost, SearchWeb, UseBrowser
 from tools.approval.questions import Question
 
 _ROOT = Path("/srv")
@@ -26,6 +26,18 @@ def _card(action: Action, reason: str = "") -> dict[str, object]:
         (ReachHost("https://example.com/\u202etxt\n", "example.com"), "", r"Fetch https://example.com/\u202etxt\n"),
         (SearchWeb("Brave", "acp agents"), "", "Search Brave for acp agents"),
         (SearchWeb("Brave", "acp\nagents"), "", r"Search Brave for acp\nagents"),
+        (
+            ConnectHost("example.com", 443, command="curl https://example.com/\n-v"),
+            "",
+            r"Let a command reach example.com: curl https://example.com/\n-v",
+        ),
+        (
+            ConnectHost("localhost", 5432, "this machine", "psql"),
+            "",
+            "Let a command reach localhost:5432 (it is this machine): psql",
+        ),
+        (UseBrowser("example.com", "click @e12"), "", "Click @e12 on example.com"),
+        (CallOwnTool("weather"), "", "Call your own tool weather"),
         (ProcessInput("python3 -i", "print(1)\n", _ROOT), "types", "Type into python3 -i: print(1)"),
     ],
 )

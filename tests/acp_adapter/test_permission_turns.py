@@ -89,7 +89,7 @@ async def test_files_outside_the_roots_ask_to_be_read_and_written(
 async def test_a_command_is_asked_for_with_itself_and_the_reason(start: EditorFactory, workspace: Path) -> None:
     agent, session = await _start(start, workspace)
     await agent.prompt(session, "run rm -rf build")
-    assert _asked(agent) == ["rm -rf build (it deletes files)"]
+    assert _asked(agent) == ["rm -rf build (it deletes directories with all that is in them)"]
 
 
 async def test_the_floor_holds_even_in_dont_ask(start: EditorFactory, workspace: Path) -> None:
@@ -185,6 +185,33 @@ async def test_settings_allow_commands_and_choose_the_first_mode(
     assert agent.opened[session]["modes"]["currentModeId"] == "dont_ask"
 
 
+async def test_what_is_allowed_for_good_is_not_asked_in_the_next_session_until_it_is_taken_back(
+    start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await _start(start, workspace)
+    agent.on_permission = in_turn(pick("allow_kept"), pick("reject_once"))
+    await agent.prompt(session, "edit sums.py a - b => a + b")
+    again = await agent.new_session(workspace)
+    await agent.prompt(again, "edit sums.py a + b => b + a")
+    assert "b + a" in (workspace / "sums.py").read_text()
+    await agent.prompt(again, "/permissions revoke 1")
+    await agent.prompt(again, "edit sums.py b + a => a + b")
+    assert "b + a" in (workspace / "sums.py").read_text()
+    assert len(_asked(agent)) == 2
+
+
+async def test_a_project_narrows_and_says_what_it_may_not(start: EditorFactory, workspace: Path, home: Path) -> None:
+    configure(home, {"approvals": {"mode": "off", "allow": ["write: sums.py"]}})
+    (workspace / ".hermes").mkdir()
+    (workspace / ".hermes/config.yaml").write_text("approvals: {mode: auto, deny: ['write: sums.py'], allow: [rm *]}")
+    agent, session = await _start(start, workspace)
+    assert agent.opened[session]["modes"]["currentModeId"] == "default"
+    await agent.prompt(session, "edit sums.py a - b => a + b")
+    assert "a - b" in (workspace / "sums.py").read_text()
+    assert _asked(agent) == []
+    assert "approvals.allow" in agent.text(session)
+
+
 _SIMPLE = "write src/one.txt a"
 
 
@@ -216,8 +243,9 @@ _SIMPLE = "write src/one.txt a"
     ],
 )
 async def test_each_answer_reaches_as_far_as_it_says(
-    option: str, work: str, asked: list[str], start: EditorFactory, workspace: Path
+    option: str, work: str, asked: list[str], start: EditorFactory, workspace: Path, home: Path
 ) -> None:
+    configure(home, {"approvals": {"mode": "all"}})
     agent, session = await _start(start, workspace)
     others = pick("reject_once" if option.startswith("reject") else "allow_once")
     agent.on_permission = in_turn(pick(option), others)

@@ -13,9 +13,20 @@ from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.permissions import EditorApprover
 from agent_core.interrupt import CancelToken
 from tests.support.wire import check_outgoing
-from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
+from tools.approval.actions import (
+    Action,
+    CallMcpTool,
+    CallOwnTool,
+    ConnectHost,
+    LeavePlan,
+    ReachHost,
+    ReadPath,
+    RunCommand,
+    UseBrowser,
+    WritePath,
+)
 from tools.approval.questions import Answer, Question
-from tools.approval.scopes import reaches
+from tools.approval.scopes import lasting, reaches
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 
@@ -60,19 +71,28 @@ class Person:
             raise reply
         return dict(reply)
 
-    def ask(self, action: Action = _RUN, *, reason: str = "deletes files", is_risky: bool = False) -> Answer:
+    def ask(
+        self, action: Action = _RUN, *, reason: str = "deletes files", is_risky: bool = False, keeps: bool = False
+    ) -> Answer:
         grants = reaches(action, (_ROOT,), is_risky=is_risky)
         question = Question(
-            "call-7", action, reason, is_risky=is_risky, reaches=grants, no_lasts=True, no_explains=True
+            "call-7",
+            action,
+            reason,
+            is_risky=is_risky,
+            reaches=grants,
+            keeps=lasting(action, grants, is_risky=is_risky) if keeps else (),
+            no_lasts=True,
+            no_explains=True,
         )
         return self.put(question)
 
     def put(self, question: Question) -> Answer:
         return self._approver.ask(question, self.token)
 
-    def options(self, action: Action, *, is_risky: bool = False) -> list[tuple[str, str, str]]:
+    def options(self, action: Action, *, is_risky: bool = False, keeps: bool = False) -> list[tuple[str, str, str]]:
         self.replies = [_chosen("reject_once")]
-        self.ask(action, is_risky=is_risky)
+        self.ask(action, is_risky=is_risky, keeps=keeps)
         options = self.asked[-1][1]["options"]
         return [(option["optionId"], option["kind"], option["name"]) for option in options]
 
@@ -259,6 +279,54 @@ def test_an_mcp_call_shows_its_arguments_and_a_plan_itself() -> None:
     call, plan = (params["toolCall"] for _, params in person.asked)
     assert '{"path": "a"}' in call["content"][0]["content"]["text"]
     assert (plan["kind"], plan["content"][0]["content"]["text"]) == ("switch_mode", _PLAN.plan)
+
+
+_KEPT = "Always allow {} (every session here)"
+
+
+@pytest.mark.parametrize(
+    ("action", "is_risky", "what"),
+    [
+        (RunCommand("pytest -q", _ROOT), False, "`pytest …` in this directory"),
+        (RunCommand("grep -c x a | wc -l", _ROOT), False, "this exact command in this directory"),
+        (_PUSH, True, "this exact command in this directory"),
+        (RunCommand("make x", _ROOT, outside=True), True, "this exact command without the sandbox in this directory"),
+        (_write(b"x", b"y"), False, "edits in srv/src/"),
+        (ReadPath(Path("/usr/lib/x/a")), False, "reading in /usr/lib/x/"),
+        (_MCP, False, "write of files"),
+        (CallOwnTool("deploy"), False, "your tool deploy"),
+        (ReachHost("https://example.com/x", "example.com"), False, "pages of example.com"),
+        (ConnectHost("example.com", 8443), False, "commands to reach example.com:8443"),
+    ],
+)
+def test_one_answer_may_be_kept_for_good_and_the_card_stays_short(action: Action, is_risky: bool, what: str) -> None:
+    options = Person().options(action, is_risky=is_risky, keeps=True)
+    assert [name for option, _, name in options if option == "allow_kept"] == [_KEPT.format(what)]
+    assert len(options) <= 6
+    assert options[0] == (_NO if is_risky else _ONCE), "what lasts is never the first"
+
+
+@pytest.mark.parametrize(
+    ("action", "is_risky"),
+    [
+        (_write(b"x", None), False),
+        (_write(b"x", b"y"), True),
+        (ReadPath(Path("/srv/.env")), True),
+        (ReachHost("http://router/", "router", "a private address"), True),
+        (ConnectHost("router", 80, "a private address"), True),
+        (UseBrowser("example.com", "click @e1"), False),
+    ],
+)
+def test_what_is_risky_or_passing_is_not_kept_for_good(action: Action, is_risky: bool) -> None:
+    assert "allow_kept" not in [option for option, _, _ in Person().options(action, is_risky=is_risky, keeps=True)]
+
+
+def test_the_answer_that_is_kept_reaches_as_far_as_its_label_says() -> None:
+    person = Person(_chosen("allow_kept"), _chosen("allow_kept"), _chosen("allow_kept"))
+    like, same = Answer(allowed=True, scope="prefix", always=True), Answer(allowed=True, scope="session", always=True)
+    assert person.ask(RunCommand("pytest -q", _ROOT), keeps=True) == like
+    assert person.ask(_PUSH, is_risky=True, keeps=True) == same
+    assert not person.ask(_PUSH, is_risky=True).allowed, "it was not offered"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_no_file_gives_the_defaults(read):
     settings = read().settings
     assert settings.model.default is None
     assert settings.agent.max_turns == 90
-    assert (settings.approvals.mode, settings.approvals.timeout) == ("ask", 1800)
+    assert (settings.approvals.mode, settings.approvals.timeout) == ("auto", 1800)
     assert settings.command_allowlist == ()
 
 
@@ -68,10 +68,41 @@ command_allowlist: [make test, git status]
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"), [("manual", "ask"), ("smart", "ask"), ("ask", "ask"), ("off", "off"), ('"off"', "off")]
+    ("written", "meant"),
+    [
+        ("auto", "auto"),
+        ("all", "all"),
+        ("manual", "auto"),
+        ("smart", "auto"),
+        ("ask", "auto"),
+        ("off", "off"),
+        ('"off"', "off"),
+    ],
 )
 def test_the_names_of_approval_modes_that_others_use_are_understood(read, written, meant):
-    assert read(f"approvals:\n  mode: {written}\n").settings.approvals.mode == meant
+    approvals = read(f"approvals:\n  mode: {written}\n").settings.approvals
+    assert (approvals.mode, approvals.smart) == (meant, written == "smart")
+
+
+def test_a_model_that_judges_can_be_turned_off_whatever_the_mode_is_called(read):
+    assert not read("approvals: {mode: smart, smart: false}\n").settings.approvals.smart
+    assert read("approvals: {smart: true}\n").settings.approvals.smart
+
+
+def test_rules_are_read_as_they_may_be_written(read):
+    text = "approvals:\n  deny:\n  - run: git push*\n  - npm publish\n  allow:\n  - 'host: Example.com'\n"
+    approvals = read(text).settings.approvals
+    assert approvals.deny == ("run: git push*", "run: npm publish")
+    assert approvals.allow == ("host: example.com",)
+
+
+def test_a_rule_that_is_none_is_an_error_with_its_place(read, home):
+    with pytest.raises(SettingsError) as failure:
+        read("approvals:\n  deny:\n  - git push\n  - rum: x\n")
+    told = str(failure.value)
+    assert "approvals.deny.1" in told
+    assert "`rum` is no kind of rule" in told
+    assert str(home / "config.yaml") in told
 
 
 @pytest.mark.parametrize(
@@ -293,7 +324,7 @@ def test_a_source_recovers_when_a_broken_file_is_mended(home):
     [
         ("approvals:\n  timeout: .inf\n", "seconds greater than 0"),
         ("approvals:\n  timeout: 0\n", "seconds greater than 0"),
-        ("approvals:\n  mode: yolo\n", "ask (also manual, smart) or off"),
+        ("approvals:\n  mode: yolo\n", "auto (also manual, smart), all or off"),
         ("agent: 7\n", "`key: value` lines"),
         ("command_allowlist: ls\n", "it must be a list"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,8 @@ from tools.approval.policy import Mode, Rules
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.context import AgentServices, CommandOutcome, CommandSpec, Environment, Interrupt, TodoItem, ToolContext
 from tools.dispatch import dispatch
-from tools.environments.gated import GatedEnvironment, GatedFileSystem
+from tools.environments.gated_commands import GatedEnvironment
+from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.errors import CommandError
 from tools.result import ToolResult
@@ -32,13 +34,22 @@ ANSWERS: Mapping[Choice, Answer] = {
 }
 
 
+_FENCED = re.compile(r"\[untrusted (?P<number>\w{8}) [^\n]*\]\n(?P<text>.*)\n\[end (?P=number)\]", re.DOTALL)
+
+
+def unfenced(text: str) -> str:
+    """What is in the fence that the results of tools have which reach outside; other text as it is."""
+    found = _FENCED.fullmatch(text)
+    return found["text"] if found else text
+
+
 @dataclass
 class ScriptedApprover:
     """Answers every question with the same choice and remembers what was asked."""
 
     choice: Choice = "allow_once"
     asked: list[Action] = field(default_factory=list)
-    before_answer: Callable[[], None] = lambda: None
+    before_answer: Callable[[], object] = lambda: None
 
     def ask(self, question: Question, interrupt: Interrupt) -> Answer:
         self.asked.append(question.action)
@@ -108,12 +119,12 @@ def call(ctx: ToolContext, name: str, **args: Any) -> ToolResult:
 def payload(result: ToolResult) -> dict[str, Any]:
     """The JSON that the model gets of a call that worked."""
     assert not result.failed, result.text
-    value: dict[str, Any] = json.loads(result.text)
+    value: dict[str, Any] = json.loads(unfenced(result.text))
     return value
 
 
 def error_of(result: ToolResult) -> str:
     """The message that the model gets of a call that failed."""
     assert result.failed, result.text
-    message: str = json.loads(result.text)["error"]
+    message: str = unfenced(json.loads(result.text)["error"])
     return message

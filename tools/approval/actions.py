@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+_WEB_PORTS = frozenset({80, 443})
+
 
 @dataclass(frozen=True, slots=True)
 class ReadPath:
@@ -38,10 +40,22 @@ class WritePath:
 
 @dataclass(frozen=True, slots=True)
 class RunCommand:
-    """Run a shell command in `cwd`."""
+    """Run a shell command in `cwd`.
+
+    Attributes:
+        outside: run it without the sandbox.
+        uncontained: why no sandbox contains it where it would run, in words that follow «is not contained: »; '' if
+            that is where the session's commands run.
+        refused: what the sandbox has refused it, in words that follow «it was kept from »; '' where it has not run.
+        runs_along: what a program that only looks would run all the same, with no sandbox around it; '' for nothing.
+    """
 
     command: str
     cwd: Path
+    outside: bool = False
+    uncontained: str = ""
+    refused: str = ""
+    runs_along: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,26 @@ class CallMcpTool:
 
 
 @dataclass(frozen=True, slots=True)
+class CallOwnTool:
+    """Call a tool that the user has put into their home."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class UseBrowser:
+    """Do something on a page: click, type, press a key, evaluate.
+
+    Attributes:
+        place: the page's host, with the port where it is not the usual one.
+        act: in words that follow «to»: «click @e12».
+    """
+
+    place: str
+    act: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReachHost:
     """Send a request for a page to a host.
 
@@ -75,6 +109,26 @@ class ReachHost:
     url: str
     place: str
     inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectHost:
+    """A command that runs in the sandbox wants to reach a host.
+
+    Attributes:
+        inside: what the host is where it is not on the public internet, in words that follow «it is».
+        command: the one that is running, for the person.
+    """
+
+    host: str
+    port: int
+    inside: str = ""
+    command: str = ""
+
+    @property
+    def place(self) -> str:
+        """The host, with the port where it is not a usual one of the web."""
+        return self.host if self.port in _WEB_PORTS else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,24 +146,44 @@ class LeavePlan:
     plan: str
 
 
-Action = ReadPath | WritePath | RunCommand | ProcessInput | CallMcpTool | ReachHost | SearchWeb | LeavePlan
+Action = (
+    ReadPath
+    | WritePath
+    | RunCommand
+    | ProcessInput
+    | CallMcpTool
+    | CallOwnTool
+    | UseBrowser
+    | ReachHost
+    | ConnectHost
+    | SearchWeb
+    | LeavePlan
+)
 
 
-def describe(action: Action) -> str:
+def describe(action: Action) -> str:  # noqa: C901, PLR0911 - one for each kind of action
     """The action as a short phrase: «edit /a/b.py», «run: make test»."""
     match action:
         case ReadPath(path=path):
             return f"read {path}"
         case WritePath(path=path, shown=shown):
             return f"{action.verb} {shown}" if path == shown else f"{action.verb} {shown}, which is {path}"
+        case RunCommand(command=command, outside=True):
+            return f"run without the sandbox: {command}"
         case RunCommand(command=command):
             return f"run: {command}"
         case ProcessInput(command=command, data=data):
             return f"type {data!r} into: {command}"
         case CallMcpTool(server=server, tool=tool):
             return f"call {tool} of the MCP server {server}"
+        case CallOwnTool(name=name):
+            return f"call the user's own tool {name}"
+        case UseBrowser(place=place, act=act):
+            return f"{act} on the page of {place}"
         case ReachHost(url=url):
             return f"fetch {url}"
+        case ConnectHost(host=host, port=port):
+            return f"connect to {host}:{port}"
         case SearchWeb(service=service, query=query):
             return f"search {service} for: {query}"
         case LeavePlan():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
-from tools.approval.actions import Action
-from tools.approval.grants import Grants, PastAnswers
+from tools.approval.actions import Action, RunCommand, describe
+from tools.approval.grants import Grants, PastAnswer, PastAnswers
+from tools.approval.judge import Judge
 from tools.approval.line import Line
 from tools.approval.policy import Decision, EditPolicy, Mode, Rules, decide
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.waiting import OneAtATime, OpenQuestion
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+
+log = logging.getLogger(__name__)
 
 
 class Approvals:
@@ -24,6 +28,8 @@ class Approvals:
     Attributes:
         approver: who is asked.
         grants: what was answered for longer than once.
+        judge: who may say yes in the person's place to what comes back by itself; None: nobody.
+        on_note: is told what the person should know of their answers, and of the judge's.
         changes: how often something changed.
     """
 
@@ -35,10 +41,15 @@ class Approvals:
         *,
         edits: EditPolicy = "mode",
         grants: PastAnswers | None = None,
+        judge: Judge | None = None,
+        warnings: tuple[str, ...] = (),
     ) -> None:
         self.rules = rules
         self.approver = approver or NobodyToAsk()
-        self.grants = grants or Grants()
+        self.grants: PastAnswers = grants or Grants()
+        self.judge = judge
+        self._warnings = warnings
+        self.on_note: Callable[[str], None] = log.warning
         self.changes = 0
         self._chosen: tuple[Mode, EditPolicy] = mode, edits
         self._lock = threading.Lock()
@@ -89,6 +100,48 @@ class Approvals:
         """Whether `action` may happen as things are now."""
         mode, edits = self._chosen
         return decide(action, mode, self.rules, self.grants, edits)
+
+    @property
+    def can_keep(self) -> bool:
+        """Whether an answer can be kept for later sessions."""
+        return self.grants.keeps
+
+    def take_warnings(self) -> tuple[str, ...]:
+        """What the person should know before anything is decided: once, whoever asks first."""
+        with self._lock:
+            warnings, self._warnings = self._warnings, ()
+        return warnings
+
+    def judged(self, action: Action, decision: Decision, turn: Interrupt) -> str:
+        """Why `action` need not be asked about, as the judge sees it and the person reads it; '' if it must be.
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        if self.judge is None or not decision.undoable or not isinstance(action, RunCommand):
+            return ""
+        why = self.judge.lifts(action, decision.reason, turn)
+        if not why:
+            return ""
+        note = f"Allowed by the model's judgement: {why}"
+        self.on_note(f"{note} ({describe(action)})")
+        return note
+
+    def revoke(self, answer: PastAnswer) -> None:
+        """Take back an answer of `grants.listed`.
+
+        Raises:
+            KeptGrantsError: it is not there any more, or could not be taken back.
+        """
+        self.grants.revoke(answer)
+        self._changed()
+
+    def forget_refusals(self) -> int:
+        """Take back every no of the session; how many there were."""
+        number = self.grants.forget_refusals()
+        if number:
+            self._changed()
+        return number
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call `listener` after each change, on the thread that made it; it must be short and must not raise.
@@ -157,9 +210,11 @@ class Approvals:
             self.grants.refuse(question.action)
             self._changed()
         # A scope that was not offered is no wider than once.
-        grant = next((grant for grant in question.reaches if grant.scope == answer.scope), None)
+        offered = question.keeps if answer.always else question.reaches
+        grant = next((grant for grant in offered if grant.scope == answer.scope), None)
         if answer.allowed and grant is not None:
-            self.grants.allow(grant)
+            if why := self.grants.allow(grant, always=answer.always):
+                self.on_note(why)
             self._changed()
 
     def _changed(self) -> None:

@@ -12,16 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.approval.command_operands import Operands
-from tools.approval.command_patterns import DANGEROUS_PATTERNS
-from tools.approval.command_reading import outside_quotes, readings
+from tools.approval.command_reading import outside_quotes
 from tools.approval.commands import classify_command
+from tools.approval.dangers.git import REMOTE, STASHES
 from tools.changes.shell_reader import read_script
 from tools.changes.shell_syntax import Simple
 from tools.changes.wrappers import bare_name, unwrapped
 
 Words = tuple[str, ...]
 
-_FLAGS = re.IGNORECASE | re.MULTILINE
 _MAX_CHARS = 1_000
 # Outside of quotes: no operator, no variable, no glob, no brace, no tilde, no line break.
 _PLAIN = re.compile(r"[\w@%+=:,./ \t-]+")
@@ -32,6 +31,9 @@ _RUNS_ANYTHING = re.compile(
     r"(?:ba|z|da|k|fi|c|tc)?sh|(?:python|pypy|perl|ruby|node|php|lua|deno)[\d.]*|[gmn]?awk|eval|exec|source|\.|xargs"
     r"|parallel|find|fd|sudo|doas|su|env|ssh|watch|tmux|screen|script|osascript|npx|pnpx|bunx|uvx|trap"
     r"|if|then|elif|else|do|while|until|for|case|select|function|time|coproc"
+)
+_STARTS_ANYTHING = frozenset(
+    (engine, verb) for engine in ("docker", "podman", "nerdctl", "kubectl", "oc") for verb in ("run", "exec", "debug")
 )
 _SUBCOMMANDS: Mapping[str, int] = {
     **dict.fromkeys(
@@ -50,13 +52,8 @@ _TWO_LEVELS = frozenset({
     ("git", "remote"), ("git", "worktree"), ("git", "submodule"), ("git", "bisect"),
 })  # fmt: skip
 _REPEATABLE: Mapping[Words, str] = {
-    ("git", "push"): "changes git history, the work tree or a remote",
-    ("git", "stash"): "takes changes out of the work tree",
-    ("git", "apply"): "changes files through git",
-    ("git", "am"): "changes files through git",
-    ("git", "mv"): "changes files through git",
-    ("cp",): "writes files",
-    ("mv",): "writes files",
+    ("git", "push"): REMOTE,
+    ("git", "stash"): STASHES,
 }
 """The dangerous commands of which all alike may be allowed, each with the one danger that it may have."""
 _COPIES = frozenset({("cp",), ("mv",), ("git", "mv")})
@@ -69,12 +66,14 @@ class CommandPrefix:
     Attributes:
         dangers: what the command that was asked about is dangerous for; a later one may be so for nothing else.
         operands: its other words. Options, addresses and refspecs of a later dangerous command have to be among them.
+        only_looks: it was proven to change nothing, and so has to be a later one.
     """
 
     words: Words
     cwd: Path
     dangers: frozenset[str]
     operands: Operands
+    only_looks: bool = False
 
     @property
     def shown(self) -> str:
@@ -86,10 +85,10 @@ class CommandPrefix:
         words = plain_words(command)
         if cwd != self.cwd or words is None or _first_words(words) != self.words:
             return False
-        dangers = dangers_of(command)
-        if not dangers <= self.dangers:
+        dangers = dangers_of(command, cwd)
+        if not dangers <= self.dangers or (self.only_looks and not _only_looks(command, cwd)):
             return False
-        return not dangers or self.operands.cover(words[len(self.words) :])
+        return (not dangers and self.words not in _COPIES) or self.operands.cover(words[len(self.words) :])
 
 
 def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
@@ -98,10 +97,13 @@ def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
     first = _first_words(words) if words is not None else None
     if words is None or first is None:
         return None
-    dangers = dangers_of(command)
+    dangers = dangers_of(command, cwd)
     if dangers and dangers != {_REPEATABLE.get(first)}:
         return None
-    return CommandPrefix(first, cwd, dangers, Operands.of(words[len(first) :], cwd, copies=first in _COPIES))
+    only_looks = _only_looks(command, cwd)
+    return CommandPrefix(
+        first, cwd, dangers, Operands.of(words[len(first) :], cwd, copies=first in _COPIES), only_looks
+    )
 
 
 def plain_words(command: str) -> Words | None:
@@ -126,18 +128,19 @@ def plain_words(command: str) -> Words | None:
     return known if unwrapped(known) == known else None
 
 
-def dangers_of(command: str) -> frozenset[str]:
+def dangers_of(command: str, cwd: Path | None = None) -> frozenset[str]:
     """Everything that `command` is dangerous for, not only the first; empty for an ordinary one."""
-    texts = readings(command[:_MAX_CHARS])
-    found = {why for pattern, why in DANGEROUS_PATTERNS if any(re.search(pattern, text, _FLAGS) for text in texts)}
-    first = classify_command(command)
-    return frozenset(found) if first.level == "ordinary" else frozenset({*found, first.why})
+    return frozenset(finding.why for finding in classify_command(command, cwd).findings)
+
+
+def _only_looks(command: str, cwd: Path) -> bool:
+    return classify_command(command, cwd).level == "safe"
 
 
 def _first_words(words: Words) -> Words | None:
     """The program, with its subcommands where it has some."""
     program, name = words[0], bare_name(words[0])
-    if not _PROGRAM.fullmatch(program) or _RUNS_ANYTHING.fullmatch(name):
+    if not _PROGRAM.fullmatch(program) or _RUNS_ANYTHING.fullmatch(name) or (name, *words[1:2]) in _STARTS_ANYTHING:
         return None
     depth = 1 + _SUBCOMMANDS.get(name, 0)
     if (name, *words[1:2]) in _TWO_LEVELS:

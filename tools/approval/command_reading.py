@@ -1,14 +1,18 @@
-"""Readings of a shell command: as written, without its disguises, and cut into the simple commands inside.
+"""The texts of a command that patterns are searched in.
 
-Nothing here parses the shell's language. Separators inside quotes cut as well, so that a reading may show more
-commands than would run, and hardly ever fewer.
+Where the grammar has read it, they are the programs that it runs. Where it could not, the text is cut by hand: as
+written, without its disguises, and into the simple commands inside. Separators inside quotes cut as well, so that a
+text may show more commands than would run, and hardly ever fewer.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from tools.bash.reading import Reading
 
 _SUBSTITUTION = re.compile(r"\$\(|[()`]|(?<!\$)\{(?=\s)")
 _STATEMENT = re.compile(r"[;&|\n]+")
@@ -64,12 +68,28 @@ def outside_quotes(command: str) -> str | None:
     return None if re.search(r"['\"]", blanked) else blanked
 
 
-def where_globs_count(command: str) -> str:
-    """`command` with quoted text blanked and escapes resolved, or as written where that is not certain."""
-    if re.search(r"<<|#|\$'|`|\$\(", command):
-        return command
-    plain = re.sub(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\([\s\S])""", lambda found: found[1] or "Q", command)
-    return command if re.search(r"['\"]", plain) else plain
+def lines_of(command: str, reading: Reading) -> tuple[str, ...]:
+    """The texts to search for patterns in a command that was read: the whole, and a line for each program."""
+    lines = (
+        " ".join((call.program, *(one.text for one in call.arguments)))
+        for call in reading.invocations
+        if call.program
+    )
+    return (_not_at_start(command), *dict.fromkeys(" ".join(line.split("\n")) for line in lines))
+
+
+def first_match(patterns: Iterable[tuple[str, str]], texts: Iterable[str]) -> tuple[str, ...]:
+    """The description of the first pattern that is found in any of the texts; none where none is."""
+    given = tuple(texts)
+    for pattern, why in patterns:
+        if any(_compiled(pattern).search(text) for text in given):
+            return (why,)
+    return ()
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
 def _not_at_start(text: str) -> str:

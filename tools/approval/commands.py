@@ -1,91 +1,161 @@
-"""What a shell command would do: the first net, made of regular expressions over several readings of it.
+"""What a shell command would do: safe, ordinary, dangerous or forbidden.
 
-It errs towards asking. It is no sandbox: a script that the command runs is not looked into.
+The command is read with a grammar; each program that it may run is judged by what it does (`dangers/`), each script
+in it by its own language (`scripts/`), and patterns are a second net. What is not understood is never safe.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
-from tools.approval.command_patterns import (
-    DANGEROUS_PATTERNS,
-    FORBIDDEN_PATTERNS,
-    GLOB_PATTERNS,
-    REDIRECTION_PATTERNS,
-)
-from tools.approval.command_reading import outside_quotes, readings, where_globs_count
+from tools.approval.command_patterns import DANGEROUS_PATTERNS, LOOSE_PATTERNS
+from tools.approval.command_reading import first_match, lines_of, readings
+from tools.approval.dangers.clues import is_known_hook, judge_text, kills_only_its_own
+from tools.approval.dangers.finding import Finding, Level
+from tools.approval.dangers.flows import scripts_written
+from tools.approval.dangers.inline import Script, language_of
+from tools.approval.dangers.judging import fed, findings_in, scripts_in
+from tools.approval.dangers.places import Scene
+from tools.approval.dangers.targets import written_by
+from tools.bash.doubts import NOT_BASH, UNKNOWN_TEXT
+from tools.bash.read import read_command
+from tools.bash.reading import Invocation, Reading
 
-_FLAGS = re.IGNORECASE | re.MULTILINE
-# Longer ones than a person would read ask without being looked through.
-_MAX_CHARS = 4_000
-_DELETES_ALL = re.compile(r"rm\s(?:.*\s)?-(?:-recursive|[a-z]*r[a-z]*)(?=\s|$)", re.IGNORECASE)
-_MOVES = re.compile(r"(?:cd|pushd|popd)\b")
-_RELATIVE = re.compile(r"[\w.*][\w.*/-]*")
+# Stands for a directory that nobody has named: deep enough that a few `..` do not reach the root.
+_SOMEWHERE = Path("/srv/somewhere/project")
+_PROVABLE = frozenset({"python", "perl", "ruby", "javascript", "php", "lua"})
+_SCRIPT_OPTIONS = frozenset({"-c", "-e", "-p", "-r", "--eval", "--print"})
+_TOO_NESTED = Finding("dangerous", "hidden", "is too long or too nested to be read")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandClass:
-    """How far a command reaches: `why` completes the sentence «this command …»."""
+    """How far a command reaches.
 
-    level: Literal["ordinary", "dangerous", "forbidden"]
+    Attributes:
+        why: completes «because it …», of the strongest finding; '' for most of what is safe or ordinary.
+        findings: all that is dangerous or forbidden in it, the strongest first.
+        family: of the strongest finding.
+        outside: it needs what the sandbox does not give, so that after a yes it runs without one.
+    """
+
+    level: Level
     why: str = ""
+    findings: tuple[Finding, ...] = ()
+    family: str = ""
+    outside: bool = False
 
 
-def classify_command(command: str, cwd: Path | None = None) -> CommandClass:
-    """The strongest class that any reading of `command` falls into.
+def classify_command(command: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> CommandClass:
+    """The strongest class of all that `command` may run. Never raises; text alone, no disk.
 
     Args:
-        cwd: where it would run; what it deletes as a whole is then looked at under its full name, too.
+        cwd: where it would run, absolute; relative paths count as inside where it is not known.
+        roots: what the session may change, absolute; `cwd` where there are none.
     """
-    texts = readings(command[:_MAX_CHARS])
-    if why := _first(FORBIDDEN_PATTERNS, texts if cwd is None else (*texts, *_spelled_out(texts, cwd))):
-        return CommandClass("forbidden", why)
-    if len(command) > _MAX_CHARS:
-        return CommandClass("dangerous", "is too long to be checked")
-    unquoted = outside_quotes(command)
-    if unquoted is None:
-        unquoted = command
-    why = (
-        _first(DANGEROUS_PATTERNS, texts)
-        or _first(REDIRECTION_PATTERNS, (unquoted,))
-        or _first(GLOB_PATTERNS, (where_globs_count(command),))
-    )
-    if why:
-        return CommandClass("dangerous", why)
-    return CommandClass("ordinary")
+    own = os.environ.get("HERMES_HOME", "").strip().rstrip("/")
+    home = os.path.expanduser("~").rstrip("/") or "/"  # noqa: PTH111 - text
+    place = cwd or _SOMEWHERE
+    folders = tuple(str(root).rstrip("/") or "/" for root in (roots or (place,)))
+    scene = Scene(folders, home, own, is_placed=cwd is not None)
+    return _classified(command, cwd, roots, scene, tuple(DANGEROUS_PATTERNS))
 
 
 def detect_dangerous_command(command: str) -> tuple[bool, str]:
-    """Whether `command` would not run unasked, and why."""
+    """Whether `command` would not simply run, and why."""
     found = classify_command(command)
-    return found.level != "ordinary", found.why
+    return found.level in {"dangerous", "forbidden"}, found.why
 
 
-def _spelled_out(texts: tuple[str, ...], cwd: Path) -> tuple[str, ...]:
-    """The deletions of whole directories among `texts` with full names in place of relative ones."""
-    if any(_MOVES.match(text) for text in texts):
-        return ()  # nobody knows where it would be then
-    home = os.path.expanduser("~")  # noqa: PTH111 - text
+@functools.lru_cache(maxsize=1024)
+def _classified(
+    command: str, cwd: Path | None, roots: tuple[Path, ...], scene: Scene, patterns: tuple[tuple[str, str], ...]
+) -> CommandClass:
+    try:
+        reading = read_command(command, cwd or _SOMEWHERE)
+        found = [*findings_in(reading, scene), *judge_text(command, reading)]
+        if is_known_hook(command, reading):
+            found = [one for one in found if one.why != UNKNOWN_TEXT]
+        found.extend(_of_written_scripts(reading, cwd, roots))
+        verdicts = [_judged(script, cwd, roots) for _, script in scripts_in(reading)]
+    except RecursionError:
+        return _class_of([_TOO_NESTED])
+    found.extend(finding for _, findings in verdicts for finding in findings)
+    if kills_only_its_own(command, reading):
+        found = [one for one in found if one.family != "processes" or one.level == "forbidden"]
+    found.extend(_second_net(command, reading, patterns))
+    if found:
+        return _class_of(found)
+    if (
+        not reading.doubts
+        and reading.invocations
+        and all(_is_proven(call, cwd, roots) for call in reading.invocations)
+    ):
+        return CommandClass("safe")
+    return CommandClass(
+        "ordinary", "runs an inline script" if any(level == "ordinary" for level, _ in verdicts) else ""
+    )
 
-    def full(word: str) -> str:
-        if not _RELATIVE.fullmatch(word):
-            return word
-        path = os.path.normpath(os.path.join(cwd, word))  # noqa: PTH118 - text
-        return "~" + path.removeprefix(home) if path in {home, f"{home}/*"} else path
 
-    lines = (text for text in texts if _DELETES_ALL.match(text))
-    return tuple(" ".join((first, *map(full, rest))) for first, *rest in (line.split() for line in lines))
+def _class_of(found: list[Finding]) -> CommandClass:
+    ordered = tuple(sorted(dict.fromkeys(found), key=_weakness))
+    first = ordered[0]
+    return CommandClass(first.level, first.why, ordered, first.family, any(one.outside for one in ordered))
 
 
-def _first(patterns: list[tuple[str, str]] | tuple[tuple[str, str], ...], texts: tuple[str, ...]) -> str:
-    return next((why for pattern, why in patterns if any(_compiled(pattern).search(text) for text in texts)), "")
+def _weakness(finding: Finding) -> tuple[bool, bool]:
+    # What is hidden says less than what is known, and comes after it.
+    return finding.level != "forbidden", finding.family in {"hidden", "inline script", "detached"}
 
 
-@functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, _FLAGS)
+def _of_written_scripts(reading: Reading, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Finding, ...]:
+    found: list[Finding] = []
+    for script in scripts_written(reading):
+        if script.language == "shell":
+            found.extend(classify_command(script.source, cwd, roots).findings)
+        else:
+            found.extend(_judged(Script(script.language, script.source), cwd, roots)[1])
+    return tuple(found)
+
+
+def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Level, tuple[Finding, ...]]:
+    # Scripts run commands, and commands scripts.
+    from tools.approval.scripts.judge import judge_script  # noqa: PLC0415 - a circle otherwise
+
+    unseen = fed(script)
+    if unseen is not None:
+        return "dangerous", (unseen,)
+    if script.language == "shell":
+        command = classify_command(script.source, cwd, roots)
+        return command.level, command.findings
+    verdict = judge_script(script.language, script.source, cwd, roots)
+    if verdict.level in {"dangerous", "forbidden"} and not verdict.findings:
+        return verdict.level, (Finding("dangerous", "inline script", verdict.why or "runs an inline script"),)
+    return verdict.level, verdict.findings
+
+
+def _is_proven(call: Invocation, cwd: Path | None, roots: tuple[Path, ...]) -> bool:
+    from tools.approval.harmless.proof import is_harmless, surroundings_are_harmless  # noqa: PLC0415 - as above
+
+    if is_harmless(call):
+        return True
+    if language_of(call.program) not in _PROVABLE or call.written != call.program or call.adds_unknown:
+        return False
+    first = call.arguments[0].text if call.arguments else "-"
+    is_plain = first in _SCRIPT_OPTIONS or (first == "-" and call.input.kind == "text")
+    if not is_plain or any(True for _ in written_by(call)) or not surroundings_are_harmless(call):
+        return False
+    verdicts = [_judged(script, cwd, roots)[0] for _, script in scripts_in(Reading((call,)))]
+    return bool(verdicts) and all(level == "safe" for level in verdicts)
+
+
+def _second_net(command: str, reading: Reading, patterns: tuple[tuple[str, str], ...]) -> list[Finding]:
+    texts = lines_of(command, reading)
+    found = [Finding("dangerous", "hidden", why) for why in first_match(patterns, texts)]
+    if any(doubt.why == NOT_BASH for doubt in reading.doubts):
+        loose = first_match((*LOOSE_PATTERNS, *patterns), readings(command[:20_000]))
+        found.extend(Finding("dangerous", "hidden", f"{why}, as far as it can be read") for why in loose)
+    return found

@@ -11,7 +11,8 @@ from tools.approval.approvals import Approvals
 from tools.approval.policy import ALLOW, Decision
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.refusals import denied, said_no
-from tools.approval.scopes import reaches
+from tools.approval.rules.matching import denied_by
+from tools.approval.scopes import lasting, reaches
 from tools.context import Interrupt
 from tools.errors import Denied, ToolInterrupted
 
@@ -22,12 +23,24 @@ class Gate:
     """Lets one tool call's effects through, or not. `call_id` is the call's."""
 
     def __init__(
-        self, approvals: Approvals, tool_call_id: str, interrupt: Interrupt, on_allowed: Callable[[Action], None]
+        self,
+        approvals: Approvals,
+        tool_call_id: str,
+        interrupt: Interrupt,
+        on_allowed: Callable[[Action], None],
+        on_note: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """Make it.
+
+        Args:
+            on_allowed: told of each action that may happen.
+            on_note: told, for the call's card, who has allowed one in the person's place.
+        """
         self.call_id = tool_call_id
         self._approvals = approvals
         self._interrupt = interrupt
         self._on_allowed = on_allowed
+        self._on_note = on_note
         self._readable: set[Path] = set()
         self._held: list[Action] | None = None
 
@@ -36,8 +49,20 @@ class Gate:
         """Whether the session is in plan mode, in which only what surely changes nothing may happen."""
         return self._approvals.mode == "plan"
 
-    def authorize(self, action: Action) -> None:
+    def within(self, interrupt: Interrupt) -> Gate:
+        """The same gate for work that `interrupt` ends."""
+        return Gate(self._approvals, self.call_id, interrupt, self._on_allowed, self._on_note)
+
+    def hides(self, path: Path) -> bool:
+        """Whether a rule of the user's denies reading `path` (absolute, resolved), so that it is not even named."""
+        rules = self._approvals.rules
+        return bool(rules.deny) and denied_by(ReadPath(path), rules.deny, rules.roots) is not None
+
+    def authorize(self, action: Action) -> Decision:
         """Return when `action` may happen.
+
+        Returns:
+            the yes; of a command also whether it runs without the sandbox.
 
         Raises:
             Denied: it may not; the message says why and what the model should do.
@@ -46,7 +71,7 @@ class Gate:
         self._check_turn()
         # A yes to reading a path is a yes for the whole call, however many times it has to look.
         if isinstance(action, ReadPath) and action.path in self._readable:
-            return
+            return ALLOW
         decision = self._decided(action)
         if decision.verdict == "deny":
             raise Denied(denied(action, decision))
@@ -57,6 +82,9 @@ class Gate:
             self._on_allowed(action)
         else:
             self._held.append(action)
+        if decision.note:
+            self._on_note(decision.note)
+        return decision
 
     @contextmanager
     def as_one(self) -> Iterator[None]:
@@ -73,11 +101,18 @@ class Gate:
     def _decided(self, action: Action) -> Decision:
         """The decision, once nobody has to be asked any more."""
         approvals = self._approvals
+        judged: str | None = None
         while True:
             seen = approvals.changes
             decision = approvals.decide(action)
             if decision.verdict != "ask":
                 return decision
+            if judged is None:
+                judged = approvals.judged(action, decision, self._interrupt)
+                if judged and approvals.changes != seen:
+                    continue  # the judgement took time; what it was asked about may be decided by now
+            if judged and decision.undoable:
+                return Decision("allow", outside=decision.outside, note=judged)
             question = self._question(action, decision)
             answer = approvals.put(question, self._interrupt, seen, lambda: approvals.decide(action).verdict != "ask")
             if answer is None:
@@ -86,18 +121,21 @@ class Gate:
                 raise Denied(said_no(action, answer))
             # Meanwhile the mode may have become one in which a yes does not help.
             now = approvals.decide(action)
-            return now if now.verdict == "deny" else ALLOW
+            return now if now.verdict == "deny" else Decision("allow", outside=decision.outside)
 
     def _question(self, action: Action, decision: Decision) -> Question:
         # Where every edit is to be shown, none may be allowed beforehand.
         is_shown_always = isinstance(action, WritePath) and self._approvals.edits == "ask"
-        wider = reaches(action, self._approvals.rules.roots, is_risky=decision.is_risky)
+        wider = () if is_shown_always else reaches(action, self._approvals.rules.roots, is_risky=decision.is_risky)
+        # What may come under a rule of the user's is theirs to decide each day anew.
+        is_kept = self._approvals.can_keep and decision.cause != "rule-unclear"
         return Question(
             self.call_id,
             action,
             decision.reason,
             is_risky=decision.is_risky,
-            reaches=() if is_shown_always else wider,
+            reaches=wider,
+            keeps=lasting(action, wider, is_risky=decision.is_risky) if is_kept else (),
             no_lasts=True,
             no_explains=True,
         )

@@ -1,19 +1,68 @@
-"""What the person has answered for the rest of a session: exactly as far as the answer said, nothing wider."""
+"""What the person has answered for longer than once: exactly as far as the answer said, nothing wider."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from tools.approval.actions import Action
+from tools.approval.grant_records import COMMAND_KINDS, GrantRecord
+from tools.approval.grant_words import words_of
+from tools.approval.kept_file import KeptGrantsError
+from tools.approval.kept_grants import KeptGrant, KeptGrants
 from tools.approval.scopes import Grant, SameThing, same_thing
+
+
+@dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """An answer as a person reads it in a list.
+
+    Attributes:
+        words: what it is about, on one line.
+        allowed: a yes; else a no.
+        grant: of a yes or a no of this session.
+        record: of a yes that is kept for good; None for what ends with the session.
+        note: what is to be known of it; '' for nothing.
+    """
+
+    words: str
+    allowed: bool
+    grant: Grant | None = None
+    record: GrantRecord | None = None
+    note: str = ""
+
+
+def listed_grant(kept: KeptGrant) -> PastAnswer:
+    """A grant that is kept for good, as a person reads it."""
+    record = kept.record
+    place = "" if record.kind in COMMAND_KINDS else f" in sessions of {record.where}"
+    words = f"{words_of(kept.grant)}{place}" if kept.grant is not None else f"{record.kind}: {record.what}"
+    note = record.when if kept.grant is not None else "it allows nothing any more: it would not be offered today"
+    return PastAnswer(words, allowed=True, grant=kept.grant, record=record, note=note)
 
 
 class PastAnswers(Protocol):
     """Where answers are kept that reach beyond once; safe to use from several threads."""
 
-    def allow(self, grant: Grant) -> None:
-        """From now on `grant` is allowed."""
+    @property
+    def keeps(self) -> bool:
+        """Whether a yes can be kept for later sessions."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with those that are kept, for the person; '' if nothing is."""
+        ...
+
+    def allow(self, grant: Grant, *, always: bool = False) -> str:
+        """From now on `grant` is allowed, with `always` in later sessions too.
+
+        Returns:
+            why it holds for this session only, though it was to be kept; '' where all is as wanted.
+        """
         ...
 
     def refuse(self, action: Action) -> None:
@@ -28,34 +77,109 @@ class PastAnswers(Protocol):
         """True when an earlier no was for this same thing."""
         ...
 
+    def listed(self) -> Sequence[PastAnswer]:
+        """Every answer that counts, this session's first, each kind in the order they were given."""
+        ...
+
+    def revoke(self, answer: PastAnswer) -> None:
+        """Take one of `listed` back.
+
+        Raises:
+            KeptGrantsError: it is not there any more, or could not be taken back.
+        """
+        ...
+
+    def forget_refusals(self) -> int:
+        """Take back every no; how many there were."""
+        ...
+
 
 class Grants:
-    """The answers of one session, in memory. Implements `PastAnswers`."""
+    """The answers of one session, in memory, and those that are kept for good. Implements `PastAnswers`.
 
-    def __init__(self) -> None:
+    Args:
+        kept: the answers for good; None where none are kept.
+        roots: the session's directories with symbolic links resolved, its own first: where kept ones count.
+    """
+
+    def __init__(self, kept: KeptGrants | None = None, roots: tuple[Path, ...] = ()) -> None:
+        self.kept = kept if roots else None
+        self._roots = roots
         self._allowed: dict[Grant, None] = {}
-        self._refused: set[SameThing] = set()
+        self._refused: dict[SameThing, None] = {}
         self._lock = threading.Lock()
 
-    def allow(self, grant: Grant) -> None:
+    @property
+    def keeps(self) -> bool:
         """As in `PastAnswers`."""
+        return self.kept is not None
+
+    @property
+    def problem(self) -> str:
+        """As in `PastAnswers`."""
+        return "" if self.kept is None else self.kept.problem
+
+    def allow(self, grant: Grant, *, always: bool = False) -> str:
+        """As in `PastAnswers`."""
+        if always and self.kept is not None:
+            try:
+                self.kept.add(grant, self._roots[0])
+            except KeptGrantsError as problem:
+                always, why = False, f"Your yes holds for this session only: it could not be kept. {problem}"
+            else:
+                return ""
+        else:
+            why = "Your yes holds for this session only: nothing is kept for longer here." if always else ""
         with self._lock:
             self._allowed[grant] = None
+        return why
 
     def refuse(self, action: Action) -> None:
         """As in `PastAnswers`; what is asked anew each time is not refused for ever."""
         same = same_thing(action)
         if same is not None:
             with self._lock:
-                self._refused.add(same)
+                self._refused[same] = None
 
     def allows(self, action: Action, *, is_risky: bool) -> bool:
         """As in `PastAnswers`."""
         with self._lock:
             allowed = tuple(self._allowed)
-        return any(grant.covers(action, is_risky=is_risky) for grant in allowed)
+        if any(grant.covers(action, is_risky=is_risky) for grant in allowed):
+            return True
+        kept = () if self.kept is None else self.kept.of(self._roots)
+        return any(grant.covers(action, is_risky=is_risky) for grant in kept)
 
     def refuses(self, action: Action) -> bool:
         """As in `PastAnswers`."""
         with self._lock:
             return same_thing(action) in self._refused
+
+    def listed(self) -> Sequence[PastAnswer]:
+        """As in `PastAnswers`."""
+        with self._lock:
+            allowed, refused = tuple(self._allowed), tuple(self._refused)
+        kept = () if self.kept is None else self.kept.all()
+        return (
+            *(PastAnswer(words_of(grant), allowed=True, grant=grant) for grant in allowed),
+            *(PastAnswer(words_of(same), allowed=False, grant=same) for same in refused),
+            *(listed_grant(one) for one in kept if one.record.applies_in(self._roots)),
+        )
+
+    def revoke(self, answer: PastAnswer) -> None:
+        """As in `PastAnswers`."""
+        if answer.record is not None and self.kept is not None:
+            self.kept.remove(answer.record)
+            return
+        answers: dict[Grant, None] | dict[SameThing, None] = self._allowed if answer.allowed else self._refused
+        with self._lock:
+            if answer.grant not in answers:
+                raise KeptGrantsError("That answer does not count any more; nothing was changed.")
+            answers.pop(answer.grant)  # type: ignore[arg-type]  # it was found in there
+
+    def forget_refusals(self) -> int:
+        """As in `PastAnswers`."""
+        with self._lock:
+            number = len(self._refused)
+            self._refused.clear()
+        return number

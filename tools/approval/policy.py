@@ -5,36 +5,54 @@ It is a pure function of the action, the session's mode, the user's rules and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from tools.approval.actions import (
     Action,
     CallMcpTool,
+    CallOwnTool,
+    ConnectHost,
     LeavePlan,
     ProcessInput,
     ReachHost,
     ReadPath,
     RunCommand,
     SearchWeb,
+    UseBrowser,
     WritePath,
 )
 from tools.approval.commands import classify_command
 from tools.approval.grants import PastAnswers
 from tools.approval.process_input import classify_input
+from tools.approval.rules.matching import Hit, denied_by, is_allowed_by
+from tools.approval.rules.rule import PermissionRule
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
-from tools.changes.read_only import is_read_only
-from tools.changes.shell_reader import read_script
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 EditPolicy = Literal["mode", "ask"]
 """Edits are asked about as the mode says, or always: each one is shown before it is made."""
 
 Verdict = Literal["allow", "ask", "deny"]
-Cause = Literal["", "place", "risk", "floor", "plan", "person", "network"]
-"""Where the path is; a sensitive path, dangerous command or private host; what no mode allows; plan mode; an earlier
-no; a private host where nobody is asked."""
+Cause = Literal[
+    "", "place", "risk", "containment", "outside", "floor", "plan", "person", "network", "rule", "rule-unclear"
+]
+"""Where the path is; a sensitive path, dangerous command or private host; a command that nothing contains; one that
+is to run without the sandbox; what no mode allows; plan mode; an earlier no; a private host where nobody is asked; a
+rule of the user's that denies it, or that may do so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confines:
+    """Whether a sandbox contains what commands do.
+
+    Attributes:
+        why_not: why it does not, in words that follow «is not contained: »; '' where it does.
+    """
+
+    active: bool = False
+    why_not: str = "no sandbox is set up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +65,10 @@ class Rules:
         closed: files that no tool opens in any mode; resolved, like the roots.
         allowed_commands: commands that run unasked, as the user wrote them.
         readable: directories of ours that this session may read all the same (its own saved outputs); resolved.
+        deny: what may not happen in any mode, whatever else allows it.
+        allow: what need not be asked about.
+        confines: whether commands run in a sandbox.
+        asks_all: every command that is not proven harmless is asked about, and whatever else may have an effect.
     """
 
     roots: tuple[Path, ...]
@@ -54,23 +76,39 @@ class Rules:
     closed: frozenset[Path] = frozenset()
     allowed_commands: frozenset[str] = frozenset()
     readable: tuple[Path, ...] = ()
+    deny: tuple[PermissionRule, ...] = ()
+    allow: tuple[PermissionRule, ...] = ()
+    confines: Confines = Confines()
+    asks_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict, and the reason in words that follow «because it …»; none is needed to ask for an edit."""
+    """The verdict, and the reason in words that follow «because it …»; none is needed to ask for an edit.
+
+    Attributes:
+        outside: the command needs what a sandbox does not give: once it is allowed, it runs without one.
+        undoable: all that it is asked about for comes back by itself, and is inside the roots.
+        note: who has allowed it in the person's place, for them to read; '' where nobody had to.
+        only_looks: the command was proved to change nothing.
+    """
 
     verdict: Verdict
     reason: str = ""
     cause: Cause = ""
+    outside: bool = False
+    undoable: bool = False
+    note: str = ""
+    only_looks: bool = False
 
     @property
     def is_risky(self) -> bool:
         """Whoever does not look should rather say no."""
-        return self.cause == "risk"
+        return self.cause in {"risk", "outside", "rule-unclear"}
 
 
 ALLOW = Decision("allow")
+_LOOKS = Decision("allow", only_looks=True)
 _ASK = Decision("ask")
 _OUTSIDE = Decision("ask", "is outside the session's directories", "place")
 _CLOSED = Decision(
@@ -78,6 +116,8 @@ _CLOSED = Decision(
 )
 _REFUSED = Decision("deny", "was refused for the rest of the session", "person")
 _PLANNING = Decision("deny", "would have an effect, or cannot be proved to have none", "plan")
+# Only a rule that has the command word for word lets these through.
+_BY_NAME_ALONE = frozenset({"credentials", "our configuration"})
 
 
 def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits: EditPolicy = "mode") -> Decision:
@@ -94,39 +134,40 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
     found = _found(action, mode, rules, edits)
     if found.cause == "floor":
         return found
+    hit = denied_by(action, rules.deny, rules.roots)
+    if hit is not None and hit.is_sure:
+        return Decision("deny", f"is denied by the user's rule `{hit.rule.shown}`", "rule")
     if answers.refuses(action):
         return _REFUSED
-    if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb):
-        return ALLOW if isinstance(action, RunCommand) and _only_looks(action.command) else _PLANNING
-    if found.verdict != "ask" or (edits == "ask" and isinstance(action, WritePath)):
+    if hit is not None:
+        found = replace(found, verdict="ask", reason=_unclear(hit), cause="rule-unclear", undoable=False)
+    if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb | CallOwnTool):
+        return ALLOW if _only_looks(action, found, rules) else _PLANNING
+    if edits == "ask" and isinstance(action, WritePath):
         return found
-    if answers.allows(action, is_risky=found.is_risky):
-        return ALLOW
-    if mode == "dont_ask":
-        # A page may lead inside by itself: not to be asked is no yes to that host.
-        return Decision("deny", found.reason, "network") if isinstance(action, ReachHost) and action.inside else ALLOW
-    return found
+    if found.verdict != "ask" or _needs_no_question(action, rules, answers, found):
+        return _allowed(action, answers, found)
+    return _unasked(action, rules, found) if mode == "dont_ask" else found
 
 
-def _found(
-    action: ReadPath | WritePath | RunCommand | ProcessInput | CallMcpTool | ReachHost | SearchWeb,
-    mode: Mode,
-    rules: Rules,
-    edits: EditPolicy,
-) -> Decision:
+def _found(action: Action, mode: Mode, rules: Rules, edits: EditPolicy) -> Decision:
     """What holds of an action whatever the person has answered."""
     match action:
         case ReadPath(path=path):
             return _read(path, rules)
         case WritePath(path=path):
             return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
-        case RunCommand(command=command, cwd=cwd):
-            return _run(command, cwd, rules)
+        case RunCommand():
+            return _run(action, rules)
         case ProcessInput(data=data):
             return _type(data)
-        case ReachHost(inside=inside) if inside:
+        case ReachHost(inside=inside) | ConnectHost(inside=inside) if inside:
             return Decision("ask", f"leads to a host that is {inside}", "risk")
-        case CallMcpTool() | ReachHost() | SearchWeb():
+        case CallOwnTool():
+            return _ASK if mode == "plan" or rules.asks_all else ALLOW
+        case UseBrowser():
+            return _ASK if rules.asks_all else ALLOW
+        case CallMcpTool() | ReachHost() | ConnectHost() | SearchWeb() | LeavePlan():
             return _ASK
 
 
@@ -150,25 +191,77 @@ def _write(path: Path, rules: Rules, *, unasked: bool) -> Decision:
     return ALLOW if unasked else _ASK
 
 
-def _run(command: str, cwd: Path, rules: Rules) -> Decision:
-    found = classify_command(command, cwd)
+def _run(action: RunCommand, rules: Rules) -> Decision:
+    found = classify_command(action.command, action.cwd, rules.roots)
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
-    if found.level == "ordinary" or command.strip() in rules.allowed_commands:
-        return ALLOW
-    return Decision("ask", found.why, "risk")
+    if action.outside:
+        was = f"was kept from {action.refused} by the sandbox, and " if action.refused else ""
+        return Decision("ask", f"{was}would run without it, with all of your rights", "outside", outside=True)
+    if found.level == "safe":
+        return Decision("ask", f"may run {action.runs_along}", "containment") if action.runs_along else _LOOKS
+    if found.level == "dangerous":
+        # What else the command does is not looked at then, so a sandbox has to contain it.
+        is_contained = rules.confines.active and not (action.uncontained or found.outside)
+        undoable = is_contained and bool(found.findings) and all(each.undoable for each in found.findings)
+        return Decision("ask", found.why, "risk", outside=found.outside, undoable=undoable)
+    if rules.asks_all:
+        return Decision("ask", found.why or "may have an effect", "containment")
+    why_not = action.uncontained or ("" if rules.confines.active else rules.confines.why_not)
+    return Decision("ask", f"is not contained: {why_not}", "containment") if why_not else ALLOW
 
 
 def _type(data: str) -> Decision:
     found = classify_input(data)
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
-    return ALLOW if found.level == "ordinary" else Decision("ask", found.why, "risk")
+    return ALLOW if found.level in {"safe", "ordinary"} else Decision("ask", found.why, "risk")
 
 
-def _only_looks(command: str) -> bool:
-    """True when the command is sure to change nothing: a rule of the user's is no proof of that."""
-    return classify_command(command).level == "ordinary" and is_read_only(read_script(command))
+def _only_looks(action: Action, found: Decision, rules: Rules) -> bool:
+    """True when a command is sure to change nothing: no rule and no answer of the user's is a proof of that."""
+    if not isinstance(action, RunCommand) or found.verdict != "allow":
+        return False
+    return classify_command(action.command, action.cwd, rules.roots).level == "safe"
+
+
+def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found: Decision) -> bool:
+    """Whether a rule of the user's or an earlier answer is a yes to this."""
+    if answers.allows(action, is_risky=found.is_risky):
+        return True
+    if found.cause == "rule-unclear":
+        return False
+    if not isinstance(action, RunCommand):
+        return is_allowed_by(action, rules.allow, rules.roots, is_risky=found.is_risky)
+    if not action.outside and action.command.strip() in rules.allowed_commands:
+        return True
+    families = {each.family for each in classify_command(action.command, action.cwd, rules.roots).findings}
+    return is_allowed_by(action, rules.allow, rules.roots, is_risky=not families.isdisjoint(_BY_NAME_ALONE))
+
+
+def _allowed(action: Action, answers: PastAnswers, found: Decision) -> Decision:
+    """The yes; also whether it is one to running the command without the sandbox."""
+    if not isinstance(action, RunCommand):
+        return ALLOW
+    outside = found.outside or answers.allows(replace(action, outside=True), is_risky=True)
+    return Decision("allow", outside=outside)
+
+
+def _unasked(action: Action, rules: Rules, found: Decision) -> Decision:
+    """What becomes of a question in the mode in which nobody is asked."""
+    if found.cause == "rule-unclear":
+        return replace(found, verdict="deny")
+    # A page may lead inside by itself: not to be asked is no yes to that host.
+    if isinstance(action, ReachHost | ConnectHost) and action.inside:
+        return Decision("deny", found.reason, "network")
+    if isinstance(action, RunCommand) and action.outside:
+        is_needed = classify_command(action.command, action.cwd, rules.roots).outside
+        return Decision("allow", outside=True) if is_needed else replace(found, verdict="deny")
+    return Decision("allow", outside=found.outside)
+
+
+def _unclear(hit: Hit) -> str:
+    return f"cannot be read completely, and may be what the rule `{hit.rule.shown}` denies"
 
 
 def _inside(path: Path, roots: tuple[Path, ...]) -> bool:

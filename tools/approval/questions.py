@@ -21,6 +21,7 @@ class Question:
         others: files to which the same is to happen; one answer is for all.
         is_risky: whoever does not look should rather say no.
         reaches: how much wider than once a yes may be.
+        keeps: of these, what may be kept for later sessions.
         no_lasts: a no may be for the rest of the session.
         no_explains: there is somebody to hear why not.
         shows_edits: each edit is shown first, whatever the mode.
@@ -32,6 +33,7 @@ class Question:
     others: tuple[Path, ...] = ()
     is_risky: bool = False
     reaches: tuple[Grant, ...] = ()
+    keeps: tuple[Grant, ...] = ()
     no_lasts: bool = False
     no_explains: bool = False
     shows_edits: bool = False
@@ -43,6 +45,7 @@ class Answer:
 
     Attributes:
         scope: how far the yes or the no reaches; a no is for once or for the session.
+        always: the yes is kept for later sessions.
         note: why the answer is no although nobody said so (time-out, disconnect).
         words: what the person said with their no.
         mode: for `LeavePlan`, the mode to go on in.
@@ -50,6 +53,7 @@ class Answer:
 
     allowed: bool
     scope: Scope = "once"
+    always: bool = False
     note: str = ""
     words: str = ""
     mode: Mode | None = None

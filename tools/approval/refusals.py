@@ -27,6 +27,16 @@ def denied(action: Action, decision: Decision) -> str:
                 "allowed that host. For a server of the user's own use the terminal (curl), or ask the user to set "
                 "web.allow_private."
             )
+        case "rule":
+            return (
+                f"Refused: «{describe(action)}» {decision.reason}. No mode and no answer changes that. Do not try to "
+                "get the same effect another way; ask the user or go on without it."
+            )
+        case "rule-unclear" | "outside":
+            return (
+                f"Refused: «{describe(action)}» {decision.reason}. In this mode nobody is asked. Write it plainly, "
+                "do it in another way that needs no more than the session's directories, or ask the user."
+            )
     return f"Refused: «{describe(action)}» {decision.reason}. No mode allows it; do not try another way."
 
 

@@ -10,12 +10,15 @@ from typing import ClassVar, Literal
 from tools.approval.actions import (
     Action,
     CallMcpTool,
+    CallOwnTool,
+    ConnectHost,
     LeavePlan,
     ProcessInput,
     ReachHost,
     ReadPath,
     RunCommand,
     SearchWeb,
+    UseBrowser,
     WritePath,
 )
 from tools.approval.command_prefix import CommandPrefix, prefix_of
@@ -23,18 +26,22 @@ from tools.approval.command_prefix import CommandPrefix, prefix_of
 Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
 """`session` is the same thing for the rest of the session; the wider ones last as long."""
 
+SameKind = Literal[
+    "read", "write", "delete", "run", "outside", "type", "mcp", "own", "browse", "fetch", "connect", "search"
+]
+
 # `/`, the top of the file system and a home are no place of their own.
 _LEAST_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class SameThing:
-    """The same file for reading, editing or deleting; the same command in its directory; the same MCP tool;
-    the same host, if it is where it was; the same search service.
+    """The same file for reading, editing or deleting; the same command in its directory, in the sandbox or without
+    one; the same tool; the same host, if it is where it was; the same search service; the browser's use of a host.
     """
 
     scope: ClassVar[Scope] = "session"
-    kind: Literal["read", "write", "delete", "run", "type", "mcp", "fetch", "search"]
+    kind: SameKind
     what: tuple[str, ...]
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - all grants are asked alike
@@ -51,7 +58,9 @@ class CommandsLike:
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - the prefix knows what is dangerous
         """Whether the command is one of them."""
-        return isinstance(action, RunCommand) and self.prefix.covers(action.command, action.cwd)
+        if not isinstance(action, RunCommand) or action.outside:
+            return False
+        return self.prefix.covers(action.command, action.cwd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +119,29 @@ def same_thing(action: Action) -> SameThing | None:
     """The narrowest scope of an answer; None for what is asked anew each time."""
     match action:
         case ReadPath(path=path):
-            return SameThing("read", (str(path),))
-        case WritePath(path=path, after=None):
-            return SameThing("delete", (str(path),))
+            kind: SameKind = "read"
+            what: tuple[str, ...] = (str(path),)
         case WritePath(path=path):
-            return SameThing("write", (str(path),))
+            kind, what = "delete" if action.after is None else "write", (str(path),)
         case RunCommand(command=command, cwd=cwd):
-            return SameThing("run", (str(cwd), command))
+            kind, what = "outside" if action.outside else "run", (str(cwd), command)
         case ProcessInput(command=command, cwd=cwd):
-            return SameThing("type", (str(cwd), command))
+            kind, what = "type", (str(cwd), command)
         case CallMcpTool(server=server, tool=tool):
-            return SameThing("mcp", (server, tool))
+            kind, what = "mcp", (server, tool)
+        case CallOwnTool(name=name):
+            kind, what = "own", (name,)
+        case UseBrowser(place=place):
+            kind, what = "browse", (place,)
         case ReachHost(place=place, inside=inside):
-            return SameThing("fetch", (place, inside))
+            kind, what = "fetch", (place, inside)
+        case ConnectHost(inside=inside):
+            kind, what = "connect", (action.place, inside)
         case SearchWeb(service=service):
-            return SameThing("search", (service,))
+            kind, what = "search", (service,)
         case LeavePlan():
             return None
+    return SameThing(kind, what)
 
 
 def reaches(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> tuple[Grant, ...]:
@@ -140,13 +155,33 @@ def reaches(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> tuple
     return () if same is None else (same, *_wider(action, roots, is_risky=is_risky))
 
 
+def lasting(action: Action, reached: tuple[Grant, ...], *, is_risky: bool) -> tuple[Grant, ...]:
+    """Which of what a yes may reach can be kept for later sessions; at most one, so that a card stays short.
+
+    Args:
+        reached: as `reaches` has it.
+        is_risky: then only a command can be kept, and this one alone.
+    """
+    narrowest = reached[:1]
+    wide = tuple(grant for grant in reached if isinstance(grant, FilesBelow | CommandsLike))
+    match action:
+        case RunCommand():
+            likes = tuple(grant for grant in wide if isinstance(grant, CommandsLike) and not grant.prefix.dangers)
+            return narrowest if is_risky else likes[:1] or narrowest
+        case ReadPath() | WritePath(after=bytes()) if not is_risky:
+            return wide[:1] or narrowest
+        case CallMcpTool() | CallOwnTool() | SearchWeb() | ReachHost(inside="") | ConnectHost(inside=""):
+            return () if is_risky else narrowest
+    return ()
+
+
 def _wider(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> Iterator[Grant]:
     match action:
         case ReadPath(path=path) if not is_risky and _is_a_place(path.parent, roots):
             yield FilesBelow("read", path.parent, _shown(path.parent, roots))
         case WritePath(path=path, after=bytes()) if not is_risky and _root_of(path.parent, roots) is not None:
             yield FilesBelow("write", path.parent, _shown(path.parent, roots))
-        case RunCommand(command=command, cwd=cwd):
+        case RunCommand(command=command, cwd=cwd, outside=False):
             prefix = prefix_of(command, cwd)
             if prefix is not None:
                 yield CommandsLike(prefix)

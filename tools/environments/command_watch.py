@@ -62,6 +62,7 @@ class CommandWatch:
         on_text: gets the output, decoded, as it comes.
         prompts: notices questions; None where nobody looks for them.
         on_question: told of a question that the command waits at; the command is ended when it returns True.
+        waited: seconds that the command has waited for the person so far; they do not count.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class CommandWatch:
         *,
         prompts: PromptWatch | None = None,
         on_question: Callable[[str], bool] = lambda _question: True,
+        waited: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._started = started
         self._group = started.process.pid
@@ -81,6 +83,8 @@ class CommandWatch:
         self._on_text = on_text
         self._prompts = prompts
         self._on_question = on_question
+        self._waited = waited
+        self._given = 0.0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._report = bytearray()
         self._poll = select.poll()
@@ -159,6 +163,11 @@ class CommandWatch:
     def _next_phase(self) -> bool:
         """The deadline of this phase has passed; False when nothing is left to try."""
         if self._phase == "running":
+            more = self._waited() - self._given
+            if more > 0:
+                self._given += more
+                self._deadline = time.monotonic() + more
+                return True
             self._timed_out = True
             self._terminate(_TIMEOUT_GRACE)
         elif self._phase == "terminating":

@@ -18,7 +18,7 @@ _ADVICE = {
     errno.ENAMETOOLONG: "Choose a shorter name.",
     errno.EEXIST: "A part of the path is a file; check the path.",
     errno.ENOTDIR: "A part of the path is a file; check the path.",
-    errno.ELOOP: "The path is a symbolic link that leads nowhere safe; name the real file.",
+    errno.EINVAL: "Name it in another way.",
     errno.EXDEV: "The two paths are on different file systems; write the new file, then remove the old one.",
 }
 
@@ -40,10 +40,15 @@ def file_error(trying: str, path: Path, problem: OSError) -> FileAccessError:
     """The error that says what was tried, what happened and what to do."""
     if isinstance(problem, FileNotFoundError):
         return FileMissing(f"Could not {trying} {path}: there is nothing at that path.")
+    if problem.errno == errno.ELOOP:
+        return FileRefused(
+            f"Could not {trying} {path}: it has changed since it was looked at, as a part of it is a symbolic link "
+            "now, or one that leads nowhere. Look at it again, and name the real path."
+        )
     reason = problem.strerror or type(problem).__name__
     message = f"Could not {trying} {path}: {reason}."
     if advice := _ADVICE.get(problem.errno or 0):
         message += f" {advice}"
-    if isinstance(problem, IsADirectoryError) or problem.errno == errno.ELOOP:
+    if isinstance(problem, IsADirectoryError):
         return FileRefused(message)
     return FileAccessError(message)

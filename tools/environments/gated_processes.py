@@ -1,25 +1,41 @@
-"""Background processes as tools get them: starting one and typing into one pass the gate."""
+"""Background processes as tools get them: starting one and typing into one pass the gate.
+
+What they change in places that others run later is asked about when the model next looks at one of them, or runs a
+command.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from tools.approval.actions import ProcessInput, RunCommand
 from tools.approval.gate import Gate
 from tools.context import CommandSpec, Interrupt
+from tools.environments.containment import Containment
+from tools.environments.gated_places import look_after
 from tools.files.history import FileHistory, NoHistory
 from tools.shell.memory import ShellMemory
 from tools.shell.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 
+_T = TypeVar("_T")
+
 
 class GatedProcesses:
-    """`Processes` that ask before a command runs and before something is typed. Looking and ending ask nothing."""
+    """`Processes` that ask before a command runs and before something is typed. Looking and ending need no yes."""
 
-    def __init__(self, inner: Processes, gate: Gate, history: FileHistory | None = None) -> None:
+    def __init__(
+        self,
+        inner: Processes,
+        gate: Gate,
+        history: FileHistory | None = None,
+        containment: Containment | None = None,
+    ) -> None:
         self._inner = inner
         self._gate = gate
         self._history = history or NoHistory()
+        self._containment = containment or Containment()
 
     @property
     def memory(self) -> ShellMemory:
@@ -28,34 +44,42 @@ class GatedProcesses:
 
     def start(self, spec: ProcessSpec) -> ProcessInfo:
         """Ask, then start. What the command changes after that is not seen by the history."""
-        self._gate.authorize(RunCommand(spec.command, spec.cwd))
-        of_call = replace(spec, call_id=self._gate.call_id)
-        if self._gate.is_planning:
+        decision = self._gate.authorize(
+            RunCommand(
+                spec.command, spec.cwd, outside=spec.outside, runs_along=self._containment.runs_along(spec.command)
+            )
+        )
+        is_planning = self._gate.is_planning
+        confinement = self._containment.of(decision, is_planning=is_planning)
+        of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement)
+        if is_planning:
             # As with a command in the foreground: what was proved is proved of the programs of a fresh shell.
             of_call = replace(of_call, env=None, unset=())
+        if confinement is not None:
+            self._containment.places.leave()
         seen = CommandSpec(spec.command, spec.cwd, 0.0, of_call.env, of_call.call_id)
-        with self._history.command(seen):
+        with self._history.command(seen), self._containment.hosts.asking_for(self._gate, spec.command):
             return self._inner.start(of_call)
 
     def list(self) -> Sequence[ProcessInfo]:
         """All that run, and those that ended lately."""
-        return self._inner.list()
+        return self._looked_after(self._inner.list())
 
     def poll(self, process_id: str) -> ProcessView:
         """The process, and its output since the last poll or wait."""
-        return self._inner.poll(process_id)
+        return self._looked_after(self._inner.poll(process_id))
 
     def log(self, process_id: str) -> ProcessView:
         """The process, and all of its output that is kept."""
-        return self._inner.log(process_id)
+        return self._looked_after(self._inner.log(process_id))
 
     def wait(self, process_id: str, timeout: float, interrupt: Interrupt) -> ProcessView:
         """As `poll`, once something has happened."""
-        return self._inner.wait(process_id, timeout, interrupt)
+        return self._looked_after(self._inner.wait(process_id, timeout, interrupt))
 
     def kill(self, process_id: str) -> ProcessInfo:
         """End it."""
-        return self._inner.kill(process_id)
+        return self._looked_after(self._inner.kill(process_id))
 
     def write(self, process_id: str, data: str, *, submit: bool = False) -> ProcessInfo:
         """Ask, then type."""
@@ -73,3 +97,10 @@ class GatedProcesses:
 
     def close(self) -> None:
         """Leave them alone: they belong to the session, not to one call."""
+
+    def _looked_after(self, found: _T) -> _T:
+        places = self._containment.places
+        if places.is_left:
+            is_over = not any(info.running for info in self._inner.list())
+            look_after(places, places.before(keep=not is_over), self._gate)
+        return found

@@ -1,4 +1,7 @@
-"""The settings in a repository's `.git/config` that make git run programs, or send data elsewhere."""
+"""The settings in a repository's `.git/config` that make git run programs, or send data elsewhere.
+
+An address of a remote is one of them: its host is reached without a question from the next session on.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,25 @@ _RUNS = re.compile(
   | url\..*\.(?:insteadof|pushinsteadof)
   | gpg\.(?:.*\.)?program | gpg\.ssh\.defaultkeycommand
   | sequence\.editor | interactive\.difffilter
-  | uploadpack\.packobjectshook | remote\..*\.(?:uploadpack|receivepack|vcs|proxy)
+  | uploadpack\.packobjectshook | remote\..*\.(?:url|pushurl|uploadpack|receivepack|vcs|proxy)
   | submodule\..*\.update | protocol\..* | http\.(?:.*\.)?(?:proxy|sslverify|cookiefile) | receive\.procreceiverefs
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+# What commands that only look make git run: status, diff, log.
+_LOOKING = re.compile(
+    r"core\.(?:fsmonitor|hookspath|pager|attributesfile|worktree|alternaterefscommand)|pager\..*|include(?:if)?\..*"
+    r"|diff\..*|filter\..*|gpg\..*",
+    re.DOTALL,
+)
+_BUILT_IN = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", ""})
+
+
+def looking_settings(config: bytes) -> tuple[str, ...]:
+    """The names of those settings that git follows also where it only looks."""
+    found = sorted(running_settings(config))
+    return tuple(name for name, value in found if _LOOKING.fullmatch(name) and value.lower() not in _BUILT_IN)
 
 
 def running_settings(config: bytes) -> frozenset[tuple[str, str]]:
@@ -44,7 +61,7 @@ def running_settings(config: bytes) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def hooks_directory(config: bytes) -> str:
-    """What `core.hooksPath` says, '' where it says nothing."""
-    values = [value for name, value in running_settings(config) if name == "core.hookspath"]
-    return values[0].strip('"') if values else ""
+def hooks_directories(config: bytes) -> tuple[str, ...]:
+    """What `core.hooksPath` says: each value, where it says several."""
+    values = (value for name, value in sorted(running_settings(config)) if name == "core.hookspath")
+    return tuple(value.strip('"') for value in values)

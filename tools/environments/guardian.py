@@ -101,6 +101,8 @@ class Guardian:
             self._groups.clear()
             if self._helper is not None:
                 kill_marked(self.mark)
+                # Nothing is left for it to do, and it would look through all processes once more.
+                self._helper.kill()
             self._end_helper()
 
     def _tell(self, line: str) -> None:

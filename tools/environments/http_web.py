@@ -23,7 +23,7 @@ from tools.web.urls import Target, redirected, target_of
 if TYPE_CHECKING:
     import httpcore2
 
-Allow = Callable[[ReachHost], None]
+Allow = Callable[[ReachHost], object]
 """Returns when the host may be reached; raises Denied or ToolInterrupted."""
 
 _AGENT = "Mozilla/5.0 (compatible; hermes-acp)"

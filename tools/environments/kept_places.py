@@ -2,6 +2,10 @@
 
 A sandbox can let a command write to a directory or not; it cannot let it make files everywhere in a workspace but in
 `.git/hooks`. So these few places are compared before and after, and the person decides about what differs.
+
+A place may be a link, or lead elsewhere (`.git` may be a file that says where), and a command may have made it so. So
+a link in the way is itself one of the things compared, and nothing outside of the session's directories is put back
+that was not seen before: the command cannot have made it, and what it points at is not ours to delete.
 """
 
 from __future__ import annotations
@@ -10,30 +14,50 @@ import contextlib
 import os
 import secrets
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.changes.facts import Facts, facts_of
-from tools.environments.git_settings import hooks_directory, running_settings
+from tools.changes.facts import CLOCK_STEP_NS, Facts, facts_of
+from tools.environments.git_settings import hooks_directories, looking_settings, running_settings
+from tools.environments.resolved_open import Spot, holding
 
 _FILES = (
     ".envrc", ".mcp.json", ".cursor/mcp.json", ".cursor/hooks.json", ".claude/settings.json",
     ".claude/settings.local.json", ".vscode/settings.json", ".vscode/tasks.json", ".vscode/launch.json",
     ".vscode/mcp.json", ".hermes/config.yaml", ".zed/settings.json", ".zed/tasks.json",
+    ".devcontainer/devcontainer.json", ".devcontainer.json", ".exrc", ".nvim.lua", ".dir-locals.el",
+    ".gemini/settings.json", ".codex/config.toml", ".kiro/settings/mcp.json", ".roo/mcp.json", ".amazonq/mcp.json",
+    "opencode.json",
 )  # fmt: skip
 _DIRECTORIES = (".husky", ".idea/runConfigurations")
-_MOST_ENTRIES = 200
+# Looked for by name, so that they are not lost among very many others.
+_HOOKS = (
+    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
+    "commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update",
+    "proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc",
+    "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "p4-changelist", "p4-prepare-changelist",
+    "p4-post-changelist", "p4-pre-submit", "post-index-change",
+)  # fmt: skip
+_MOST_ENTRIES = 500
+_MODULES_DEPTH = 4
 _MOST_BYTES = 4 * 1024 * 1024
 _GIT_FILE = b"gitdir:"
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file as it was. `content` is where it points to for a symbolic link; None where it is too big."""
+    """A file as it was.
+
+    Attributes:
+        content: where it points to for a symbolic link; None where it is too big.
+        is_settled: whether a later change surely changes the facts: not within one step of the clock.
+    """
 
     facts: Facts
     content: bytes | None
+    is_settled: bool = True
 
     @property
     def is_link(self) -> bool:
@@ -64,16 +88,35 @@ class KeptPlaces:
     def __init__(self, roots: tuple[Path, ...] = ()) -> None:
         self._roots = roots
         self._last: dict[Path, Kept] = {}
+        self._has_looked = False
+        self._is_left = False
+
+    @property
+    def is_left(self) -> bool:
+        """Whether something was started, since the last look that counts, whose end nobody waits for."""
+        return self._is_left
+
+    def leave(self) -> None:
+        """Something starts whose end nobody waits for: what changes from now on counts at the next look."""
+        if not self._is_left:
+            self._see()
+        self._is_left = True
 
     def before(self, *, keep: bool = False) -> Snapshot:
-        """How they are.
+        """How they are; how they were at the last look, where something was left alone with them since.
 
         Args:
-            keep: how they were at the last look, as somebody may have changed them since who is not to be trusted.
+            keep: how they were at the last look, as somebody may have changed them since who is not to be trusted,
+                and may go on to do so.
         """
-        if not (keep and self._last):
-            self._last = dict(self._now())
+        if not ((keep or self._is_left) and self._has_looked):
+            self._see()
+        self._is_left = self._is_left and keep
         return dict(self._last)
+
+    def _see(self) -> None:
+        self._last = dict(self._now())
+        self._has_looked = True
 
     def changed(self, before: Snapshot) -> tuple[PlaceChange, ...]:
         """What has come or changed since; what has gone runs nothing."""
@@ -81,30 +124,38 @@ class KeptPlaces:
         found = tuple(
             PlaceChange(path, None if was is None else was.content, kept.content or b"", was)
             for path, kept in now.items()
-            if not _is_same(path, was := before.get(path), kept)
+            if not _is_same(path, was := before.get(path), kept) and (was is not None or self._is_inside(path))
         )
         self._last = now
         return found
 
     def put_back(self, change: PlaceChange) -> None:
-        """Make the file what it was.
+        """Make the file what it was. What is too big to be kept is moved aside, so that nothing runs it.
 
         Raises:
-            OSError: it cannot be changed.
+            OSError: it cannot be changed, or a link has come into its path since.
         """
         self._last.pop(change.path, None)
-        if change.was is None or change.was.content is None:
-            with contextlib.suppress(FileNotFoundError):
-                change.path.unlink()
-            return
-        beside = change.path.with_name(f".{change.path.name}.{secrets.token_hex(4)}")
-        if change.was.is_link:
-            beside.symlink_to(os.fsdecode(change.was.content))
-        else:
-            beside.write_bytes(change.was.content)
-            beside.chmod(stat.S_IMODE(change.was.facts.st_mode))
-        beside.replace(change.path)
-        self._last[change.path] = change.was
+        was = change.was
+        with contextlib.suppress(FileNotFoundError), holding(change.path, make=was is not None) as spot:
+            if was is None:
+                spot.unlink()
+            elif was.content is None:
+                aside = spot.beside(f"{spot.name}.refused-{secrets.token_hex(4)}")
+                os.replace(spot.name, aside.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+            else:
+                _restore(spot, was, was.content)
+                self._last[change.path] = was
+
+    def runs_along(self) -> str:
+        """What git would run of the repositories' own settings where it only looks; '' for nothing."""
+        for path in self._paths():
+            if path.name in {"config", "config.worktree"} and (names := looking_settings(_read(path) or b"")):
+                return f"what {names[0]} in {path} names"
+        return ""
+
+    def _is_inside(self, path: Path) -> bool:
+        return any(path.is_relative_to(root) for root in self._roots)
 
     def _now(self) -> Iterator[tuple[Path, Kept]]:
         for path in self._paths():
@@ -115,36 +166,78 @@ class KeptPlaces:
             if not facts.is_file:
                 continue
             known = self._last.get(path)
-            if known is not None and known.facts == facts:
+            if known is not None and known.facts == facts and known.is_settled:
                 yield path, known
             else:
-                yield path, Kept(facts, _content(path, facts))
+                is_settled = time.time_ns() - facts.ctime_ns > CLOCK_STEP_NS
+                yield path, Kept(facts, _content(path, facts), is_settled)
 
     def _paths(self) -> Iterator[Path]:
+        """Each place once: where it really is, and the links on the way there."""
+        really: dict[Path, Path] = {}
+        found: dict[Path, None] = {}
         for root in self._roots:
-            yield from (root / name for name in _FILES)
-            for name in _DIRECTORIES:
-                yield from _entries(root / name)
-            yield from _of_git(root)
+            for path in _named(root):
+                folder = path.parent
+                if folder not in really:
+                    really[folder] = Path(os.path.realpath(folder))
+                    if really[folder] != folder and folder.is_relative_to(root):
+                        found.update(dict.fromkeys(_links(folder, root)))
+                found[really[folder] / path.name] = None
+        yield from found
+
+
+def _links(path: Path, root: Path) -> Iterator[Path]:
+    """The directories from `root` to `path` that are symbolic links, up to the first."""
+    here = root
+    for name in path.relative_to(root).parts:
+        here /= name
+        if here.is_symlink():
+            yield here
+            return
+
+
+def _named(root: Path) -> Iterator[Path]:
+    yield from (root / name for name in _FILES)
+    for name in _DIRECTORIES:
+        yield from _entries(root / name)
+    yield from _of_git(root)
 
 
 def _of_git(root: Path) -> Iterator[Path]:
     """The settings and hooks of the repository at `root`, of what it shares with others, and of its submodules."""
+    yield root / ".git"  # counts where it is a file or a link that leads elsewhere
     git = _git_directory(root / ".git")
     if git is None:
         return
     shared = _common_directory(git)
-    modules = [Path(entry) for entry in _names(shared / "modules")]
-    for directory in dict.fromkeys((git, shared, *modules)):
+    yield git / "commondir"
+    trees = (Path(name) / "config.worktree" for name in _names(shared / "worktrees"))
+    yield from trees
+    for directory in dict.fromkeys((git, shared, *_modules(shared / "modules"))):
         config = directory / "config"
         yield from (config, directory / "config.worktree")
         yield from _entries(directory / "hooks")
-        named = hooks_directory(_read(config) or b"")
-        if named:
+        for named in hooks_directories(_read(config) or b""):
             hooks = root / os.path.expanduser(named)  # noqa: PTH111 - git's own `~`
             # What lies elsewhere no confined command can change.
             if hooks.is_relative_to(root):
                 yield from _entries(hooks)
+
+
+def _modules(directory: Path, depth: int = _MODULES_DEPTH) -> Iterator[Path]:
+    """Repositories of submodules, whose names may have slashes in them, and of theirs."""
+    if depth == 0:
+        return
+    for name in _names(directory):
+        here = Path(name)
+        if here.is_symlink():
+            continue
+        if (here / "HEAD").exists() or (here / "config").exists():
+            yield here
+            yield from _modules(here / "modules", depth - 1)
+        else:
+            yield from _modules(here, depth - 1)
 
 
 def _git_directory(dot_git: Path) -> Path | None:
@@ -162,7 +255,12 @@ def _common_directory(git: Path) -> Path:
 
 
 def _entries(directory: Path) -> Iterator[Path]:
-    yield from (Path(name) for name in _names(directory) if not name.endswith(".sample"))
+    # One is looked for by name, so that a directory without files is known for what it is: a link or none.
+    yield directory / _HOOKS[0]
+    names = _names(directory)
+    if len(names) >= _MOST_ENTRIES:
+        yield from (directory / name for name in _HOOKS)
+    yield from (Path(name) for name in names if not name.endswith(".sample"))
 
 
 def _names(directory: Path) -> list[str]:
@@ -174,10 +272,10 @@ def _names(directory: Path) -> list[str]:
 
 
 def _is_same(path: Path, was: Kept | None, now: Kept) -> bool:
-    if was is not None and was.facts == now.facts:
+    if was is not None and was.facts == now.facts and was.is_settled:
         return True
     is_config = path.name in {"config", "config.worktree"}
-    if was is not None and was.is_link == now.is_link and was.content == now.content:
+    if was is not None and was.is_link == now.is_link and was.content == now.content is not None:
         # A file that became executable begins to count as a hook.
         return is_config or not _is_executable(now) or _is_executable(was)
     if is_config and not now.is_link:
@@ -188,6 +286,21 @@ def _is_same(path: Path, was: Kept | None, now: Kept) -> bool:
 
 def _is_executable(kept: Kept) -> bool:
     return bool(kept.facts.st_mode & stat.S_IXUSR)
+
+
+def _restore(spot: Spot, was: Kept, content: bytes) -> None:
+    beside = spot.beside(f".{spot.name}.{secrets.token_hex(4)}")
+    try:
+        if was.is_link:
+            os.symlink(os.fsdecode(content), beside.name, dir_fd=spot.folder)
+        else:
+            descriptor = beside.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                os.fchmod(descriptor, stat.S_IMODE(was.facts.st_mode))
+        os.replace(beside.name, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
+    finally:
+        beside.unlink()
 
 
 def _content(path: Path, facts: Facts) -> bytes | None:

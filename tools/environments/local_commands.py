@@ -1,4 +1,4 @@
-"""Commands on this machine. No policy here: `tools.environments.gated` stands in front."""
+"""Commands on this machine. No policy here: `gated_commands` stands in front."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.child_env import child_environment, terminal_environment
@@ -19,8 +21,12 @@ from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import read_report
 from tools.environments.shell_start import Input, ShellStarter, StartedShell
 from tools.environments.wake import WakePipe
+from tools.errors import CommandError
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand, ShellOutcome
+
+if TYPE_CHECKING:
+    from tools.environments.sandbox.port import Confinement, Sandbox
 
 QUIET_SECONDS = 5.0
 """So long after a question a silent command counts as waiting for its answer."""
@@ -40,6 +46,7 @@ class LocalEnvironment:
         settings: how much output is kept.
         variables: what the commands' environment is made from; the process's own variables when None.
         quiet_seconds: how long a command may be silent after a question before it is ended.
+        sandbox: starts the commands that are confined; without one they are not started at all. It stays its maker's.
     """
 
     def __init__(
@@ -48,9 +55,11 @@ class LocalEnvironment:
         settings: TerminalSettings | None = None,
         variables: Mapping[str, str] | None = None,
         quiet_seconds: float = QUIET_SECONDS,
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._groups = SessionGroups(guardian)
-        self._starter = ShellStarter(self._groups)
+        self._starter = ShellStarter(self._groups, sandbox=sandbox)
+        self._sandbox = sandbox
         self._settings = settings or TerminalSettings()
         self._variables = variables
         self._quiet_seconds = quiet_seconds
@@ -76,18 +85,21 @@ class LocalEnvironment:
         began = time.monotonic()
         reports = isinstance(spec, ShellCommand)
         reads: Input = "terminal" if pty else "nothing"
-        started = self._starter.start(spec.command, spec.cwd, given, reads=reads, reports=reports)
+        confinement = spec.confinement
+        started = self._starter.start(
+            spec.command, spec.cwd, given, reads=reads, reports=reports, confinement=confinement
+        )
         # Without a terminal hardly any program waits for a person: a silence has to be long to mean that.
         quiet = self._quiet_seconds if pty else self._quiet_seconds * _WITHOUT_TERMINAL
         prompts = PromptWatch(quiet, started.output if pty else None)
         try:
-            ending = self._watch(started, spec.timeout, take, prompts, interrupt)
+            ending = self._watch(started, spec, take, prompts, interrupt)
         finally:
             saved = buffer.close()
             self.closed(started)
         left = read_report(ending.report, fresh, given) if reports and ending.by_itself else None
         code, killer = exit_of(started.process.returncode)
-        return ShellOutcome(
+        outcome = ShellOutcome(
             output=buffer.text(),
             exit_code=code,
             signal=killer,
@@ -100,6 +112,7 @@ class LocalEnvironment:
             not_kept=left.not_kept if left else (),
             waits_for=ending.waits_for,
         )
+        return outcome if confinement is None else self._with_refusals(outcome, spec, started)
 
     def open(self, spec: CommandSpec, *, unset: tuple[str, ...] = (), pty: bool = False) -> StartedShell:
         """Start a command with an input, for somebody who watches it and then calls `closed`.
@@ -108,7 +121,8 @@ class LocalEnvironment:
             CommandError: it could not be started.
         """
         _, variables = self._environments(spec, pty=pty, unset=unset)
-        return self._starter.start(spec.command, spec.cwd, variables, reads="terminal" if pty else "pipe")
+        reads: Input = "terminal" if pty else "pipe"
+        return self._starter.start(spec.command, spec.cwd, variables, reads=reads, confinement=spec.confinement)
 
     def closed(self, started: StartedShell) -> None:
         """Nobody watches the command any more: close its descriptors."""
@@ -129,14 +143,32 @@ class LocalEnvironment:
         """The variables of a fresh shell, and those for this command."""
         base = os.environ if self._variables is None else self._variables
         fresh = (terminal_environment(base) if pty else child_environment(base)) | self._groups.variables
+        fresh |= self._variables_inside(spec.confinement)
         without = spec.unset if isinstance(spec, ShellCommand) else unset
         given = {name: value for name, value in fresh.items() if name not in without}
         return fresh, given | dict(spec.env or {})
 
+    def _variables_inside(self, confinement: Confinement | None) -> Mapping[str, str]:
+        if confinement is None or self._sandbox is None:
+            return {}
+        try:
+            return self._sandbox.variables(confinement)
+        except OSError as problem:
+            raise CommandError(f"Could not run the command confined: {problem}. Nothing was run.") from problem
+
+    def _with_refusals(self, outcome: ShellOutcome, spec: CommandSpec, started: StartedShell) -> ShellOutcome:
+        from tools.environments.sandbox.denial import looks_denied  # noqa: PLC0415 - not every session confines
+
+        if self._sandbox is None or spec.confinement is None:
+            return outcome
+        by_network = self._sandbox.refusals(started.process)
+        refused = looks_denied(outcome, spec.confinement, by_network, spec.cwd)
+        return replace(outcome, refused=refused, unreached=by_network)
+
     @staticmethod
     def _watch(
         started: StartedShell,
-        timeout: float,
+        spec: CommandSpec,
         on_text: Callable[[str], None],
         prompts: PromptWatch,
         interrupt: Interrupt,
@@ -144,7 +176,8 @@ class LocalEnvironment:
         wake = WakePipe()
         forget = interrupt.on_cancel(wake.wake)
         try:
-            return CommandWatch(started, wake, timeout, on_text, prompts=prompts).run()
+            watch = CommandWatch(started, wake, spec.timeout, on_text, prompts=prompts, waited=spec.waited)
+            return watch.run()
         except BaseException:
             # Whatever broke off the watch, nobody looks after the command any more.
             signal_group(started.process.pid, signal.SIGKILL)

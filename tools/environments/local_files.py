@@ -1,7 +1,8 @@
-"""Files on this machine's disk. No policy here: `tools.environments.gated` stands in front."""
+"""Files on this machine's disk. No policy here: `gated_files` stands in front."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat as modes
 from collections.abc import Sequence
@@ -12,21 +13,24 @@ from typing import BinaryIO, Literal
 from tools.context import FileStat, Interrupt
 from tools.environments import ripgrep
 from tools.environments.file_errors import told_as_file_error
-from tools.environments.replacing import create_file, move_file, replace_file
+from tools.environments.replacing import create_at, move_at, replace_at
+from tools.environments.resolved_open import Spot, holding, open_resolved
 from tools.errors import FileChanged, FileMissing, FileRefused
 from tools.files.searching import SearchQuery, SearchResult
 from tools.settings import SearchSettings
 
 # Their files are made up by the kernel: some never end, some hold the environment's keys.
-_PSEUDO = frozenset({("/", "proc"), ("/", "sys"), ("/", "dev")})
+_PSEUDO = frozenset({"proc", "sys", "dev"})
+# Opening a pipe that nobody writes to must not wait for a writer.
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
 
 @dataclass(frozen=True, slots=True)
 class LocalFileSystem:
     """Implements `tools.context.FileSystem` on disk.
 
-    Paths come with symbolic links resolved, as the gate hands them on: a link at the end of a path is refused, so
-    that a link put there after the approval leads nowhere.
+    Paths come with symbolic links resolved, as the gate hands them on. A link in one is refused, wherever in it: one
+    that is put there after the approval leads nowhere. Only `remove` and `rename` take a link at the end, for itself.
 
     Attributes:
         limits: of searches.
@@ -42,17 +46,19 @@ class LocalFileSystem:
         """Facts of the path, None when nothing is there."""
         try:
             with told_as_file_error("look at", path):
-                try:
-                    facts = path.stat()
-                except NotADirectoryError:
-                    return None
+                facts = _look_at(path)
         except FileMissing:
+            return None
+        if facts is None:
             return None
         return FileStat(_kind(facts), facts.st_size, facts.st_mtime_ns, modes.S_IMODE(facts.st_mode))
 
     def open(self, path: Path) -> BinaryIO:
         """Open a regular file for reading; never waits for one that is a pipe or a device."""
-        return _open_regular(path, os.O_NOFOLLOW)
+        _refuse_pseudo(path)
+        with told_as_file_error("read", path):
+            descriptor = open_resolved(path, _READ)
+        return _regular(path, descriptor)
 
     def open_saved(self, path: Path) -> BinaryIO:
         """As `open`: there is no other text than the disk's."""
@@ -61,16 +67,17 @@ class LocalFileSystem:
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Put `data` in place of `expected`, whole or not at all; what is in the file now is `data`."""
         if expected is None:
-            if os.path.lexists(path):
-                raise FileChanged(f"{path} already exists; nothing was written. Read it first.")
-            with told_as_file_error("create", path):
-                create_file(path, data)
+            with told_as_file_error("create", path), holding(path, make=True) as spot:
+                if spot.facts() is not None:
+                    raise FileChanged(f"{path} already exists; nothing was written. Read it first.")
+                create_at(spot, data)
             return data
-        with _open_regular(path, os.O_NOFOLLOW) as stream:
-            facts = os.fstat(stream.fileno())
-            _compare(path, stream, facts, expected)
-        with told_as_file_error("write", path):
-            replace_file(path, data, expected, facts)
+        _refuse_pseudo(path)
+        with told_as_file_error("write", path), holding(path) as spot:
+            with _regular(path, spot.open(_READ)) as stream:
+                facts = os.fstat(stream.fileno())
+                _compare(path, stream, facts, expected)
+            replace_at(spot, data, expected, facts)
         return data
 
     def remarks(self) -> tuple[str, ...]:
@@ -82,27 +89,28 @@ class LocalFileSystem:
         if _is_pseudo(path):
             raise FileRefused(f"Could not list {path}: what is below /proc, /sys and /dev is not looked at.")
         with told_as_file_error("list", path):
-            return sorted(entry.name for entry in path.iterdir())
+            descriptor = open_resolved(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK)
+            try:
+                return sorted(os.listdir(descriptor))  # noqa: PTH208 - by descriptor
+            finally:
+                os.close(descriptor)
 
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Delete a file, or a link to a file, whose content is `expected`."""
-        with _open_regular(path) as stream:
-            _compare(path, stream, os.fstat(stream.fileno()), expected)
-        with told_as_file_error("delete", path):
-            path.unlink()
+        _refuse_pseudo(path)
+        with told_as_file_error("delete", path), holding(path) as spot:
+            # A link is compared by what it leads to, and deleted itself.
+            descriptor = os.open(spot.name, _READ | os.O_CLOEXEC, dir_fd=spot.folder)
+            with _regular(path, descriptor) as stream:
+                _compare(path, stream, os.fstat(descriptor), expected)
+            os.unlink(spot.name, dir_fd=spot.folder)
 
     def rename(self, source: Path, target: Path) -> None:
         """Move a file to a path where nothing is; the target's parents are created."""
-        if not os.path.lexists(source):
-            raise FileMissing(f"Could not move {source}: there is nothing at that path.")
-        if source.is_symlink() and source.parent != target.parent and not source.readlink().is_absolute():
-            raise FileRefused(
-                f"Could not move {source}: it is a symbolic link to {source.readlink()}, which leads "
-                f"elsewhere from {target.parent}. Use the terminal."
-            )
-        with told_as_file_error(f"move {source} to", target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            move_file(source, target)
+        with told_as_file_error("move", source), holding(source) as here:
+            _check_movable(here, target)
+            with told_as_file_error(f"move {source} to", target), holding(target, make=True) as there:
+                move_at(here, there)
 
     def search(self, query: SearchQuery) -> SearchResult:
         """Search names or content below a path with ripgrep, or what takes its place."""
@@ -114,12 +122,37 @@ class LocalFileSystem:
         return ripgrep.search(query, self.limits, self.interrupt, self.private)
 
 
-def _open_regular(path: Path, flags: int = 0) -> BinaryIO:
+def _look_at(path: Path) -> os.stat_result | None:
+    try:
+        with holding(path) as spot:
+            facts = spot.facts()
+    except NotADirectoryError:
+        return None
+    if facts is not None and modes.S_ISLNK(facts.st_mode):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return facts
+
+
+def _check_movable(source: Spot, target: Path) -> None:
+    facts = source.facts()
+    if facts is None:
+        raise FileMissing(f"Could not move {source.path}: there is nothing at that path.")
+    if not modes.S_ISLNK(facts.st_mode) or source.path.parent == target.parent:
+        return
+    leads_to = os.readlink(source.name, dir_fd=source.folder)
+    if not leads_to.startswith("/"):
+        raise FileRefused(
+            f"Could not move {source.path}: it is a symbolic link to {leads_to}, which leads elsewhere from "
+            f"{target.parent}. Use the terminal."
+        )
+
+
+def _refuse_pseudo(path: Path) -> None:
     if _is_pseudo(path):
         raise FileRefused(f"Could not read {path}: files below /proc, /sys and /dev are not read as text.")
-    with told_as_file_error("read", path):
-        # O_NONBLOCK: opening a pipe that nobody writes to must not wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
+
+
+def _regular(path: Path, descriptor: int) -> BinaryIO:
     facts = os.fstat(descriptor)
     if not modes.S_ISREG(facts.st_mode):
         os.close(descriptor)
@@ -136,7 +169,8 @@ def _compare(path: Path, stream: BinaryIO, facts: os.stat_result, expected: byte
 
 
 def _is_pseudo(path: Path) -> bool:
-    return path.parts[:2] in _PSEUDO
+    # The first part is the root, which may be written with two slashes.
+    return not _PSEUDO.isdisjoint(path.parts[1:2])
 
 
 def _kind(facts: os.stat_result) -> Literal["file", "directory", "other"]:

@@ -60,7 +60,7 @@ class LocalProcesses:
         with self._lock:
             self._make_room()
             name = self._new_id()
-            command = CommandSpec(spec.command, spec.cwd, 0.0, spec.env, spec.call_id)
+            command = CommandSpec(spec.command, spec.cwd, 0.0, spec.env, spec.call_id, confinement=spec.confinement)
             started = self._environment.open(command, unset=spec.unset, pty=spec.pty)
             process = BackgroundProcess(
                 name,

@@ -40,14 +40,21 @@ def _kill_each(mark: str) -> Iterator[int]:
         if not name.isdecimal() or not _is_marked(_PROCESSES / name / "environ", mark):
             continue
         with contextlib.suppress(OSError):
-            handle = os.pidfd_open(int(name))
-            try:
-                # By now the number may be another process's: what the handle stands for is looked at again.
-                if _is_marked(_PROCESSES / name / "environ", mark):
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-                    yield int(name)
-            finally:
-                os.close(handle)
+            _kill(int(name), mark)
+            yield int(name)
+
+
+def _kill(pid: int, mark: str) -> None:
+    if not hasattr(os, "pidfd_open"):
+        os.kill(pid, signal.SIGKILL)
+        return
+    handle = os.pidfd_open(pid)
+    try:
+        # By now the number may be another process's: what the handle stands for is looked at again.
+        if _is_marked(_PROCESSES / str(pid) / "environ", mark):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+    finally:
+        os.close(handle)
 
 
 def _is_marked(environ: Path, mark: str) -> bool:

@@ -14,6 +14,7 @@ import secrets
 import sys
 from pathlib import Path
 
+from tools.environments.resolved_open import Spot, holding
 from tools.errors import FileAccessError, FileChanged
 
 _NOT_RENAMED_OVER = frozenset({errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
@@ -25,15 +26,23 @@ _KEPT_ATTRIBUTES = ("user.", _ACL, "security.selinux")
 def create_file(path: Path, data: bytes) -> None:
     """Make a file where nothing is; parents are created.
 
+    Args:
+        path: with no symbolic link in it, as for all functions here.
+
     Raises:
         FileChanged: something is there by now. OSError.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _write_temporary(path.parent, data, like=None)
+    with holding(path, make=True) as spot:
+        create_at(spot, data)
+
+
+def create_at(spot: Spot, data: bytes) -> None:
+    """As `create_file`, in a directory that is held open."""
+    temporary = _write_temporary(spot, data, like=None)
     try:
-        _move_to_free_path(temporary, path)
+        _move_to_free_path(temporary, spot)
     finally:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink()
 
 
 def replace_file(path: Path, data: bytes, previous: bytes, like: os.stat_result) -> None:
@@ -44,44 +53,56 @@ def replace_file(path: Path, data: bytes, previous: bytes, like: os.stat_result)
     Raises:
         FileAccessError: it failed half-way and the old content could not be put back. OSError: nothing changed.
     """
+    with holding(path) as spot:
+        replace_at(spot, data, previous, like)
+
+
+def replace_at(spot: Spot, data: bytes, previous: bytes, like: os.stat_result) -> None:
+    """As `replace_file`, in a directory that is held open."""
     try:
-        temporary = _write_temporary(path.parent, data, like, path)
+        temporary = _write_temporary(spot, data, like, is_there=True)
         try:
-            temporary.replace(path)
+            os.replace(temporary.name, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
         finally:
-            temporary.unlink(missing_ok=True)
+            temporary.unlink()
     except OSError as problem:
         if problem.errno not in _NOT_RENAMED_OVER:
             raise
-        _overwrite(path, data, previous)
+        _overwrite(spot, data, previous)
 
 
 def move_file(source: Path, target: Path) -> None:
-    """Rename to a path where nothing is.
+    """Rename to a path where nothing is; the target's parents are created.
 
     Raises:
         FileChanged: something is at the target. OSError.
     """
+    with holding(source) as here, holding(target, make=True) as there:
+        move_at(here, there)
+
+
+def move_at(source: Spot, target: Spot) -> None:
+    """As `move_file`, between directories that are held open."""
     _move_to_free_path(source, target)
     # After a link the source is still there; a kill in between leaves two names, never none.
-    source.unlink(missing_ok=True)
+    source.unlink()
 
 
-def _write_temporary(folder: Path, data: bytes, like: os.stat_result | None, replaced: Path | None = None) -> Path:
-    temporary = folder / f".hermes-{secrets.token_hex(6)}.tmp"
+def _write_temporary(spot: Spot, data: bytes, like: os.stat_result | None, *, is_there: bool = False) -> Spot:
+    temporary = spot.beside(f".hermes-{secrets.token_hex(6)}.tmp")
     # The kernel applies the umask to a new file; an existing one's mode and owner are copied.
     mode = 0o666 if like is None else like.st_mode & 0o777
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    descriptor = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()  # the kernel takes the set-user bit from a file that is written to
             if like is not None:
                 _copy_owner_and_mode(descriptor, like)
-            if replaced is not None:
-                _copy_attributes(descriptor, replaced)
+            if is_there:
+                _copy_attributes(descriptor, spot)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink()
         raise
     return temporary
 
@@ -93,41 +114,49 @@ def _copy_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
     os.fchmod(descriptor, like.st_mode & _PERMISSION_BITS)
 
 
-def _copy_attributes(descriptor: int, replaced: Path) -> None:
+def _copy_attributes(descriptor: int, replaced: Spot) -> None:
     """Give the new file the access list, labels and users' attributes of the old one, as far as that may be done."""
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError):
-        names = os.listxattr(replaced, follow_symlinks=False)
-        for name in (name for name in names if name.startswith(_KEPT_ATTRIBUTES)):
-            with contextlib.suppress(OSError):
-                os.setxattr(descriptor, name, os.getxattr(replaced, name, follow_symlinks=False))
-        # A directory's default list is given to each new file in it.
-        if _ACL not in names and _ACL in os.listxattr(descriptor):
-            os.removexattr(descriptor, _ACL)
+        old = replaced.open(os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            _copy_listed(descriptor, old)
+        finally:
+            os.close(old)
 
 
-def _move_to_free_path(source: Path, target: Path) -> None:
+def _copy_listed(descriptor: int, old: int) -> None:
+    names = os.listxattr(old)
+    for name in (name for name in names if name.startswith(_KEPT_ATTRIBUTES)):
+        with contextlib.suppress(OSError):
+            os.setxattr(descriptor, name, os.getxattr(old, name))
+    # A directory's default list is given to each new file in it.
+    if _ACL not in names and _ACL in os.listxattr(descriptor):
+        os.removexattr(descriptor, _ACL)
+
+
+def _move_to_free_path(source: Spot, target: Spot) -> None:
     try:
         # A hard link, unlike a rename, never replaces what appeared at the target meanwhile.
-        os.link(source, target, follow_symlinks=False)
+        os.link(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder, follow_symlinks=False)
     except FileExistsError as problem:
-        raise _taken(target) from problem
+        raise _taken(target.path) from problem
     except OSError as problem:
         if problem.errno in {errno.ENOENT, errno.EXDEV, errno.EACCES}:
             raise
         # Directories and some file systems know no hard links.
-        if os.path.lexists(target):
-            raise _taken(target) from problem
-        source.rename(target)
+        if target.facts() is not None:
+            raise _taken(target.path) from problem
+        os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
 
 
 def _taken(target: Path) -> FileChanged:
     return FileChanged(f"There is already something at {target}; nothing was changed. Look at it first.")
 
 
-def _overwrite(path: Path, data: bytes, previous: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+def _overwrite(spot: Spot, data: bytes, previous: bytes) -> None:
+    descriptor = spot.open(os.O_WRONLY | os.O_NONBLOCK)
     try:
         _put(descriptor, data)
     except OSError as problem:
@@ -135,7 +164,7 @@ def _overwrite(path: Path, data: bytes, previous: bytes) -> None:
             _put(descriptor, previous)
         except OSError as second:
             raise FileAccessError(
-                f"Writing {path} failed half-way ({problem.strerror}) and its old content could not be put back "
+                f"Writing {spot.path} failed half-way ({problem.strerror}) and its old content could not be put back "
                 f"({second.strerror}). The file is damaged: tell the user at once."
             ) from second
         raise

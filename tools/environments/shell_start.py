@@ -13,11 +13,14 @@ import termios
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import REPORTING
 from tools.errors import CommandError
+
+if TYPE_CHECKING:
+    from tools.environments.sandbox.port import Confinement, Sandbox
 
 Input = Literal["nothing", "pipe", "terminal"]
 """What a command reads from: the null device, a pipe of ours, or a pseudo-terminal of its own."""
@@ -66,19 +69,28 @@ class ShellStarter:
     Args:
         groups: where each of them is registered.
         shell: the program that reads them; bash, or where there is none /bin/sh, when None.
+        sandbox: starts those that are confined; without one they are not started at all.
     """
 
-    def __init__(self, groups: SessionGroups, shell: str | None = None) -> None:
+    def __init__(self, groups: SessionGroups, shell: str | None = None, sandbox: Sandbox | None = None) -> None:
         self._groups = groups
+        self._sandbox = sandbox
         self._shell = shell or shutil.which("bash") or "/bin/sh"
         number = _NUMBER if self._shell.endswith("bash") else _SMALL_NUMBER
         self._report = _REPORT.format(number=number, reporting=REPORTING)
         self._without_report = f"{number}>&-"
 
     def start(
-        self, command: str, cwd: Path, variables: Mapping[str, str], *, reads: Input, reports: bool = False
+        self,
+        command: str,
+        cwd: Path,
+        variables: Mapping[str, str],
+        *,
+        reads: Input,
+        reports: bool = False,
+        confinement: Confinement | None = None,
     ) -> StartedShell:
-        """Start `command` in `cwd` with these variables and no others.
+        """Start `command` in `cwd` with these variables and no others, confined where `confinement` is not None.
 
         Raises:
             CommandError: it could not be started.
@@ -86,7 +98,7 @@ class ShellStarter:
         self._groups.prepare()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             try:
-                started = self._start(command, cwd, variables, (reads, reports), (ours, theirs))
+                started = self._start(command, cwd, variables, (reads, reports, confinement), (ours, theirs))
             except (OSError, ValueError) as problem:
                 raise CommandError(f"Could not run the command: {_cause(problem, cwd)}") from problem
             ours.pop_all()
@@ -97,10 +109,10 @@ class ShellStarter:
         command: str,
         cwd: Path,
         variables: Mapping[str, str],
-        how: tuple[Input, bool],
+        how: tuple[Input, bool, Confinement | None],
         ends: tuple[contextlib.ExitStack, contextlib.ExitStack],
     ) -> StartedShell:
-        (reads, reports), (ours, theirs) = how, ends
+        (reads, reports, confinement), (ours, theirs) = how, ends
         wait, go = _pipe(theirs, ours)
         if reads == "terminal":
             output, prints, source = _terminal(ours, theirs)
@@ -109,7 +121,8 @@ class ShellStarter:
             source = os.devnull
         report, reported = _pipe(ours, theirs) if reports else (-1, prints)
         script = f"{_WAIT}{self._report}{_RUN[reads]} {self._without_report}" if reports else f"{_WAIT}{_RUN[reads]}"
-        process = subprocess.Popen(
+        process = self._popen(
+            confinement,
             [self._shell, "-c", script, Path(self._shell).name, command, source],
             cwd=cwd,
             # With PWD the shell keeps the directory's name as the user knows it, symbolic links and all.
@@ -127,6 +140,14 @@ class ShellStarter:
         if typing != go:
             os.close(go)
         return StartedShell(process, output, report, typing)
+
+    def _popen(self, confinement: Confinement | None, arguments: list[str], **popen: Any) -> subprocess.Popen[bytes]:
+        if confinement is None:
+            return subprocess.Popen(arguments, **popen)
+        if self._sandbox is None:
+            # A command that nobody was asked about must not run free because something was not set up.
+            raise CommandError("Could not run the command: it is to be confined, and no sandbox is active.")
+        return self._sandbox.popen(arguments, confinement, **popen)
 
 
 def _pipe(reader_of: contextlib.ExitStack, writer_of: contextlib.ExitStack) -> tuple[int, int]:

@@ -35,6 +35,7 @@ class ProcessSpec:
         save_to: the file for output that is longer than what is kept; None for none.
         call_id: the tool call that starts it; the gate fills it in.
         confinement: what it may do; None: whatever the user may.
+        outside: the person is asked to let it run without one.
     """
 
     command: str
@@ -47,6 +48,7 @@ class ProcessSpec:
     save_to: Path | None = None
     call_id: str = ""
     confinement: Confinement | None = None
+    outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

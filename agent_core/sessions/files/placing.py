@@ -7,7 +7,9 @@ import secrets
 from pathlib import Path
 
 from agent_core.sessions.files.looking import FileState, Found, look
+from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_file, move_file, replace_file
+from tools.environments.resolved_open import holding
 from tools.errors import FileChanged
 
 _PERMISSION_BITS = 0o7777
@@ -23,6 +25,8 @@ def place(path: Path, seen: Found, wanted: FileState, content: bytes | None) -> 
     Raises:
         FileChanged: something else is at the path by now. FileAccessError: it failed half-way. OSError.
     """
+    with told_as_file_error("bring back", path), holding(path, make=content is not None):
+        pass  # no link has come into its directories since, that would lead elsewhere
     now = look(path, 0)
     if (now.kind, now.state) != (seen.kind, seen.state):
         raise FileChanged(f"{path} has changed while it was looked at; nothing was written.")

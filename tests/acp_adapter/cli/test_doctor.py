@@ -58,7 +58,7 @@ def test_wrong_settings_are_told_with_what_to_do(home, run):
     assert code == 1
     assert "WRONG settings" in out
     assert f"Next: Correct it in {home}/config.yaml." in out
-    assert "1 of 4 checks found something wrong." in out
+    assert "1 of 5 checks found something wrong." in out
 
 
 def test_ignored_settings_are_told(home, run):

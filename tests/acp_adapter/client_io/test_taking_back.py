@@ -17,7 +17,8 @@ from tests.support.tool_context import ScriptedApprover
 from tools.approval.gate import Approvals, Gate
 from tools.approval.policy import Rules
 from tools.context import CommandSpec
-from tools.environments.gated import GatedEnvironment, GatedFileSystem
+from tools.environments.gated_commands import GatedEnvironment
+from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_commands import LocalEnvironment
 from tools.errors import Denied
 

@@ -74,6 +74,7 @@ async def rejected_with_reason(stage: Stage) -> None:
 @scenario
 async def commands_like_it_allowed(stage: Stage) -> None:
     """A yes for commands that begin alike covers those, and no others; one for this command covers it alone."""
+    stage.settings(approvals={"mode": "all"})
     await stage.begin()
     stage.agent.on_permission = in_turn(pick("allow_prefix"), pick("allow_session"), reject)
     copies = ("run cp sums.py a.py", "run cp sums.py b.py")

@@ -25,6 +25,8 @@ FILES = {
     "tests/test_sums.py": "from sums import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n",
 }
 
+# A transcript must not depend on whether this machine has a sandbox.
+_ANY_MACHINE = {"sandbox": {"level": "full"}}
 TOLD_OF_A_MODE = ("current_mode_update", "config_option_update")
 """The updates that tell of a chosen mode; a scenario waits for them, so that what it does next comes after them."""
 
@@ -49,6 +51,7 @@ class Stage:
         self._config: ConfigSource | None = None
         self._stack = AsyncExitStack()
         self.home.mkdir(parents=True)
+        configure(self.home, _ANY_MACHINE)
         for name, text in FILES.items():
             self.write(name, text)
         self.outside.mkdir()
@@ -62,12 +65,12 @@ class Stage:
 
     def settings(self, **settings: Any) -> None:
         """The home's config.yaml."""
-        configure(self.home, settings)
+        configure(self.home, {**_ANY_MACHINE, **settings})
 
     def model(self, *replies: Any, default: Any = None, **settings: Any) -> ModelServer:
         """A model on the wire, with these replies, in place of the offline one."""
         server = self._stack.enter_context(ModelServer(*replies, default=default))
-        use_model(self.home, server, **settings)
+        use_model(self.home, server, **{**_ANY_MACHINE, **settings})
         self.use_own_settings()
         return server
 

@@ -7,8 +7,13 @@ import pytest
 from tests.support.gate_calls import DANGEROUS, EDIT, ROOT, YES, Case, SlowApprover
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
+from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
+from tools.approval.grants import Grants
+from tools.approval.kept_grants import KeptGrants
+from tools.approval.policy import Confines, Rules
 from tools.approval.questions import Answer
+from tools.approval.rules.parsing import parse_rule
 from tools.errors import Denied, ToolInterrupted
 
 READ_INSIDE = ReadPath(ROOT / "a.py")
@@ -227,3 +232,169 @@ def test_the_model_is_told_what_the_person_said():
 def test_in_plan_mode_the_model_is_told_how_it_ends(action):
     with pytest.raises(Denied, match=r"plan mode.*exit_plan_mode"):
         Case(SlowApprover(YES), "plan").gate().authorize(action)
+
+
+def test_a_command_that_is_allowed_says_whether_it_runs_without_the_sandbox():
+    rules = Rules(roots=(ROOT,), confines=Confines(active=True))
+    case = Case(approvals=Approvals(rules, approver=ScriptedApprover("allow_once")))
+    assert not case.gate().authorize(RunCommand("make test", ROOT)).outside
+    assert not case.gate().authorize(DANGEROUS).outside
+    assert case.gate().authorize(RunCommand("sudo make install", ROOT)).outside
+    assert case.gate().authorize(RunCommand("make test", ROOT, outside=True)).outside
+
+
+class Keeping:
+    """Answers every question with a yes that is kept as far as that is offered."""
+
+    def __init__(self):
+        self.asked = []
+
+    def ask(self, question, interrupt):
+        self.asked.append(question)
+        return Answer(allowed=True, scope=question.keeps[0].scope, always=True) if question.keeps else YES
+
+
+def _keeping(tmp_path, rules=None):
+    approver = Keeping()
+    grants = Grants(KeptGrants(tmp_path / "permissions.yaml"), (ROOT,))
+    case = Case(approvals=Approvals(rules or Rules(roots=(ROOT,)), approver=approver, grants=grants))
+    return case, approver
+
+
+def test_a_yes_for_good_is_asked_for_no_more_in_this_session_or_the_next(tmp_path):
+    case, approver = _keeping(tmp_path)
+    case.gate().authorize(EDIT)
+    case.gate().authorize(EDIT)
+    later, later_approver = _keeping(tmp_path)
+    later.gate().authorize(EDIT)
+    assert len(approver.asked) == 1
+    assert later_approver.asked == []
+
+
+def test_what_could_not_be_kept_holds_for_the_session_and_is_told(tmp_path):
+    case, approver = _keeping(tmp_path)
+    (tmp_path / "permissions.yaml").write_text("broken: [")
+    told = []
+    case.approvals.on_note = told.append
+    case.gate().authorize(EDIT)
+    case.gate().authorize(EDIT)
+    assert len(approver.asked) == 1
+    [note] = told
+    assert "this session only" in note
+    assert "permissions.yaml" in note
+
+
+def test_nothing_is_kept_of_what_a_rule_may_deny_or_where_every_edit_is_shown(tmp_path):
+    rules = Rules(roots=(ROOT,), deny=(parse_rule("run: git push*"),))
+    case, approver = _keeping(tmp_path, rules)
+    case.approvals.edits = "ask"
+    case.gate().authorize(RunCommand('eval "$(cat x)"', ROOT))
+    case.gate().authorize(EDIT)
+    assert [question.keeps for question in approver.asked] == [(), ()]
+
+
+def test_an_answer_that_is_taken_back_is_asked_for_again():
+    approver = ScriptedApprover("allow_session")
+    case = Case(approver)
+    case.gate().authorize(EDIT)
+    [answer] = case.approvals.grants.listed()
+    case.approvals.revoke(answer)
+    case.gate().authorize(EDIT)
+    assert len(approver.asked) == 2
+
+
+def test_a_refusal_that_is_forgotten_is_asked_for_again():
+    approver = ScriptedApprover("reject_always")
+    case = Case(approver)
+    for _ in range(2):
+        with pytest.raises(Denied):
+            case.gate().authorize(EDIT)
+    assert case.approvals.forget_refusals() == 1
+    with pytest.raises(Denied):
+        case.gate().authorize(EDIT)
+    assert len(approver.asked) == 2
+
+
+def test_what_a_rule_denies_is_told_with_the_rule_and_nobody_is_asked():
+    approver = ScriptedApprover("allow_once")
+    rules = Rules(roots=(ROOT,), deny=(parse_rule("run: rm *"), parse_rule("read: keys/**")))
+    case = Case(approvals=Approvals(rules, "dont_ask", approver))
+    with pytest.raises(Denied, match=r"denied by the user's rule `run: rm \*`"):
+        case.gate().authorize(DANGEROUS)
+    assert approver.asked == []
+    assert case.gate().hides(ROOT / "keys/a")
+    assert not case.gate().hides(ROOT / "a")
+
+
+def test_a_gate_within_another_interrupt_asks_on_the_same_card_and_ends_with_that():
+    approver = ScriptedApprover("allow_once")
+    case, inner = Case(approver), Case().token
+    gate = case.gate("call-7").within(inner)
+    gate.authorize(EDIT)
+    assert gate.call_id == "call-7"
+    inner.cancel()
+    with pytest.raises(ToolInterrupted):
+        gate.authorize(EDIT)
+    case.gate("call-7").authorize(EDIT)
+
+
+class Judging:
+    """A judge that gives its answer, and remembers what it was asked."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = []
+
+    def lifts(self, action, reason, interrupt):
+        self.asked.append(action.command)
+        return self.answer
+
+
+def _judged(answer, choice="reject_once"):
+    rules = Rules(roots=(ROOT,), confines=Confines(active=True))
+    judge, approver, told = Judging(answer), ScriptedApprover(choice), []
+    approvals = Approvals(rules, approver=approver, judge=judge)
+    approvals.on_note = told.append
+    case = Case(approvals=approvals)
+    notes = []
+    gate = Gate(approvals, "call-1", case.token, lambda _: None, notes.append)
+    return gate, judge, approver, notes, told
+
+
+def test_what_comes_back_by_itself_may_be_judged_in_the_persons_place_and_that_is_said():
+    gate, judge, approver, notes, told = _judged("it only tidies up.")
+    assert gate.authorize(RunCommand("rm -rf node_modules", ROOT)).verdict == "allow"
+    assert (judge.asked, approver.asked) == (["rm -rf node_modules"], [])
+    assert notes == ["Allowed by the model's judgement: it only tidies up."]
+    assert told == ["Allowed by the model's judgement: it only tidies up. (run: rm -rf node_modules)"]
+
+
+def test_a_judge_that_is_not_sure_leaves_it_to_the_person_and_is_asked_once():
+    gate, judge, approver, notes, told = _judged("", "allow_once")
+    gate.authorize(RunCommand("rm -rf node_modules", ROOT))
+    assert (len(judge.asked), len(approver.asked), notes, told) == (1, 1, [], [])
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        RunCommand("rm -rf src", ROOT),
+        RunCommand("rm -rf node_modules src", ROOT),
+        RunCommand("rm -rf ../other/node_modules", ROOT),
+        RunCommand("rm -rf node_modules; cat ~/.ssh/id_rsa", ROOT),
+        RunCommand("sudo rm -rf node_modules", ROOT),
+        RunCommand("rm -rf node_modules", ROOT, outside=True),
+        RunCommand("rm -rf node_modules", ROOT, uncontained="the editor runs it"),
+        EDIT,
+    ],
+)
+def test_no_judge_is_asked_about_anything_else(action):
+    gate, judge, approver, *_ = _judged("it only tidies up.", "allow_once")
+    gate.authorize(action)
+    assert judge.asked == []
+    assert len(approver.asked) == 1
+
+
+def test_what_the_person_should_know_of_the_rules_is_told_once():
+    approvals = Approvals(Rules(roots=(ROOT,)), warnings=("a rule is left out",))
+    assert [approvals.take_warnings() for _ in range(2)] == [("a rule is left out",), ()]

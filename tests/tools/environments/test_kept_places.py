@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -40,7 +41,6 @@ def changed_by(root: Path, change: object) -> list[str]:
     "arguments",
     [
         ("config", "user.name", "Ann"),
-        ("remote", "add", "origin", "https://example.com/a.git"),
         ("config", "branch.main.remote", "origin"),
         ("checkout", "-b", "other"),
         ("add", "."),
@@ -72,6 +72,8 @@ def test_everyday_git_changes_nothing_that_counts(root: Path, arguments: tuple[s
         ("gpg.program", "evil"),
         ("remote.origin.uploadpack", "evil"),
         ("core.pager", "evil"),
+        ("remote.origin.url", "https://evil.example/a.git"),
+        ("remote.origin.pushurl", "https://evil.example/a.git"),
     ],
 )
 def test_settings_that_make_git_run_programs_count(root: Path, name: str, value: str) -> None:
@@ -180,3 +182,118 @@ def test_while_somebody_is_not_to_be_trusted_the_last_look_counts(root: Path) ->
     assert [change.path.name for change in places.changed(places.before(keep=True))] == [".envrc"]
     (root / ".envrc").write_text("mine")
     assert places.changed(places.before()) == ()
+
+
+def test_what_was_left_alone_with_the_places_counts_at_the_next_look(root: Path) -> None:
+    places, hook = KeptPlaces((root,)), root / ".git/hooks/pre-push"
+    hook.parent.mkdir(exist_ok=True)
+    places.leave()
+    hook.write_text("evil")
+    assert [each.path for each in places.changed(places.before())] == [hook]
+    assert not places.is_left
+
+
+def test_an_empty_look_is_a_look_too(tmp_path: Path) -> None:
+    places = KeptPlaces((tmp_path,))
+    places.leave()
+    (tmp_path / ".envrc").write_text("evil")
+    assert [each.path.name for each in places.changed(places.before(keep=True))] == [".envrc"]
+    assert places.is_left
+
+
+def test_what_the_person_changed_while_nothing_ran_does_not_count(root: Path) -> None:
+    places = KeptPlaces((root,))
+    places.changed(places.before())
+    (root / ".envrc").write_text("the person's")
+    assert places.changed(places.before()) == ()
+
+
+@pytest.mark.parametrize("name", [".vscode", ".husky", ".git/hooks", ".cursor"])
+def test_a_place_that_became_a_link_is_put_back_and_nothing_where_it_led(
+    root: Path, tmp_path: Path, name: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for each in ("settings.json", "mcp.json", "pre-commit", "id_ed25519"):
+        (outside / each).write_text("the person's")
+    if (root / name).exists():
+        shutil.rmtree(root / name)
+    assert changed_by(root, lambda: (root / name).symlink_to(outside)) == [name]
+    assert not (root / name).is_symlink()
+    assert sorted(each.name for each in outside.iterdir()) == [
+        "id_ed25519",
+        "mcp.json",
+        "pre-commit",
+        "settings.json",
+    ]
+
+
+@pytest.mark.parametrize("pointer", [".git/commondir", ".git"])
+def test_a_repository_that_is_said_to_be_elsewhere_puts_nothing_there_at_risk(
+    tmp_path: Path, root: Path, pointer: str
+) -> None:
+    outside = tmp_path / "outside"
+    (outside / "hooks").mkdir(parents=True)
+    (outside / "config").write_text("[core]\npager = less\n")
+    (outside / "hooks/pre-commit").write_text("the person's")
+
+    def change() -> None:
+        if pointer == ".git":
+            (root / ".git").rename(root / "git")
+        (root / pointer).write_text(f"gitdir: {outside}\n" if pointer == ".git" else f"{outside}\n")
+
+    assert changed_by(root, change) == [pointer]
+    assert (outside / "hooks/pre-commit").read_text() == "the person's"
+    assert (outside / "config").exists()
+
+
+def test_a_link_of_the_persons_own_is_looked_behind(root: Path) -> None:
+    (root / "tools/husky").mkdir(parents=True)
+    (root / ".husky").symlink_to("tools/husky")
+    changed = changed_by(root, lambda: (root / "tools/husky/pre-commit").write_text("evil"))
+    assert changed == ["tools/husky/pre-commit"]
+    assert (root / ".husky").is_symlink()
+
+
+def test_a_hook_is_not_lost_among_very_many_files(root: Path) -> None:
+    hooks = root / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for number in range(600):
+        (hooks / f"x{number}.sample").touch()
+    assert changed_by(root, lambda: (hooks / "pre-push").write_text("evil")) == [".git/hooks/pre-push"]
+
+
+def test_a_file_that_is_too_big_to_keep_is_moved_aside_and_not_lost(root: Path) -> None:
+    big, small = root / ".envrc", b"#" * (4 * 1024 * 1024 + 1)
+    big.write_bytes(small)
+    assert changed_by(root, lambda: big.write_bytes(small + b"evil")) == [".envrc"]
+    assert not big.exists()
+    assert [each.stat().st_size for each in root.glob(".envrc.refused-*")] == [len(small) + 4]
+
+
+def test_a_change_within_one_step_of_the_clock_counts(root: Path) -> None:
+    hook = root / ".git/hooks/pre-push"
+    hook.parent.mkdir(exist_ok=True)
+    places = KeptPlaces((root,))
+    for number in range(50):
+        hook.write_text(f"mine {number:4}\n")
+        before = places.before()
+        hook.write_text(f"evil {number:4}\n")
+        assert [each.path for each in places.changed(before)] == [hook]
+
+
+def test_every_directory_of_hooks_and_every_submodule_counts(root: Path) -> None:
+    git(root, "config", "--add", "core.hooksPath", ".hooks1")
+    git(root, "config", "--add", "core.hooksPath", ".hooks2")
+    module = root / ".git/modules/libs/sub"
+    for folder in (root / ".hooks1", root / ".hooks2", module / "hooks"):
+        folder.mkdir(parents=True)
+    (module / "HEAD").touch()
+
+    def change() -> None:
+        for folder in (root / ".hooks1", root / ".hooks2", module / "hooks"):
+            (folder / "pre-commit").write_text("evil")
+
+    assert sorted(changed_by(root, change)) == [
+        ".git/modules/libs/sub/hooks/pre-commit", ".hooks1/pre-commit", ".hooks2/pre-commit",
+    ]  # fmt: skip

@@ -13,6 +13,7 @@ import pytest
 
 from tools.environments import replacing
 from tools.environments.local_files import LocalFileSystem
+from tools.environments.resolved_open import holding
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
 from tools.files.searching import SearchQuery
 
@@ -208,8 +209,8 @@ def test_a_file_that_cannot_be_renamed_over_is_written_in_place(tmp_path: Path, 
 def test_a_write_in_place_that_fails_half_way_puts_the_old_content_back(tmp_path: Path):
     file = tmp_path / "f"
     file.write_bytes(b"old")
-    with pytest.raises(OSError, match="too large"), size_limit(1 << 16):
-        replacing._overwrite(file, b"n" * (1 << 17), b"old")
+    with pytest.raises(OSError, match="too large"), size_limit(1 << 16), holding(file) as spot:
+        replacing._overwrite(spot, b"n" * (1 << 17), b"old")
     assert file.read_bytes() == b"old"
 
 

@@ -14,7 +14,11 @@ Network = Literal["off", "proxy", "on"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a command may use; None where nothing is limited. Seconds of the processor, bytes, processes, bytes."""
+    """What a command may use; None where nothing is limited. Seconds of the processor, bytes, processes, bytes.
+
+    All but `processes` count for each process of the command by itself; `processes` are those of the user that may
+    come to those that run when the command starts.
+    """
 
     cpu_seconds: int | None = None
     memory: int | None = None
@@ -27,16 +31,36 @@ class Confinement:
     """What one command may do.
 
     Attributes:
-        writable: directories in which it may change files; resolved.
-        hidden: files and directories that it may neither read nor write; resolved.
+        level: change nothing; change what is `writable`; change everything. What is hidden is read on no level.
+        writable: directories in which it may change files, on the level workspace-write; resolved.
+        hidden: files and directories that it may neither read nor write; resolved. On the level `full` it may not
+            read them.
+        protected: in `writable` and not to be changed all the same; resolved. (Landlock can only keep a directory's
+            entry so by making none in the directory at all: a mechanism of last resort, for what lies in a home.)
         network: nothing, only what the session's proxy lets through, or everything.
     """
 
     level: Level
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()
     network: Network = "off"
     limits: Limits = field(default_factory=Limits)
+
+
+Promise = Literal["writes", "secrets", "network", "signals", "memory", "metadata"]
+"""What a mechanism keeps a command from: changing files outside, reading hidden ones, reaching hosts, signalling
+other processes, looking into them, changing the modes and owners of files outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What trying a mechanism has shown. `why_not` is '' where it works."""
+
+    name: str
+    works: bool
+    why_not: str = ""
+    promises: tuple[Promise, ...] = ()
 
 
 class Sandbox(Protocol):
@@ -56,9 +80,17 @@ class Sandbox(Protocol):
         ...
 
     def variables(self, confinement: Confinement) -> Mapping[str, str]:
-        """What a command needs in its environment to live with its confinement."""
+        """What a command needs in its environment to live with its confinement.
+
+        Raises:
+            OSError: what it needs cannot be had; then the command must not run.
+        """
+        ...
+
+    def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:
+        """What the network of one of its commands refused, each once and in order."""
         ...
 
     def close(self) -> None:
-        """The session has ended."""
+        """The session has ended, and its commands with it."""
         ...

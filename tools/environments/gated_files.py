@@ -1,28 +1,20 @@
-"""The ports as tools get them: every call passes the gate before it reaches the backend."""
+"""Files as tools get them: every call passes the gate before it reaches the backend."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from tools.approval.actions import ReadPath, RunCommand, WritePath
+from tools.approval.actions import ReadPath, WritePath
 from tools.approval.gate import Gate
-from tools.context import (
-    CommandOutcome,
-    CommandSpec,
-    Environment,
-    FileStat,
-    FileSystem,
-    Interrupt,
-)
+from tools.context import FileStat, FileSystem
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileChanged
 from tools.files.history import FileHistory, NoHistory
 from tools.files.searching import SearchQuery, SearchResult
-from tools.shell.memory import forgetful, without_kept
 
 
 class GatedFileSystem:
@@ -58,7 +50,8 @@ class GatedFileSystem:
         real = self._readable(query.path)
         result = self._inner.search(replace(query, path=real))
         # The caller sees the paths under the name that it asked with.
-        hits = (replace(hit, path=query.path / hit.path.relative_to(real)) for hit in result.hits)
+        shown = (hit for hit in result.hits if not self._gate.hides(hit.path))
+        hits = (replace(hit, path=query.path / hit.path.relative_to(real)) for hit in shown)
         return replace(result, hits=tuple(hits))
 
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
@@ -155,33 +148,6 @@ class _Remembered:
         """Move to a path where nothing is."""
         self._history.moving(source, target)
         self._inner.rename(source, target)
-
-
-class GatedEnvironment:
-    """An `Environment` that asks before a command runs."""
-
-    def __init__(self, inner: Environment, gate: Gate, history: FileHistory | None = None) -> None:
-        self._inner = inner
-        self._gate = gate
-        self._history = history or NoHistory()
-
-    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
-        """Ask, then run."""
-        self._gate.authorize(RunCommand(spec.command, spec.cwd))
-        of_call = replace(spec, call_id=self._gate.call_id)
-        if self._gate.is_planning:
-            # That a command only looks was proved of the programs that the user has, not of another PATH's.
-            of_call = without_kept(of_call)
-        with self._history.command(of_call):
-            outcome = self._inner.run(of_call, on_output, interrupt)
-        return forgetful(outcome) if self._gate.is_planning else outcome
-
-    def is_busy(self) -> bool:
-        """Whether processes of earlier commands are still alive."""
-        return self._inner.is_busy()
-
-    def close(self) -> None:
-        """Leave the backend alone: it belongs to the session, not to one call."""
 
 
 def _real(path: Path) -> Path:

@@ -1,0 +1,100 @@
+"""How the commands of a session are contained: the user's settings, this machine's places, the best sandbox here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent_core.errors import SettingsError
+from agent_core.settings_tools import SandboxPart
+from tools.environments.containment import Containment, Grounds
+from tools.environments.gated_hosts import GatedHosts
+from tools.environments.kept_places import KeptPlaces
+from tools.environments.sandbox.port import Limits
+from tools.environments.workspace_secrets import WorkspaceSecrets
+
+_MIB = 1024 * 1024
+
+
+def containment_of(
+    settings: SandboxPart, roots: Sequence[Path], own: Path, unseen: Sequence[Path] = ()
+) -> Containment:
+    """The containment of a session whose directories are `roots`; nothing of it runs before the first command.
+
+    Args:
+        own: this program's home, which no command sees.
+        unseen: what else none may see, because the user's rules say so.
+
+    Raises:
+        SettingsError: a host in the settings cannot be read.
+    """
+    real = tuple(Path(os.path.realpath(root)) for root in roots)
+    from tools.environments.sandbox.choice import make_sandbox, why_none  # noqa: PLC0415 - not at the start
+    from tools.environments.sandbox_network.git_remotes import remote_hosts  # noqa: PLC0415
+    from tools.environments.sandbox_network.port import NetworkRules  # noqa: PLC0415
+    from tools.environments.sandbox_network.session_network import SessionNetwork  # noqa: PLC0415
+
+    hosts = GatedHosts()
+    rules = NetworkRules(settings.allow_hosts, settings.deny_hosts, settings.registries)
+    try:
+        network = SessionNetwork(hosts, rules, remote_hosts(real))
+    except ValueError as problem:
+        raise SettingsError(f"The settings of `sandbox` name a host that cannot be read: {problem}") from problem
+    sandbox = make_sandbox(lambda: network)
+    return Containment(
+        sandbox=sandbox,
+        why_not=why_none() if sandbox is None else "",
+        level=settings.level,
+        network=settings.network,
+        limits=Limits(
+            settings.cpu_seconds, _bytes(settings.memory_mb), settings.processes, _bytes(settings.file_size_mb)
+        ),
+        grounds=_Once(settings, real, (own, *unseen)),
+        places=KeptPlaces(real),
+        secrets=WorkspaceSecrets(real),
+        hosts=hosts,
+        on_close=network.close,
+    )
+
+
+class _Once:
+    """The places on this machine, looked up when they are first asked for. Safe to use from several threads."""
+
+    def __init__(self, settings: SandboxPart, roots: tuple[Path, ...], own: tuple[Path, ...]) -> None:
+        self._settings = settings
+        self._roots = roots
+        self._own = own
+        self._lock = threading.Lock()
+        self._found: Grounds | None = None
+
+    def __call__(self) -> Grounds:
+        with self._lock:
+            if self._found is None:
+                self._found = self._look()
+            return self._found
+
+    def _look(self) -> Grounds:
+        from tools.environments.sandbox.places import (  # noqa: PLC0415 - only for sessions that run commands
+            cache_places,
+            cache_tools,
+            hidden_places,
+            protected_places,
+            temporary_places,
+        )
+
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
+        caches = cache_places(home, filter(shutil.which, cache_tools())) if self._settings.caches else ()
+        named = (Path(os.path.realpath(Path(text).expanduser())) for text in self._settings.writable)
+        added = (path for path in named if path.is_dir())
+        return Grounds(
+            writable=(*self._roots, *temporary_places(os.environ), *caches, *added),
+            hidden=hidden_places(home, self._own, self._roots),
+            protected=protected_places(home, self._roots),
+        )
+
+
+def _bytes(mebibytes: int | None) -> int | None:
+    return None if mebibytes is None else mebibytes * _MIB

@@ -1,0 +1,51 @@
+"""The secrets that the settings hold, by their value: what may never leave with logs, errors and exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from tools.redaction.known import secret_values
+
+if TYPE_CHECKING:
+    from agent_core.config import Configuration
+    from agent_core.settings import ServerSettings
+
+_SECRET_HEADERS = ("auth", "key", "token", "secret", "cookie")
+
+
+def secrets_of(config: Configuration) -> frozenset[str]:
+    """Keys, header values and passwords in `config.yaml`, and secret variables of `.env` and the environment."""
+    settings = config.settings
+    servers = (
+        settings.model,
+        *settings.providers.values(),
+        *settings.custom_providers,
+        *settings.fallback_providers,
+        *settings.auxiliary.values(),
+    )
+    written = [value for server in servers for value in _of_server(server, config.environ)]
+    return frozenset((*written, *secret_values(config.environ)))
+
+
+def _of_server(server: ServerSettings, environ: Mapping[str, str]) -> Iterator[str]:
+    for key in server.keys:
+        # `${NAME}` is the variable NAME, whatever it is called.
+        name = key.removeprefix("${").removesuffix("}") if key.startswith("${") else ""
+        yield environ.get(name, "") if name else key
+    if server.key_env:
+        yield environ.get(server.key_env, "")
+    for name, value in server.headers.items():
+        if any(word in name.lower() for word in _SECRET_HEADERS):
+            # «Bearer abc» is a secret in its last part.
+            yield value.rpartition(" ")[2]
+    if server.base_url:
+        yield _password_in(server.base_url)
+
+
+def _password_in(address: str) -> str:
+    try:
+        return urlsplit(address).password or ""
+    except ValueError:  # brackets without an IPv6 address in them
+        return ""

@@ -1,0 +1,143 @@
+"""What a project's own `.hermes/config.yaml` says about permissions: it can only narrow what the user's settings say.
+
+A project's files come from others, and the agent itself may have written them. So of `approvals` only `deny` counts,
+and a `mode` that asks more often; whatever else is there is left out, with a warning that says so.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tools.approval.rules.parsing import RuleError, parse_rule
+from tools.approval.rules.rule import PermissionRule
+
+ApprovalMode = Literal["auto", "all", "off"]
+
+_FILE = Path(".hermes/config.yaml")
+_LONGEST = 64 * 1024
+_STRICTNESS: Mapping[str, int] = {"off": 0, "auto": 1, "all": 2}
+_MODES: Mapping[str, ApprovalMode] = {"off": "off", "auto": "auto", "all": "all", "manual": "auto", "smart": "auto"}
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectPolicy:
+    """What a project narrows.
+
+    Attributes:
+        deny: rules that deny.
+        mode: when the person is asked; None where the project says nothing about it.
+        warnings: what was left out, for the person.
+    """
+
+    deny: tuple[PermissionRule, ...] = ()
+    mode: ApprovalMode | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def read_project_policy(root: Path, home: Path) -> ProjectPolicy:
+    """The policy of the project in `root`; an empty one where it has none. Blocks for a small file.
+
+    A file that cannot be understood may have wanted to deny something: then everything is asked about.
+
+    Args:
+        home: the user's own directory of settings, which is no project's.
+    """
+    path = root / _FILE
+    if os.path.realpath(path) == os.path.realpath(home / "config.yaml"):
+        return ProjectPolicy()
+    try:
+        written = _read(path)
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+        warning = f"{path} cannot be read ({reason}). Until it is mended or removed, everything is asked about."
+        return ProjectPolicy(mode="all", warnings=(warning,))
+    return _policy(written, path)
+
+
+def stricter(one: ApprovalMode, other: ApprovalMode | None) -> ApprovalMode:
+    """Of two modes the one that asks more often."""
+    return one if other is None or _STRICTNESS[one] >= _STRICTNESS[other] else other
+
+
+def _policy(written: Mapping[Any, Any], path: Path) -> ProjectPolicy:
+    warnings = [_left_out(str(key), path) for key in written if key != "approvals"]
+    approvals = written.get("approvals")
+    if approvals is None:
+        return ProjectPolicy(warnings=tuple(warnings))
+    if not isinstance(approvals, Mapping):
+        warnings.append(f"{path}: approvals must hold `key: value` lines. Until then everything is asked about.")
+        return ProjectPolicy(mode="all", warnings=tuple(warnings))
+    warnings += [_left_out(f"approvals.{key}", path) for key in approvals if key not in {"deny", "mode"}]
+    mode = _mode(approvals, path, warnings)
+    rules: list[PermissionRule] = []
+    for rule in _rules(approvals.get("deny"), path):
+        if isinstance(rule, PermissionRule):
+            rules.append(rule)
+        else:
+            warnings.append(rule)
+            mode = "all"
+    return ProjectPolicy(tuple(rules), mode, tuple(warnings))
+
+
+def _mode(approvals: Mapping[Any, Any], path: Path, warnings: list[str]) -> ApprovalMode | None:
+    written = approvals.get("mode")
+    if written is None:
+        return None
+    mode = "off" if written is False else _MODES.get(str(written))
+    if mode == "off":
+        warnings.append(_left_out("approvals.mode: off", path))
+        return None
+    if mode is None:
+        warnings.append(f"{path}: approvals.mode must be auto or all. Until then everything is asked about.")
+    return mode or "all"
+
+
+def _rules(written: object, path: Path) -> Iterator[PermissionRule | str]:
+    """Each rule, or what is wrong with it."""
+    if written is None:
+        return
+    if not isinstance(written, list):
+        yield f"{path}: approvals.deny must be a list. Until then everything is asked about."
+        return
+    for entry in written:
+        try:
+            yield parse_rule(entry, f"approvals.deny in {path}")
+        except RuleError as problem:
+            yield f"{path}: approvals.deny: {problem}. Until it is mended, everything is asked about."
+
+
+def _left_out(key: str, path: Path) -> str:
+    return f"{key} in {path} is ignored: a project can only deny more, and ask more often, than your own settings."
+
+
+def _read(path: Path) -> Mapping[Any, Any]:
+    """What the file holds.
+
+    Raises:
+        OSError: it cannot be read. ValueError: it is no settings file.
+    """
+    try:
+        # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("it is not a regular file")
+        data = stream.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise ValueError(f"it has more than {_LONGEST // 1024} KiB")
+    import yaml  # noqa: PLC0415 - few projects have such a file
+
+    try:
+        value = yaml.safe_load(data.decode())
+    except (yaml.YAMLError, RecursionError) as problem:
+        raise ValueError(" ".join(str(problem).split())[:200]) from problem
+    if value is not None and not isinstance(value, Mapping):
+        raise ValueError("it must hold `key: value` lines")
+    return value or {}

@@ -1,0 +1,1 @@
+"""A throw-away machine in which dangerous commands really run: bubblewrap, a made-up home, stubs for the outside."""

@@ -1,0 +1,130 @@
+"""Where the paths of a command lead."""
+
+import pytest
+
+from tests.tools.approval.dangers.scene import PROJECT, SCENE
+from tools.approval.dangers.essential import why_essential, why_may_be_essential
+from tools.approval.dangers.places import full_path, place_of
+from tools.bash.reading import UNKNOWN, Argument
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("a", "inside"),
+        ("./sub/../a", "inside"),
+        ("/home/dev/project/a", "inside"),
+        ("../other/a", "outside"),
+        ("/home/dev/project-two/a", "outside"),
+        ("/data/a", "outside"),
+        ("/tmp/a", "temporary"),
+        ("/private/tmp/a", "temporary"),
+        ("/tmp/../etc/a", "system"),
+        ("/usr/local/bin/a", "system"),
+        ("/ETC/hosts.d", "system"),
+        ("/etc/cron.d/a", "startup"),
+        ("/dev/null", "nothing"),
+        ("/dev/stderr", "nothing"),
+        ("/dev/sda", "disk"),
+        ("/dev/./nvme0n1p1", "disk"),
+        ("/dev/ttyUSB0", "device"),
+        ("/dev/shm/a", "temporary"),
+        ("/dev/tcp/10.0.0.1/80", "network"),
+        (".env", "sensitive"),
+        (".git/hooks/pre-commit", "sensitive"),
+        ("sub/.GIT/config", "sensitive"),
+        ("/home/dev/.ssh/authorized_keys", "startup"),
+        ("/home/dev/.ssh/config", "sensitive"),
+        ("/home/dev/.bashrc", "startup"),
+        (".bashrc", "startup"),
+        ("/home/dev/.config/systemd/user/a.service", "startup"),
+        ("/home/dev/.hermes/config.yaml", "own"),
+        ("/home/dev/agent-home/config.yaml", "own"),
+        (f"{UNKNOWN}", "unknown"),
+        (f"{UNKNOWN}/a", "inside"),
+        (f"{UNKNOWN}/.ssh/config", "sensitive"),
+        (f"logs/{UNKNOWN}.txt", "inside"),
+        (f"/etc/{UNKNOWN}", "system"),
+    ],
+)
+def test_a_path_is_known_by_where_it_leads(text, kind):
+    assert place_of(Argument(text), str(PROJECT), SCENE).kind == kind
+
+
+def test_behind_a_directory_that_nobody_knows_relative_paths_count_as_inside_but_for_their_names():
+    assert place_of(Argument("a"), None, SCENE).kind == "inside"
+    assert place_of(Argument("."), None, SCENE).kind == "inside"
+    assert place_of(Argument(".ssh/config"), None, SCENE).kind == "sensitive"
+    assert place_of(Argument("/etc/a"), None, SCENE).kind == "system"
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        ("a/./b/../c", "/w/a/c"),
+        ("//etc//passwd", "/etc/passwd"),
+        ("file:///etc/passwd", "/etc/passwd"),
+        ("~bob/x", "/home/bob/x"),
+        ("../../../..", "/"),
+    ],
+)
+def test_paths_are_normal(text, full):
+    assert full_path(text, "/w") == full
+
+
+@pytest.mark.parametrize(
+    ("text", "expands"),
+    [
+        ("/", False),
+        ("//", False),
+        ("/.", False),
+        ("/*", True),
+        ("/.*", True),
+        ("/e*", True),
+        ("/[a-z]*", True),
+        ("/home", False),
+        ("/home/*", True),
+        ("/home/dev", False),
+        ("/home/dev/*", True),
+        ("/home/dev/project/..", False),
+        ("/home/bob", False),
+        ("/Users/ann", False),
+        ("/root", False),
+        ("/usr/bin", False),
+        ("/usr/*", True),
+        ("/var/lib", False),
+        ("/ETC", False),
+        ("../../..", False),
+    ],
+)
+def test_the_root_homes_and_system_directories_are_essential(text, expands):
+    assert why_essential(Argument(text, expands=expands), str(PROJECT), SCENE)
+
+
+@pytest.mark.parametrize(
+    ("text", "expands"),
+    [
+        (".", False),
+        ("*", True),
+        ("build", False),
+        ("/*", False),  # quoted: a file of that name
+        ("/tmp", False),
+        ("/tmp/*", True),
+        ("/opt/app", False),
+        ("/etc/nginx", False),
+        ("/home/dev/other", False),
+        (UNKNOWN, False),
+    ],
+)
+def test_other_places_are_not(text, expands):
+    assert not why_essential(Argument(text, expands=expands), str(PROJECT), SCENE)
+
+
+@pytest.mark.parametrize("text", [f"{UNKNOWN}/", f"{UNKNOWN}/*", f"{UNKNOWN}/etc", f"/{UNKNOWN}", f"/{UNKNOWN}*"])
+def test_an_empty_variable_may_leave_the_root(text):
+    assert why_may_be_essential(Argument(text))
+
+
+@pytest.mark.parametrize("text", ["/", UNKNOWN, f"{UNKNOWN}/build", f"src/{UNKNOWN}", f"{UNKNOWN}.txt"])
+def test_or_not(text):
+    assert not why_may_be_essential(Argument(text))

@@ -1,0 +1,260 @@
+"""What is called harmless changes nothing and shows no secret; what may do so never is called harmless."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tools.approval.harmless.proof import is_harmless
+from tools.bash.read import read_command
+from tools.bash.reading import Argument, Invocation
+
+HARMLESS = [
+    "ls -la src",
+    "ls *",
+    "cat a.txt b.txt | grep -n x | head -5",
+    "cat *.txt",
+    "cat a.txt 2>/dev/null >&2",
+    "cat < a.txt",
+    "head -n 3 a.txt | tail -1 | cut -c1-3 | tr a-z A-Z",
+    "find . -name '*.txt' -type f",
+    r"find . -name '*.txt' -exec grep -l x {} +",
+    "find . -type f | xargs wc -l",
+    "grep -rn 'rm -rf' .",
+    "rg -n TODO src || true",
+    "git status --short && git --no-pager diff HEAD -- a.txt",
+    "git log --oneline -5; git show HEAD --stat; git branch -a; git branch --show-current; git remote -v",
+    "git stash list; git config --get user.name; git tag -l 'v*'; git rev-parse HEAD; git blame a.txt",
+    "sed -n '1,20p' a.txt; sed 's/x/y/' a.txt; sed -E -e 's/a/b/' -e '$d' a.txt",
+    "awk -F: '{print $1}' a.txt; awk '$1 > 5 {n++} END {print n}' a.txt",
+    "sort -rn a.txt | uniq -c",
+    "jq . a.json; jq -r '.x[]' a.json; yq .x a.yml",
+    "LC_ALL=C sort a.txt; env LC_ALL=C ls; timeout 5 cat a.txt; nice ls",
+    "cd sub; pwd; set -euo pipefail; export NO_COLOR=1 x=2; unset x",
+    "test -f .env; [ -n x ]; read -r line < a.txt; printf '%s\\n' x",
+    'echo $(date) "$(git rev-parse HEAD)"; echo $?; true',
+    "python3 --version; node -v; git --version; command -v ls; type ls; which ls",
+    "ps aux; ps -ef; df -h; du -sh .; uname -a; date +%s; date -d yesterday; nproc; id; whoami; hostname",
+    "pip list --disable-pip-version-check; pip show x; pip freeze",
+    "tar tzf x.tgz; unzip -l x.zip; file a.txt; stat a.txt; wc -l a.txt; diff a.txt b.txt; sha256sum a.txt",
+    "xxd -l 64 a.txt; od -c a.txt; strings a.txt; base64 -d a.txt; tree -L 2; ss -tlnp; ip addr; sleep 1",
+    "echo 'rm -rf /'; echo \"a > b\"",
+    "f() { ls; }; f",
+    "getent passwd root; printenv HOME",
+    "cat /etc/hosts /usr/share/doc/x /tmp/x /proc/cpuinfo",
+]
+HARMFUL = [
+    "rm a.txt",
+    "ls > out",
+    "ls >> out",
+    "ls > $OUT",
+    "ls &> out",
+    "ls <> out",
+    "ls > /dev/nul*",
+    "ls | tee out",
+    # secrets
+    "cat .env",
+    "cat .env*",
+    "cat .e*",
+    "cat id_*",
+    "cat *",
+    "cat *.json",
+    "grep -r --include='.env*' x .",
+    "find . -name '*.pem' -exec grep x {} +",
+    "rg x -g '*.tfvars'",
+    "cat ~/.ssh/id_rsa",
+    "cat ~/.bash_history",
+    "ls ~/.aws",
+    "grep -r key ~/.config/gh",
+    "cat < .env",
+    'head -c1 "$FILE"',
+    "cat /proc/1/environ",
+    "cat /proc/self/environ",
+    "cat /etc/shadow",
+    "cat /dev/sda",
+    "git show HEAD:.env",
+    "git diff -- .env",
+    "git config --list",
+    "git config --get remote.origin.url",
+    "awk '{print}' .env",
+    "sed -n p credentials.json",
+    "printenv",
+    "printenv API_KEY",
+    "env",
+    "export",
+    "set",
+    "declare -p",
+    "ps auxe",
+    "ps -E",
+    "jq -n env",
+    "jq -n '$ENV.KEY'",
+    "yq 'load(\".env\")' a",
+    "getent shadow",
+    "echo .env | xargs cat",
+    "find . -name .env -exec cat {} +",
+    r"find . -name id_rsa -exec head {} \;",
+    # writing
+    "find . -delete",
+    "find . -fprint out",
+    "find . -exec rm {} +",
+    "find . $ACTION",
+    "find . | xargs rm",
+    "sort -o out a.txt",
+    "sort -ro out a.txt",
+    "sort --outp=out a.txt",
+    "sort --compress-program=./x a.txt",
+    "sort $X",
+    "uniq a.txt out",
+    "uniq *.txt",
+    "tree -o out",
+    "xxd -r a out",
+    "xxd a out",
+    "rg --pre ./x y",
+    "fd . -x rm",
+    "date -s 2020-01-01",
+    "date 01010101",
+    "hostname evil",
+    "ip link set lo down",
+    "ss -K dst 1.2.3.4",
+    "tar xf a.tar",
+    "tar tf evil:x",
+    "tar tf a --to-command=sh",
+    "iconv -o out a",
+    "shuf -o out a",
+    "file -C -m x",
+    "sed -i s/x/y/ a.txt",
+    "sed 's/x/y/w out' a.txt",
+    "sed '1e rm a.txt' a.txt",
+    "sed -n p a.txt --in-place",
+    "sed -f script a.txt",
+    'sed "$SCRIPT" a.txt',
+    "awk '{print > \"out\"}' a.txt",
+    "awk 'BEGIN{system(\"rm a.txt\")}'",
+    "awk -i inplace '{print}' a.txt",
+    "awk -f prog a.txt",
+    'awk "$PROGRAM" a.txt',
+    "git diff --output=out",
+    "git log --outp out",
+    "git diff $OPTIONS",
+    "git grep -O./x y",
+    "git diff --ext-diff",
+    "git log --show-signature",
+    "git -c core.fsmonitor=./x status",
+    "git branch new",
+    "git branch -D old",
+    "git tag v1",
+    "git remote show origin",
+    "git fetch",
+    "git stash",
+    "git checkout .",
+    "git",
+    "git --help",
+    # running others, and other names for programs
+    "PATH=. ls",
+    "PATH=.; ls",
+    "export PATH=.",
+    "read -r PATH < a",
+    "GIT_EXTERNAL_DIFF=./x git diff",
+    "http_proxy=x ls",
+    "env PATH=. ls",
+    "sudo ls",
+    "ssh host ls",
+    "docker exec x ls",
+    "nohup ls",
+    "watch ls",
+    "./ls",
+    "/srv/bin/ls",
+    "$CMD x",
+    "l*",
+    "alias ls=rm",
+    "exec > out",
+    ". ./script",
+    "python3 x.py",
+    "make -n",
+    "less a.txt",
+    "man ls",
+    "test -v 'a[$(rm b)]'",
+    "printf -v 'a[$(rm b)]' x",
+    "[[ $x -eq 1 ]]",
+    "hash -p ./x ls",
+    "shopt -s expand_aliases",
+    "sleep infinity",
+    "curl https://example.com",
+    "dig example.com",
+    "npm ls",
+    "docker ps",
+    "kubectl get pods",
+    "bat --pager ./x a",
+    "dpkg -i a.deb",
+    "pip install x",
+    "pip list",  # looks for a newer pip, and notes that in its cache
+    "arch -x86_64 rm a.txt",
+    "cargo --version",  # the workspace's toolchain file may name the program that answers
+    "exit --help=x $(rm a)",
+]
+
+
+def all_harmless(command: str) -> bool:
+    reading = read_command(command, Path("/srv/work/project"))
+    return not reading.doubts and all(is_harmless(invocation) for invocation in reading.invocations)
+
+
+@pytest.mark.parametrize("command", HARMLESS)
+def test_harmless_commands_are_known_as_such(command: str):
+    assert all_harmless(command)
+
+
+@pytest.mark.parametrize("command", HARMFUL)
+def test_what_may_do_harm_is_never_called_harmless(command: str):
+    assert not all_harmless(command)
+
+
+@pytest.mark.parametrize("command", [command for command in HARMLESS if "pip" not in command])  # seconds of start
+def test_bash_agrees_that_nothing_is_changed(tmp_path: Path, command: str):
+    (tmp_path / "sub").mkdir()
+    for name in ("a.txt", "b.txt", "sub/c.txt"):
+        (tmp_path / name).write_text("x\ny\n")
+    before = state(tmp_path)
+    subprocess.run(
+        ["bash", "-c", command],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
+    assert state(tmp_path) == before
+
+
+def test_what_runs_elsewhere_is_not_harmless():
+    assert not is_harmless(Invocation("ls", "ls", (), elsewhere=True))
+
+
+def test_more_arguments_from_nowhere_are_not_harmless_for_what_shows_contents():
+    assert not is_harmless(Invocation("cat", "cat", (), via=("xargs",), adds_unknown=True))
+    assert not is_harmless(Invocation("grep", "grep", (Argument("x"),), via=("xargs",), adds_unknown=True))
+    assert is_harmless(Invocation("wc", "wc", (Argument("-l"),), via=("xargs",), adds_unknown=True))
+
+
+def test_a_glob_may_become_an_option_where_options_do_harm():
+    assert not is_harmless(Invocation("sort", "sort", (Argument("*", expands=True),)))
+    assert is_harmless(Invocation("wc", "wc", (Argument("*", expands=True),)))
+
+
+def test_a_shell_builtin_for_numbers_is_harmless_only_with_known_ones():
+    def compared(value: str) -> Invocation:
+        return Invocation("[[", "[[", (Argument(value), Argument("-eq"), Argument("1")))
+
+    assert is_harmless(compared("5"))
+    assert not is_harmless(compared("\ufffc"))
+    assert not is_harmless(compared("a[$(rm b)]"))
+
+
+def state(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

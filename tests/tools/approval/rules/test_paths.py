@@ -1,0 +1,71 @@
+"""Rules about files: what allows is narrow, what denies is wide."""
+
+from pathlib import Path
+
+import pytest
+
+from tools.approval.rules.parsing import parse_rule
+from tools.approval.rules.paths import covers_path, denies_path, places_denied, with_real_places
+
+ROOT = Path("/srv/project")
+ROOTS = (ROOT, Path("/srv/library"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "allowed", "denied"),
+    [
+        ("src/**", ROOT / "src/a/b.py", True, True),
+        ("src/**", ROOT / "lib/src/a.py", False, False),
+        ("src/**", Path("/srv/library/src/a.py"), True, True),
+        ("src/**", Path("/srv/other/src/a.py"), False, False),
+        ("src/", ROOT / "src/a/b.py", True, True),
+        ("src/", ROOT / "src", False, True),
+        ("docs/index.md", ROOT / "docs/index.md", True, True),
+        ("./docs/index.md", ROOT / "docs/index.md", True, True),
+        ("docs/index.md", ROOT / "docs/Index.md", False, True),
+        ("docs/secret", ROOT / "docs/secret/deep/x", False, True),
+        ("*.md", ROOT / "deep/er/x.md", True, True),
+        ("*.md", Path("/etc/x.md"), False, True),
+        ("secrets", ROOT / "a/secrets/key", False, True),
+        ("secrets/", ROOT / "a/secrets/key", False, True),
+        ("secrets", ROOT / "a/secrets.py", False, False),
+        ("/srv/data/*.csv", Path("/srv/data/x.csv"), True, True),
+        ("/srv/data/*.csv", Path("/srv/data/deep/x.csv"), False, False),
+        ("/srv/data/*", Path("/srv/data/deep/x.csv"), False, True),
+        ("/", ROOT / "a", False, True),
+    ],
+)
+def test_what_a_pattern_means(pattern, path, allowed, denied):
+    assert covers_path(parse_rule({"write": pattern}), path, ROOTS, is_risky=False) is allowed
+    assert denies_path(parse_rule({"write": pattern}), path, ROOTS) is denied
+
+
+def test_a_pattern_may_begin_at_home(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/u")
+    rule = parse_rule({"read": "~/notes/**"})
+    assert covers_path(rule, Path("/home/u/notes/x.md"), ROOTS, is_risky=False)
+    assert denies_path(rule, Path("/home/u/notes/deep/x.md"), ROOTS)
+    assert not denies_path(rule, Path("/home/v/notes/x.md"), ROOTS)
+
+
+def test_what_is_sensitive_is_allowed_by_its_name_alone():
+    env = ROOT / ".env"
+    assert covers_path(parse_rule({"read": "/srv/project/.env"}), env, ROOTS, is_risky=True)
+    assert not covers_path(parse_rule({"read": "/srv/project/*"}), env, ROOTS, is_risky=True)
+    assert not covers_path(parse_rule({"read": ".e??"}), env, ROOTS, is_risky=True)
+
+
+def test_a_denied_place_is_denied_where_its_links_lead(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    rule = parse_rule({"read": f"{tmp_path}/link/**"})
+    rules = list(with_real_places(rule))
+    assert [one.pattern for one in rules] == [f"{tmp_path}/link/**", f"{tmp_path.resolve()}/real/**"]
+    assert any(denies_path(one, tmp_path.resolve() / "real/x", ()) for one in rules)
+    assert list(with_real_places(parse_rule({"read": "secrets"}))) == [parse_rule({"read": "secrets"})]
+    assert len(list(with_real_places(parse_rule({"read": f"{tmp_path.resolve()}/real/"})))) == 1
+
+
+def test_a_sandbox_can_hide_what_is_denied_by_name():
+    rules = [parse_rule(each) for each in ("read: keys/", "read: /srv/data/**", "read: *.pem", "write: src/")]
+    assert places_denied(rules, ROOTS) == (ROOT / "keys", Path("/srv/library/keys"), Path("/srv/data"))

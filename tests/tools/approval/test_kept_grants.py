@@ -1,0 +1,278 @@
+"""What is allowed for good: readable, revocable, shared by processes, and never wider than what was said."""
+
+import multiprocessing
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tools.approval.actions import (
+    CallMcpTool,
+    CallOwnTool,
+    ConnectHost,
+    ReachHost,
+    ReadPath,
+    RunCommand,
+    SearchWeb,
+    WritePath,
+)
+from tools.approval.grants import Grants
+from tools.approval.kept_file import HEADER, KeptGrantsError
+from tools.approval.kept_grants import KeptGrants
+from tools.approval.scopes import OfServer, PublicWeb, SameThing, lasting, reaches
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "project/src").mkdir(parents=True)
+    return (tmp_path / "project").resolve()
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "home/permissions.yaml"
+
+
+def _kept(action, roots, *, is_risky=False):
+    reached = reaches(action, roots, is_risky=is_risky)
+    return lasting(action, reached, is_risky=is_risky)
+
+
+def _edit(path):
+    return WritePath(path, b"a", b"b", shown=path)
+
+
+def _actions(root):
+    return {
+        "run": RunCommand("grep -c x a | wc -l", root),
+        "run like": RunCommand("make test", root),
+        "run outside": RunCommand("make test", root, outside=True),
+        "read below": ReadPath(Path("/usr/lib/python3/json/a.py")),
+        "read": ReadPath(Path("/usr/notes.txt")),
+        "edit below": _edit(root / "src/a.py"),
+        "edit": _edit(Path("/usr/notes.txt")),
+        "mcp": CallMcpTool("files", "write", "{}"),
+        "tool": CallOwnTool("deploy"),
+        "host": ReachHost("https://example.com/x", "example.com"),
+        "connect": ConnectHost("example.com", 8443),
+        "search": SearchWeb("brave", "x"),
+    }
+
+
+KINDS = tuple(_actions(Path("/x")))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_kept_counts_in_the_next_session_of_the_same_directory(kind, root, file, tmp_path):
+    action = _actions(root)[kind]
+    [grant] = _kept(action, (root,))
+    assert Grants(KeptGrants(file), (root,)).allow(grant, always=True) == ""
+
+    later = KeptGrants(file)
+    [one] = later.all()
+    assert one.record.kind == kind
+    assert Grants(later, (root,)).allows(action, is_risky=False)
+    assert not Grants(later, (tmp_path.resolve() / "elsewhere",)).allows(action, is_risky=False)
+    assert later.problem == ""
+
+
+def test_the_file_is_for_people_and_for_the_user_alone(root, file):
+    KeptGrants(file).add(SameThing("run", (str(root), "make test\n# now")), root)
+    text = file.read_text()
+    assert text.startswith(HEADER)
+    assert "- kind: run\n" in text
+    assert f"  where: {root}\n" in text
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert KeptGrants(file).all()[0].grant == SameThing("run", (str(root), "make test\n# now"))
+
+
+def test_a_yes_is_kept_once(root, file):
+    kept = KeptGrants(file)
+    for _ in range(2):
+        kept.add(SameThing("own", ("deploy",)), root)
+    assert len(kept.all()) == 1
+
+
+def test_what_is_wide_or_dangerous_is_not_offered(root):
+    assert _kept(ReadPath(root / ".env"), (root,), is_risky=True) == ()
+    assert _kept(_edit(root / ".env"), (root,), is_risky=True) == ()
+    assert _kept(WritePath(root / "a", b"a", None, root / "a"), (root,)) == ()
+    assert _kept(ReachHost("http://router/", "router", "a private address"), (root,), is_risky=True) == ()
+    push = RunCommand("git push origin main", root)
+    assert _kept(push, (root,), is_risky=True) == (SameThing("run", (str(root), push.command)),)
+
+
+@pytest.mark.parametrize(
+    "grant", [OfServer("files"), PublicWeb(), SameThing("delete", ("/a",)), SameThing("fetch", ("router", "private"))]
+)
+def test_what_is_never_kept_cannot_be_written(grant, root, file):
+    with pytest.raises(KeptGrantsError, match="not kept"):
+        KeptGrants(file).add(grant, root)
+    assert "this session only" in Grants(KeptGrants(file), (root,)).allow(grant, always=True)
+    assert not file.exists()
+
+
+def test_a_grant_that_was_taken_back_counts_no_more_and_the_rest_stays_as_it_was_written(root, file):
+    kept = KeptGrants(file)
+    for name in ("one", "two", "three"):
+        kept.add(SameThing("own", (name,)), root)
+    with file.open("a") as stream:
+        stream.write("# mine\n")
+    before = file.read_text()
+    kept.remove(kept.all()[1].record)
+
+    assert [one.record.what for one in kept.all()] == ["one", "three"]
+    lines = before.splitlines(keepends=True)
+    start = next(at for at, line in enumerate(lines) if "what: two" in line) - 1
+    assert file.read_text() == "".join(lines[:start] + lines[start + 4 :])
+    with pytest.raises(KeptGrantsError, match="not hold that entry"):
+        kept.remove(KeptGrants(file).all()[0].record.__class__("tool", "two", str(root)))
+
+
+def test_another_session_sees_at_once_what_was_added_and_taken_back(root, file):
+    one, other = KeptGrants(file), KeptGrants(file)
+    assert other.all() == ()
+    one.add(SameThing("own", ("deploy",)), root)
+    assert len(other.all()) == 1
+    one.remove(one.all()[0].record)
+    assert other.all() == ()
+
+
+def _add_many(file, root, name):
+    kept = KeptGrants(Path(file))
+    for number in range(5):
+        kept.add(SameThing("own", (f"{name}-{number}",)), Path(root))
+
+
+def test_processes_that_write_at_once_lose_nothing(root, file):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_add_many, args=(str(file), str(root), name)) for name in "ab"]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(30)
+    assert [worker.exitcode for worker in workers] == [0, 0]
+    assert len(KeptGrants(file).all()) == 10
+
+
+GOOD = "- kind: tool\n  what: deploy\n  where: {root}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- kind: tool\n  what: [", "not valid YAML"),
+        ("grants: {}\n", "must hold a list"),
+        ("just words", "must hold a list"),
+        (b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_allows_nothing_and_stays_as_it_is(text, said, root, file):
+    file.parent.mkdir()
+    data = text if isinstance(text, bytes) else text.encode()
+    file.write_bytes(data)
+    file.chmod(0o600)
+    kept = KeptGrants(file)
+
+    assert kept.all() == ()
+    assert said in kept.problem
+    grants = Grants(kept, (root,))
+    assert "this session only" in grants.allow(SameThing("own", ("deploy",)), always=True)
+    assert grants.allows(CallOwnTool("deploy"), is_risky=False)
+    assert file.read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "- kind: everything\n  what: x\n  where: /a\n",
+        "- kind: tool\n  what: x\n",
+        "- kind: tool\n  what: x\n  where: relative\n",
+        "- kind: tool\n  what: x\n  where: /a\n  until: tomorrow\n",
+        "- kind: tool\n  what: 5\n  where: /a\n",
+        "- kind: tool\n  what: ''\n  where: /a\n",
+        "- kind: mcp\n  what: x\n  where: /a\n",
+        "- x\n",
+    ],
+)
+def test_an_entry_that_is_not_understood_is_told_and_kept(entry, root, file):
+    file.parent.mkdir()
+    file.write_text(entry + GOOD.format(root=root))
+    file.chmod(0o600)
+    kept = KeptGrants(file)
+    assert [one.record.what for one in kept.all()] == ["deploy"]
+    assert "1 entry is not understood" in kept.problem
+
+    kept.add(SameThing("own", ("other",)), root)
+    kept.remove(kept.all()[0].record)
+
+    assert file.read_text().startswith(entry)
+    assert [one.record.what for one in kept.all()] == ["other"]
+
+
+def test_first_words_count_only_while_they_would_be_offered(root, file):
+    file.parent.mkdir()
+    entries = [
+        f"- kind: run like\n  what: {what}\n  where: {root}\n" for what in ("rm", "sudo make", "make", "bash -c")
+    ]
+    file.write_text("".join(entries))
+    file.chmod(0o600)
+    grants = Grants(KeptGrants(file), (root,))
+    assert not any(
+        grants.allows(RunCommand(command, root), is_risky=True)
+        for command in ("rm x", "sudo make install", "bash -c x", "make x && rm y", "make x > /etc/passwd")
+    )
+    assert [one.note for one in grants.listed() if "would not be offered" in one.note]
+
+
+def test_a_file_that_others_may_write_allows_nothing(root, file):
+    KeptGrants(file).add(SameThing("own", ("deploy",)), root)
+    file.chmod(0o666)
+    kept = KeptGrants(file)
+    assert kept.all() == ()
+    assert "chmod 600" in kept.problem
+    with pytest.raises(KeptGrantsError, match="other users"):
+        kept.add(SameThing("own", ("other",)), root)
+    file.chmod(0o600)
+    assert len(kept.all()) == 1
+
+
+def test_what_is_in_the_files_place_makes_nobody_wait(root, file):
+    file.parent.mkdir()
+    os.mkfifo(file)
+    kept = KeptGrants(file)
+    assert kept.all() == ()
+    assert "not a regular file" in kept.problem
+    with pytest.raises(KeptGrantsError):
+        kept.add(SameThing("own", ("deploy",)), root)
+
+
+def test_a_link_to_the_file_stays_a_link(root, file, tmp_path):
+    file.parent.mkdir()
+    real = tmp_path / "dotfiles.yaml"
+    file.symlink_to(real)
+    KeptGrants(file).add(SameThing("own", ("deploy",)), root)
+    assert file.is_symlink()
+    assert len(KeptGrants(real).all()) == 1
+
+
+def test_a_file_that_cannot_be_cut_in_lines_is_left_to_its_writer(root, file):
+    file.parent.mkdir()
+    one, two = (f"{{kind: tool, what: {name}, where: {root}}}" for name in ("deploy", "test"))
+    text = f"[{one}, {two}]\n"
+    file.write_text(text)
+    file.chmod(0o600)
+    kept = KeptGrants(file)
+    assert len(kept.all()) == 2
+    for change in (lambda: kept.remove(kept.all()[0].record), lambda: kept.add(SameThing("own", ("b",)), root)):
+        with pytest.raises(KeptGrantsError, match=r"by hand|not valid YAML"):
+            change()
+    assert file.read_text() == text
+
+
+def test_nothing_is_kept_where_there_is_no_file(root):
+    grants = Grants()
+    assert not grants.keeps
+    assert "this session only" in grants.allow(SameThing("own", ("deploy",)), always=True)
+    assert grants.allows(CallOwnTool("deploy"), is_risky=False)

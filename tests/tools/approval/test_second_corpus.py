@@ -1,0 +1,19 @@
+"""A second corpus, by somebody who had not seen the first nor the classifier; nobody ran its commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_corpus import at_home, judge, load_file
+
+_FOLDER = Path(__file__).parents[2] / "data" / "commands_not_run"
+
+
+@pytest.mark.parametrize("path", sorted(_FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_each_is_judged_as_its_label_says(path: Path) -> None:
+    with at_home():
+        verdicts = judge(load_file(path))
+    assert verdicts
+    assert [str(each) for each in verdicts if each.is_missed or each.is_false_alarm] == []

@@ -1,0 +1,187 @@
+"""Commands behind the gate: which run confined, what is asked after a refusal, and what is looked at afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from agent_core.interrupt import CancelToken
+from tests.support.tool_context import ScriptedApprover
+from tools.approval.actions import Action, RunCommand, WritePath
+from tools.approval.approvals import Approvals
+from tools.approval.gate import Gate
+from tools.approval.policy import Mode, Rules
+from tools.approval.questions import Answer, Question
+from tools.context import CommandOutcome, CommandSpec, Interrupt
+from tools.environments.containment import Containment, Grounds
+from tools.environments.gated_commands import AGAIN, GatedEnvironment
+from tools.environments.kept_places import KeptPlaces
+from tools.errors import Denied, ToolInterrupted
+
+_FREE = CommandOutcome("free", 0)
+_REFUSED = CommandOutcome("confined", 1, refused="writing /etc/x")
+
+
+class NoSandbox:
+    """What makes a containment active; the environment of these tests starts nothing."""
+
+    name = "none"
+
+    def close(self) -> None:
+        return
+
+
+@dataclass
+class Commands:
+    """Answers as a sandbox would, and remembers how each command was to run."""
+
+    confined: CommandOutcome = _REFUSED
+    during: Callable[[], object] = lambda: None
+    specs: list[CommandSpec] = field(default_factory=list)
+
+    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+        self.specs.append(spec)
+        self.during()
+        return _FREE if spec.confinement is None else self.confined
+
+    def levels(self) -> list[str]:
+        return [spec.confinement.level if spec.confinement else "free" for spec in self.specs]
+
+    def is_busy(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        return
+
+
+@dataclass
+class Bench:
+    root: Path
+    mode: Mode = "default"
+    approver: ScriptedApprover = field(default_factory=ScriptedApprover)
+    commands: Commands = field(default_factory=Commands)
+    live: list[str] = field(default_factory=list)
+    elsewhere: str = ""
+    token: CancelToken = field(default_factory=CancelToken)
+
+    def run(self, command: str, *, outside: bool = False) -> CommandOutcome:
+        containment = Containment(
+            sandbox=NoSandbox(),  # type: ignore[arg-type]  # nothing is started
+            why_not="",
+            grounds=lambda: Grounds((self.root,), (Path("/srv/secret"),)),
+            places=KeptPlaces((self.root,)),
+            elsewhere=lambda: self.elsewhere,
+        )
+        approvals = Approvals(Rules(roots=(self.root,), confines=containment.confines), self.mode, self.approver)
+        gate = Gate(approvals, "call-1", self.token, on_allowed=lambda _action: None)
+        environment = GatedEnvironment(self.commands, gate, None, containment)
+        spec = CommandSpec(command, self.root, 60, outside=outside)
+        return environment.run(spec, self.live.append, self.token)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_an_ordinary_command_runs_confined_and_unasked(bench: Bench) -> None:
+    bench.commands.confined = CommandOutcome("done", 0)
+    assert bench.run("make").output == "done"
+    assert bench.approver.asked == []
+    [spec] = bench.commands.specs
+    assert spec.confinement is not None
+    assert (spec.confinement.writable, spec.confinement.hidden) == ((bench.root,), (Path("/srv/secret"),))
+
+
+def test_what_the_sandbox_refuses_runs_again_without_it_after_a_yes(bench: Bench) -> None:
+    assert bench.run("make").output == "free"
+    assert bench.commands.levels() == ["workspace-write", "free"]
+    [asked] = bench.approver.asked
+    assert isinstance(asked, RunCommand)
+    assert (asked.outside, asked.refused) == (True, "writing /etc/x")
+    assert bench.live == [AGAIN]
+
+
+def test_after_a_no_it_does_not_run_again_and_the_refusal_is_told(bench: Bench) -> None:
+    bench.approver.choice = "reject_once"
+    assert bench.run("make") == _REFUSED
+    assert bench.commands.levels() == ["workspace-write"]
+
+
+@pytest.mark.parametrize("mode", ["plan", "dont_ask"])
+def test_where_nobody_is_asked_it_does_not_run_again(bench: Bench, mode: Mode) -> None:
+    bench.mode = mode
+    assert bench.run("ls").refused
+    assert bench.commands.levels() == ["read-only" if mode == "plan" else "workspace-write"]
+    assert bench.approver.asked == []
+
+
+def test_a_command_that_needs_more_runs_without_the_sandbox_at_once_after_a_yes(bench: Bench) -> None:
+    assert bench.run("sudo systemctl restart nginx").output == "free"
+    assert bench.commands.levels() == ["free"]
+    assert len(bench.approver.asked) == 1
+
+
+def test_the_model_may_ask_for_no_sandbox_and_the_person_decides(bench: Bench) -> None:
+    assert bench.run("make", outside=True).output == "free"
+    bench.approver.choice = "reject_once"
+    with pytest.raises(Denied):
+        bench.run("make", outside=True)
+    assert bench.commands.levels() == ["free"]
+
+
+def test_where_the_editor_runs_it_an_ordinary_command_is_asked_about(bench: Bench) -> None:
+    bench.elsewhere = "it would run in the editor's own terminal"
+    assert bench.run("make").output == "free"
+    assert len(bench.approver.asked) == 1
+
+
+@dataclass
+class Decider:
+    """Says yes to commands and no to writes, as one who reads what is asked."""
+
+    asked: list[Action] = field(default_factory=list)
+    then: Callable[[], None] = lambda: None
+
+    def ask(self, question: Question, interrupt: Interrupt) -> Answer:
+        self.asked.append(question.action)
+        self.then()
+        return Answer(allowed=not isinstance(question.action, WritePath))
+
+
+def test_a_change_of_what_others_run_later_is_asked_about_and_put_back_after_a_no(bench: Bench) -> None:
+    settings = bench.root / ".envrc"
+    settings.write_text("mine")
+    bench.commands = Commands(CommandOutcome("done", 0), lambda: settings.write_text("evil"))
+    bench.approver = Decider()  # type: ignore[assignment]  # an approver all the same
+    outcome = bench.run("make")
+    [asked] = bench.approver.asked
+    assert isinstance(asked, WritePath)
+    assert (asked.before, asked.after) == (b"mine", b"evil")
+    assert (outcome.put_back, settings.read_text()) == ((settings,), "mine")
+
+
+def test_after_a_yes_the_change_stays(bench: Bench) -> None:
+    settings = bench.root / ".envrc"
+    bench.commands = Commands(CommandOutcome("done", 0), lambda: settings.write_text("new"))
+    assert bench.run("make").put_back == ()
+    assert settings.read_text() == "new"
+
+
+def test_a_cancel_while_it_is_asked_about_puts_it_back(bench: Bench) -> None:
+    settings = bench.root / ".envrc"
+    bench.commands = Commands(CommandOutcome("done", 0), lambda: settings.write_text("evil"))
+    bench.approver.before_answer = bench.token.cancel
+    with pytest.raises(ToolInterrupted):
+        bench.run("make")
+    assert not settings.exists()
+
+
+def test_what_the_person_has_allowed_to_run_free_is_not_looked_after(bench: Bench) -> None:
+    settings = bench.root / ".envrc"
+    bench.commands = Commands(_FREE, lambda: settings.write_text("new"))
+    assert replace(bench.run("make", outside=True), duration=0.0) == _FREE
+    assert settings.read_text() == "new"

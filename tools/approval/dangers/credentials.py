@@ -1,0 +1,249 @@
+"""Reading what is secret: keys, credentials, other processes' memory, and the variables of the environment."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from tools.approval.dangers.finding import Finding
+from tools.approval.dangers.places import Scene, full_path, has_glob, is_below, is_home, is_own
+from tools.approval.dangers.words import shown, sort_words
+from tools.approval.harmless.secrets import looks_for_secrets
+from tools.approval.sensitive import why_sensitive
+from tools.bash.reading import Argument, Invocation
+
+# They show that a path is there, its name or its size; or their arguments are only words.
+_NO_CONTENT = frozenset({
+    "ls", "ll", "dir", "vdir", "eza", "exa", "stat", "file", "test", "[", "[[", "echo", "printf", "which", "type",
+    "basename", "dirname", "realpath", "readlink", "mkdir", "touch", "chmod", "chown", "chgrp", "rm", "rmdir",
+    "unlink",
+    "shred", "cd", "pushd", "popd", "export", "unset", "set", "tree", "du", "true", "false", ":", "expr", "seq",
+    "sleep",
+    "mv", "fd", "fdfind", "trap", "alias", "declare", "local", "readonly", "wc", "md5sum", "sha1sum", "sha256sum",
+    "man",
+    "command", "hash", "date", "kill", "docker-compose", "gio", "say", "notify-send", "mktemp", "case", "for",
+})  # fmt: skip
+_PATTERN_FIRST: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "ggrep"), ("efmABCd", ("-e", "-f", "--regexp", "--file"))),
+    **dict.fromkeys(("rg", "ag", "ack", "ripgrep", "ugrep"), ("efgmtTABCjr", ("-e", "-f", "--regexp", "--files"))),
+    **dict.fromkeys(("sed", "gsed"), ("efl", ("-e", "-f", "--expression", "--file"))),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("Fvf", ("-f", "--file"))),
+    **dict.fromkeys(("jq", "yq", "gojq"), ("fL", ("-f", "--from-file"))),
+    **dict.fromkeys(("perl", "ruby"), ("eEI", ("-e", "-E"))),
+}
+_TEXT_OPTIONS = frozenset({"-m", "--message", "-S", "-G", "--grep", "--author", "--title", "--body", "--notes", "-k"})
+_OPENSSL_PUBLIC = frozenset({"x509", "crl", "verify", "s_client", "ocsp", "pkcs7", "version", "ciphers"})
+_GIT_SILENT = frozenset(
+    {"check-ignore", "ls-files", "status", "rm", "update-index", "check-attr", "commit", "tag", "mv"}
+)
+_ENV_FILES = re.compile(
+    r"--?(?:var-file|env-file|env-file-if-exists|dotenv|cacert|ca-certificate|cert-file|exclude|ignore|include|glob)$"
+)
+_SYSTEM = re.compile(
+    r"/etc/(?:g?shadow-?|sudoers(?:\.d)?|krb5\.keytab|ssh/ssh_host|ssl/private|security/opasswd|ipsec\.secrets"
+    r"|master\.passwd"
+    r"|wireguard|NetworkManager/system-connections|openvpn|letsencrypt/(?:live|archive)|pki/tls/private|docker/key)"
+    r"|/(?:var/)?run/secrets|/proc/(?!self/(?:fd|status|limits|stat|mounts|cgroup)\b)[^/]+/(?:environ|mem|maps|fd"
+    r"|cmdline|auxv"
+    r"|pagemap|root|cwd|stack|syscall)|/proc/kcore|/dev/(?:k?mem|port)|/var/(?:lib/(?:sss/db|docker|kubelet)"
+    r"|db/dslocal)|/root/\.",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(
+    r"(?:^|/)(?:\.mozilla|\.thunderbird|\.config/(?:google-chrome|chromium|BraveSoftware|microsoft-edge|hub|rclone"
+    r"|doctl|op"
+    r"|heroku|configstore|git/credentials|containers/auth\.json|sops|age|Slack|Signal|discord|1Password|Bitwarden"
+    r"|filezilla)"
+    r"|Library/(?:Keychains|Cookies|Application Support/(?:Google|Firefox|BraveSoftware))|\.local/share/keyrings"
+    r"|\.password-store|\.(?:ba|z|k)?sh_history|\.history|\.python_history|\.psql_history|\.mysql_history"
+    r"|\.node_repl_history"
+    r"|\.cargo/credentials(?:\.toml)?|\.m2/settings(?:-security)?\.xml|\.gem/credentials|\.gradle/gradle\.properties"
+    r"|\.terraform\.d/credentials\S*|\.terraformrc|\.s3cfg|\.boto|\.my\.cnf|\.mylogin\.cnf|\.bitcoin|\.ethereum"
+    r"|\.electrum"
+    r"|\.databrickscfg|\.snowsql|\.dbt/profiles\.yml|\.oci|\.bluemix|\.vault-token|\.huggingface|\.netlify|\.fly"
+    r"|\.hermes"
+    r"|\.config/gh|cookies\.sqlite|logins\.json|key4\.db|wallet\.dat"
+    r"|Login Data)(?:/|$)",
+    re.IGNORECASE,
+)
+_PARENTS = re.compile(r"(?:\.\./)+((?:etc|proc|root|run|dev|var)/.*)")
+_TELLING = re.compile(
+    r"wallet|passw|passphrase|credential|keychain|keystore|private.?key|secret|mnemonic", re.IGNORECASE
+)
+_ALWAYS_NAMED = re.compile(r"credentials|kubeconfig", re.IGNORECASE)
+_PROC_DEPTH = 3  # /proc/*/environ
+_LURES = (
+    ".ssh", ".env", ".aws", ".gnupg", ".netrc", ".kube", ".hermes", ".git-credentials", ".npmrc", ".pypirc",
+    ".pgpass",
+    "id_rsa", "id_ed25519", ".vault-token", ".docker", ".azure", ".bash_history", ".config", ".password-store",
+)  # fmt: skip
+_SYSTEM_LURES = ("etc", "proc", "root", "home", "shadow", "environ")
+_WHOLE = re.compile(r"(?:cp|tar|zip|7z|rsync|scp|rclone|grep|rg|git|restic|borg|strings|ditto)\Z")
+
+
+def judge_credentials(call: Invocation, scene: Scene) -> Iterator[Finding]:
+    """What secret things `call` reads."""
+    for argument in _read(call):
+        if why := _why_secret(argument, call, scene):
+            yield Finding("dangerous", "credentials", why)
+            return
+
+
+def _read(call: Invocation) -> Iterator[Argument]:
+    """The arguments of which the content may be shown."""
+    for redirection in call.redirections:
+        if redirection.operator in {"<", "<>"}:
+            yield redirection.target
+    if call.program in _NO_CONTENT or call.program in {"find", "gfind"}:
+        return
+    if call.program == "git":
+        yield from _git_operands(call)
+        return
+    if call.program == "openssl" and call.arguments and call.arguments[0].text in _OPENSSL_PUBLIC:
+        return
+    arguments = call.arguments
+    if (found := _PATTERN_FIRST.get(call.program)) is not None:
+        letters, scripts = found
+        words = sort_words(
+            arguments, letters, (*scripts, "--include", "--exclude", "--glob", "--exclude-dir", "--iglob")
+        )
+        yield from words.operands if words.has(*scripts) else words.operands[1:]
+        yield from words.values("-f", "--file")
+        return
+    before = ""
+    for argument in arguments:
+        if before not in _TEXT_OPTIONS and not _ENV_FILES.match(before):
+            yield argument
+        before = argument.text
+
+
+def _git_operands(call: Invocation) -> Iterator[Argument]:
+    words = sort_words(call.arguments, "CcmSGkF", tuple(_TEXT_OPTIONS))
+    if words.plain[:1] and words.plain[0] in _GIT_SILENT:
+        yield from words.values("-F")
+        return
+    skip = 2 if words.plain[:1] == ("grep",) else 1
+    yield from words.operands[skip:]
+
+
+def _why_secret(argument: Argument, call: Invocation, scene: Scene) -> str:
+    for text in _candidates(argument.text):
+        if why := _secret(Argument(text, argument.expands), call, scene):
+            return why
+    return ""
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """The paths that may be inside an argument: `--file=x`, `@x`, `name=@x`, `host:x`, `x:/y`, `if=x`."""
+    is_option = text.startswith("-")
+    if is_option and (glued := re.match(r"-[A-Za-z]@?([~./].*)", text)):
+        yield glued[1]
+    if is_option and _ENV_FILES.match(text.partition("=")[0]):
+        return
+    if not is_option:
+        yield text.removeprefix("@")
+    for part in re.split(r"[=:,;]@?|@", text)[1:]:
+        if part:
+            yield part
+    if ":" in text and not is_option:
+        yield text.split(":", 1)[0]
+
+
+def _secret(argument: Argument, call: Invocation, scene: Scene) -> str:
+    text = argument.text
+    if not re.search(r"[./~]|^id_", text) and not _ALWAYS_NAMED.fullmatch(text):
+        return ""
+    if _ALWAYS_NAMED.fullmatch(text) and call.program not in {
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "cp",
+        "base64",
+        "xxd",
+        "bat",
+    }:
+        return ""
+    if re.match(r"(?:https?|git|ftp|wss?)://", text):
+        return ""
+    path = full_path(text, call.cwd)
+    if not scene.is_placed and (above := _PARENTS.fullmatch(text)):
+        path = f"/{above[1]}"
+    if _SYSTEM.match(path):
+        is_process = path.startswith("/proc")
+        return "shows the environments of processes" if is_process else f"reads {shown(path)}, which is secret"
+    if is_own(path, scene):
+        return "touches this agent's own settings or sessions"
+    if _PERSONAL.search(path):
+        return f"reads {shown(path)}, which may hold credentials"
+    if _is_plain_git(path) or _is_project_docker(path, scene):
+        return ""
+    if why := why_sensitive(Path(path.replace("\0", ""))):
+        return f"reads {shown(path)}, which {why}"
+    if _WHOLE.match(call.program) and (path == "/" or is_home(path, scene)):
+        return "reads a whole home directory, with the keys in it"
+    return "hides a name behind wildcards" if has_glob(argument) and _may_match(path, scene) else ""
+
+
+def _is_plain_git(path: str) -> bool:
+    inside = re.search(r"(?:^|/)\.git(?:/(.*))?$", path)
+    return (
+        inside is not None
+        and not re.match(r"(?:config|credentials)", inside[1] or "")
+        and "/.git/" not in f"/{inside[1]}"
+    )
+
+
+def _is_project_docker(path: str, scene: Scene) -> bool:
+    return "/.docker/" in path and not path.startswith(f"{scene.home}/.docker") and not path.endswith("config.json")
+
+
+def _may_match(path: str, scene: Scene) -> bool:
+    """Whether names that the shell makes of `path` may be secret ones."""
+    parts = path.split("/")
+    is_inside = any(is_below(path, root) for root in scene.roots)
+    if path.startswith("/") and re.search(r"[*?\[]", parts[1]) and not is_inside:
+        return True
+    for place, part in enumerate(parts):
+        if not re.search(r"[*?\[]", part) or not part.strip("*"):
+            continue
+        # A glob does not find hidden names but by their dot.
+        lures = [lure for lure in _LURES if fnmatch.fnmatchcase(lure, part)]
+        if any(part[0] == "." if lure[0] == "." else not is_inside for lure in lures):
+            return True
+        is_system = place <= _PROC_DEPTH and parts[1:2] in (["etc"], ["proc"])
+        if is_system and any(fnmatch.fnmatchcase(lure, part) for lure in _SYSTEM_LURES):
+            return True
+    return path.startswith("/proc/") and path.endswith("/environ")
+
+
+def names_secrets(call: Invocation, scene: Scene) -> str:
+    """What secret things the arguments of a finder name, whether or not it shows them; '' for none."""
+    check: Callable[[Argument], str] = lambda one: _why_secret(one, call, scene)  # noqa: E731
+    is_far = any(_is_far(one, call, scene) for one in call.arguments)
+    before = ""
+    for one in call.arguments:
+        before, option = one.text, before
+        if option in {"-e", "--extension"} and call.program in {"fd", "fdfind"}:
+            one = Argument(f"*.{one.text}")  # noqa: PLW2901 - what it means
+        if is_far and _TELLING.search(one.text):
+            return f"looks for {shown(one.text)}, which fits names of secrets"
+        if looks_for_secrets(one.text.rpartition("/")[2]):
+            return f"looks for {shown(one.text)}, which fits names of secrets"
+        pattern = one.text.strip("*") if re.search(r"\*", one.text) else one.text
+        if why := check(one) or (check(Argument(pattern)) if len(pattern) > 3 else ""):  # noqa: PLR2004
+            return why
+    return ""
+
+
+def _is_far(argument: Argument, call: Invocation, scene: Scene) -> bool:
+    """Whether a finder looks outside of the session's directories."""
+    if not re.match(r"[/~]|\.\.(?:/|$)", argument.text):
+        return False
+    path = full_path(argument.text, call.cwd)
+    return not any(is_below(path, root) or path == root for root in scene.roots)
+
+
+PROGRAMS_WITHOUT_CONTENT = _NO_CONTENT

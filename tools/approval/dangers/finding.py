@@ -1,0 +1,52 @@
+"""What a look at a command brings to light."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["safe", "ordinary", "dangerous", "forbidden"]
+"""How far a command reaches: proven to change nothing, contained by the sandbox, asked about, never."""
+
+Family = Literal[
+    "deletion",
+    "device",
+    "permissions",
+    "sql",
+    "system files",
+    "credentials",
+    "services",
+    "remote code",
+    "processes",
+    "git",
+    "infrastructure",
+    "publishing",
+    "persistence",
+    "our configuration",
+    "exfiltration",
+    "containers",
+    "detached",
+    "other rights",
+    "writing",
+    "inline script",
+    "hidden",
+    "fork bomb",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a command does, and for which it is not simply run.
+
+    Attributes:
+        why: completes «because it …».
+        outside: what it needs the sandbox does not give (other rights, services, other machines, files elsewhere), so
+            that it runs without one after a person's yes.
+        undoable: it stays inside the roots, and what it takes away comes back by itself (`node_modules`, `build`).
+    """
+
+    level: Literal["dangerous", "forbidden"]
+    family: Family
+    why: str
+    outside: bool = False
+    undoable: bool = False

@@ -1,0 +1,309 @@
+"""git: what loses history or work, reaches others, or makes git run something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from tools.approval.dangers.finding import Family, Finding
+from tools.approval.dangers.places import Scene
+from tools.approval.dangers.words import Words, sort_words, texts
+from tools.bash.reading import UNKNOWN, Argument, Invocation
+
+REMOTE = "changes git history, the work tree or a remote"
+STASHES = "takes changes out of the work tree"
+CHANGES = "changes files through git"
+_REWRITES = frozenset({"filter-branch", "filter-repo", "update-ref", "replace", "fast-import", "symbolic-ref",
+    "pack-refs",
+                       "prune", "repack", "read-tree", "checkout-index", "unpack-objects", "push", "rebase", "gc",
+                       "send-email",
+                       "send-pack", "svn", "p4", "lfs", "subtree", "cvsexportcommit", "bfg",
+                       "imap-send", "http-push", "remote-http", "upload-pack", "receive-pack", "shell",
+                       "daemon"})  # fmt: skip
+_HARMLESS_FORMS: Mapping[str, frozenset[str]] = {
+    "rebase": frozenset({"--abort", "--continue", "--skip", "--show-current-patch", "--quit"}),
+    "lfs": frozenset({"install", "ls-files", "status", "env", "track", "pull", "fetch", "checkout", "version"}),
+    "svn": frozenset({"log", "info", "fetch", "find-rev"}),
+    "subtree": frozenset({"pull", "add", "split"}), "gc": frozenset(), "prune": frozenset({"-n", "--dry-run"}),
+    "push": frozenset({"-n", "--dry-run"}),
+}  # fmt: skip
+_GLOBAL_VALUES = (
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--exec-path",
+    "--config-env",
+    "--super-prefix",
+    "--attr-source",
+)
+_RUNS = re.compile(
+    r"alias\.|core\.(?:pager|editor|fsmonitor|sshcommand|hookspath|askpass|gitproxy|attributesfile|worktree)|pager\."
+    r"|diff\..*\.(?:textconv|command)"
+    r"|diff\.external|.*\.(?:cmd|command|process|clean|smudge|driver|helper|program|textconv|prompttool)$|credential"
+    r"|gpg\.|ssh\."
+    r"|sequence\.editor|editor|url\..*\.(?:push)?insteadof|http\.proxy|http\.sslverify|include|init\.templatedir"
+    r"|filter\.|merge\.tool"
+    r"|protocol\..*allow|remote\..*\.(?:uploadpack|receivepack|vcs|proxy|url|pushurl)|submodule\..*\.update"
+    r"|uploadpack|browser\.|man\.|safe\.|receive\.",
+    re.IGNORECASE,
+)
+_HARMLESS_VALUES = frozenset({"cat", "true", "", ":", "less", "false", "vim", "nano"})
+_PLAIN_SETTING = re.compile(
+    r"user\.(?:name|email)|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote)|init\.defaultbranch|commit\.gpgsign"
+    r"|core\.(?:autocrlf|filemode|ignorecase|eol|quotepath|longpaths|safecrlf)|color\.\w+|advice\.\w+|fetch\.prune"
+    r"|merge\.conflictstyle|rerere\.enabled|branch\.[\w/-]+\.(?:remote|merge|rebase)|diff\.(?:algorithm|renames)",
+    re.IGNORECASE,
+)
+_READS_CONFIG = frozenset({"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--get-urlmatch",
+    "--show-origin",
+                           "--name-only", "--get-color", "--get-colorbool"})  # fmt: skip
+
+
+def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike
+    """What `call` does to a repository."""
+    program = call.program.casefold()
+    if program in {"hg", "svn", "jj", "sl", "bzr", "fossil"}:
+        yield from _others(program, call)
+        return
+    if program in {"git-filter-repo", "bfg", "git-filter-branch"}:
+        yield _found(REMOTE)
+        return
+    if program != "git":
+        return
+    settings, command, rest = _split(call.arguments)
+    for name, value in settings:
+        if name in {"--exec-path", "--config-env"} or (name == "-c" and _is_running(value.text)):
+            yield Finding("dangerous", "persistence", "runs git with other settings")
+    if command is None:
+        return
+    if UNKNOWN in command.text or command.splits:
+        yield Finding("dangerous", "hidden", "runs a command of git whose name is hidden")
+        return
+    judge = _JUDGES.get(command.text)
+    yield from judge(rest) if judge is not None else _rewrites(command.text, rest)
+    if command.text in {"log", "diff", "show", "shortlog", "stash", "whatchanged"} and any(
+        one.text.startswith(("--ext-diff", "--textconv")) for one in rest
+    ):
+        yield Finding("dangerous", "hidden", "runs a program of the repository's settings")
+    if any(re.match(r"--(?:upload-pack|receive-pack|exec)\b", one.text) for one in rest if command.text != "rebase"):
+        yield Finding("dangerous", "hidden", "makes git run a program")
+    if any(one.text.startswith("ext::") for one in rest):
+        yield Finding("dangerous", "hidden", "makes git run a program")
+
+
+def _split(
+    arguments: tuple[Argument, ...],
+) -> tuple[list[tuple[str, Argument]], Argument | None, tuple[Argument, ...]]:
+    """The options of git itself, its command, and the command's arguments."""
+    settings: list[tuple[str, Argument]] = []
+    place = 0
+    while place < len(arguments):
+        text = arguments[place].text
+        if not text.startswith("-"):
+            return settings, arguments[place], arguments[place + 1 :]
+        name, equals, value = text.partition("=")
+        if name in {"-c", "-C"} or (name in _GLOBAL_VALUES and not equals):
+            follows = arguments[place + 1] if place + 1 < len(arguments) else Argument("")
+            settings.append((name, follows))
+            place += 1
+        elif text.startswith("-c") and not text.startswith("--"):
+            settings.append(("-c", Argument(text[2:])))
+        else:
+            settings.append((name, Argument(value)))
+        place += 1
+    return settings, None, ()
+
+
+def _is_running(setting: str) -> bool:
+    name, _, value = setting.partition("=")
+    if not _RUNS.match(name):
+        return UNKNOWN in name
+    return value.strip() not in _HARMLESS_VALUES and not (
+        name.startswith("safe.") or name == "core.hooksPath=/dev/null"
+    )
+
+
+def _found(why: str, family: Family = "git", *, outside: bool = False) -> Finding:
+    return Finding("dangerous", family, why, outside=outside)
+
+
+def _rewrites(command: str, rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    if command in {"difftool", "mergetool"}:
+        yield _found("opens files with a program", "hidden")
+    if command not in _REWRITES or _HARMLESS_FORMS.get(command, frozenset()).intersection(texts(rest)):
+        return
+    yield _found(REMOTE, outside=command in {"push", "send-email", "lfs", "svn", "p4", "daemon"})
+
+
+def _reset(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest)
+    if words.has("--hard", "--merge", "--keep") or any(one.splits for one in rest):
+        yield _found("throws away changes")
+
+
+def _clean(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest, "e", ("--exclude",))
+    if not words.has("-n", "--dry-run"):
+        yield _found("deletes files that git does not know", "deletion")
+
+
+def _restore(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest, "s", ("--source",))
+    if not words.has("--staged", "-S") or words.has("--worktree", "-W"):
+        yield _found("throws away changes")
+
+
+def _switch(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest, "cC", ("--create", "--force-create", "--orphan"))
+    if words.has("-f", "--force", "--discard-changes", "-C", "--force-create"):
+        yield _found("throws away changes")
+
+
+def _checkout(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    given = texts(rest)
+    words = sort_words(rest, "bB", ("--orphan", "--conflict", "--pathspec-from-file"))
+    if words.has(
+        "-f", "--force", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file", "-B", "-m", "--merge"
+    ):
+        yield _found("throws away changes")
+    elif words.has("-b", "--orphan", "-t", "--track", "--detach", "-d", "--help") and "--" not in given:
+        return
+    elif "--" in given:
+        if given[-1] != "--":
+            yield _found("throws away changes")
+    elif len(words.operands) > 1 or any(_is_file(one) for one in words.operands):
+        yield _found("may throw away changes")
+
+
+def _is_file(operand: Argument) -> bool:
+    text = operand.text
+    return operand.expands or text in {".", ".."} or text.startswith(("./", "../", ":/", ":(")) or bool(
+        re.search(r"^[^/]+\.(?!\d)[A-Za-z]\w{0,7}$|^[^/]+/.*\.(?!\d)[A-Za-z]\w{0,7}$|/$|^src/|^lib/|^tests?/", text)
+    )  # fmt: skip
+
+
+def _branch(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(
+        rest, "u", ("--set-upstream-to", "--format", "--sort", "--contains", "--merged", "--no-merged", "--points-at")
+    )
+    if words.has("-D", "-M", "-C", "--force", "-f") or words.has("--delete", "-d"):
+        if words.has("-d", "--delete") and not words.has("-D", "--force", "-f", "-r", "--remotes"):
+            return  # only what has been merged: nothing is lost
+        yield _found("deletes git history")
+
+
+def _tag(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest, "muF", ("--message", "--file", "--local-user", "--sort", "--format", "--contains"), "n")
+    if words.has("-d", "--delete", "-f", "--force"):
+        yield _found("deletes git history")
+
+
+def _stash(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    match texts(rest)[:1]:
+        case ("list",) | ("show",) | ("pop",) | ("apply",) | ("branch",) | ("create",):
+            return
+        case ("drop",) | ("clear",):
+            yield _found("deletes git history")
+        case _:
+            yield _found(STASHES)
+
+
+def _reflog(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    if texts(rest)[:1] in (("expire",), ("delete",), ("drop",)):
+        yield _found("deletes git history")
+
+
+def _config(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest, "f", ("--file", "--blob", "--type", "--default"))
+    given = texts(rest)
+    if _READS_CONFIG.intersection(given) or words.has("--get-regexp"):
+        if any("credential" in text or "extraheader" in text.casefold() for text in given):
+            yield _found("shows credentials", "credentials")
+        return
+    if len(words.operands) == 1 and not words.has("--unset", "--unset-all", "--remove-section", "-e", "--edit"):
+        return  # `git config user.name` shows it
+    is_wide = words.has(
+        "--global", "--system", "-e", "--edit", "--file", "-f", "--remove-section", "--rename-section"
+    )
+    if is_wide or not any(_PLAIN_SETTING.fullmatch(text) for text in words.plain[:2]):
+        yield _found("changes git settings", "persistence", outside=words.has("--global", "--system"))
+
+
+def _fetch(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest, "jo", ("--depth", "--refmap", "--upload-pack"))
+    if any(re.match(r"\+.*:refs/heads/", text) for text in words.plain):
+        yield _found(REMOTE)
+
+
+def _annex(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    if texts(rest)[:1] in (("drop",), ("dropunused",), ("dropkey",), ("uninit",), ("move",), ("dead",)):
+        yield _found("deletes files that git keeps elsewhere", "deletion")
+
+
+def _apply(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest, "pC", ("--exclude", "--include", "--directory", "--whitespace"))
+    if words.has("-R", "--reverse") and not words.has("--check", "--stat", "--numstat", "--summary", "--cached"):
+        yield _found("throws away changes")
+
+
+def _runs_inside(*words: str) -> Callable[[tuple[Argument, ...]], Iterator[Finding]]:
+    def judge(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+        given = texts(rest)[:1]
+        if given and given[0] in words:
+            yield _found(CHANGES)
+
+    return judge
+
+
+def _rm(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    words = sort_words(rest)
+    if words.has("--dry-run", "-n", "--help"):
+        return
+    yield _found("takes files out of git" if words.has("--cached") else "deletes files through git", "deletion")
+
+
+def _grep(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    if any(re.match(r"-[a-zA-Z]*O|--open", one.text) for one in rest):
+        yield _found("opens files with a program", "hidden")
+
+
+def _remote(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    match texts(rest)[:1]:
+        case ("set-url",) | ("remove",) | ("rm",):
+            yield _found("changes where git sends and fetches", "git")
+        case _:
+            return
+
+
+def _bisect(rest: tuple[Argument, ...]) -> Iterator[Finding]:
+    if texts(rest)[:1] == ("run",):
+        yield _found(CHANGES)
+
+
+def _credential(rest: tuple[Argument, ...]) -> Iterator[Finding]:  # noqa: ARG001
+    yield _found("shows or stores credentials", "credentials")
+
+
+def _others(program: str, call: Invocation) -> Iterator[Finding]:
+    words: Words = sort_words(call.arguments)
+    first = words.plain[:2]
+    losing = {"push", "strip", "rollback", "histedit", "revert", "purge", "abandon", "undo", "restore", "delete",
+        "rm", "cleanup",
+              "backout", "forget", "update", "commit", "dcommit", "rebase", "hide", "uncommit", "remove"}  # fmt: skip
+    if program in {"hg", "jj", "sl", "bzr", "fossil"}:
+        losing -= {"commit", "update", "forget"}
+    if program == "svn":
+        losing -= {"update", "restore", "undo", "rebase"}
+    if first[:1] and (first[0] in losing or first == ("git", "push")):
+        yield _found(REMOTE, outside="push" in first)
+
+
+_JUDGES: Mapping[str, Callable[[tuple[Argument, ...]], Iterator[Finding]]] = {
+    "reset": _reset, "clean": _clean, "restore": _restore, "switch": _switch, "checkout": _checkout,
+    "branch": _branch,
+    "tag": _tag, "stash": _stash, "reflog": _reflog, "config": _config, "grep": _grep, "remote": _remote,
+    "rm": _rm, "bisect": _bisect, "apply": _apply, "fetch": _fetch, "annex": _annex,
+    "worktree": _runs_inside("remove", "prune"),
+    "submodule": _runs_inside("deinit", "foreach"), "credential": _credential, "credential-store": _credential,
+    "maintenance": _runs_inside("start", "register"),
+}  # fmt: skip

@@ -1,0 +1,173 @@
+"""What hides its meaning, runs code from elsewhere, or makes harmless programs run something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from tools.approval.dangers.finding import Finding
+from tools.approval.dangers.places import Scene
+from tools.approval.dangers.words import sort_words, texts
+from tools.bash.reading import UNKNOWN, Argument, Invocation
+
+SHELLS = re.compile(r"(?:ba|z|da|a|k|mk|fi|c|tc|pdk|ya|o|r)?sh|busybox|nu|xonsh|elvish|rbash", re.IGNORECASE)
+_FETCHERS = frozenset({"curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lynx", "nc", "ncat", "ssh",
+    "git", "lwp-request", "GET",
+                       "axel", "curlie", "wget2", "scp", "aws", "gsutil", "openssl", "dig", "socat"})  # fmt: skip
+_LOADED = re.compile(
+    r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT|CONFIG\w*)|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|GIT_(?:SSH\w*"
+    r"|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND"
+    r"|TEMPLATE_DIR|CONFIG\w*|ASKPASS|PAGER|EDITOR|SEQUENCE_EDITOR)|SSH_ASKPASS|SUDO_ASKPASS|\w*PAGER|\w*EDITOR"
+    r"|VISUAL|BROWSER|LESS(?:OPEN|CLOSE)"
+    r"|PYTHON(?:STARTUP|HOME|INSPECT|BREAKPOINT|WARNINGS)|PERL5(?:OPT|LIB|DB)|PERLLIB|RUBY(?:OPT|LIB)|GCONV_PATH"
+    r"|HOSTALIASES|IFS_EVAL"
+    r"|RUSTC_WORKSPACE_WRAPPER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|NODE_OPTIONS|OPENSSL_CONF"
+    r"|OPENSSL_ENGINES|TAR_OPTIONS|ZDOTDIR|MAKEFLAGS"
+    r"|BASH_FUNC_\w*|SHELLOPTS|HISTFILE|CURL_HOME|WGETRC|npm_config_script_shell|GREP_OPTIONS|KUBECONFIG_EXEC"
+    r"|TERMINFO\w*|MANOPT|SYSTEMD_PAGER",
+)
+_HARMLESS_VALUES = re.compile(
+    r"|:|true|false|cat|less(?: -\w+)?|more|/bin/(?:true|cat|less)|/usr/bin/(?:true|cat)|0|1|vim?|nano|none|off"
+    r"|ignore(?:::\w+)?|error|default|always|once"
+)
+_NODE_HARMLESS = re.compile(
+    r"(?:\s+--(?:max[-_]\w\S*|no-\S+|openssl-legacy-provider|trace-\S+|enable-source-maps|experimental-vm-modules"
+    r"|inspect\S*|unhandled-rejections\S*|stack-size\S*))*\s*"
+)
+_HELPERS: Mapping[str, re.Pattern[str]] = {
+    "zip": re.compile(r"-TT|--unzip-command"), "man": re.compile(r"-P|--pager|-H|--html"),
+    "less": re.compile(r"\+!|\+\|"),
+    "tar": re.compile(r"--rsh-command|--rmt-command"), "sort": re.compile(r"--compress-program"),
+    "split": re.compile(r"--filter"),
+    **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), re.compile(r"-wrapper|-fplugin=")),
+    "rsync": re.compile(r"--rsync-path"),
+    "ssh": re.compile(r"-oProxyCommand|ProxyCommand"),
+    "mysql": re.compile(r"--pager"), "psql": re.compile(r"--set=PAGER"), "entr": re.compile(r"-s"),
+    "gawk": re.compile(r"-l|--load|-i"),
+    **dict.fromkeys(("make", "gmake"), re.compile(r"(?:SHELL|\.SHELLFLAGS|MAKEFLAGS)[:+?]?=")),
+    **dict.fromkeys(("expect", "autoexpect"), re.compile(r"-c")),
+    "git-shell": re.compile(r"-c"), "pip": re.compile(r"--global-option|--install-option|--build-option"),
+    "ffmpeg": re.compile(r"-protocol_whitelist"),
+}  # fmt: skip
+_OURS = re.compile(r"HERMES_\w+")
+
+
+def judge_hidden(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike
+    """Whether `call` makes something run that its words do not say."""
+    program, given = call.program.casefold(), texts(call.arguments)
+    for name, value in (*call.assignments, *_exported(program, call.arguments)):
+        if _OURS.fullmatch(name):
+            yield Finding("dangerous", "our configuration", "changes what this agent works with")
+        elif name == "PATH" and re.search(r"(?:^|:)(?:/tmp|/var/tmp|/dev/shm|\.)(?:/[^:]*)?(?::|$)", value.text):
+            yield Finding("dangerous", "hidden", "makes programs run something else through PATH")
+        elif _LOADED.fullmatch(name) and not _is_harmless(name, value):
+            yield Finding("dangerous", "hidden", f"makes programs run something else through {name}")
+    if SHELLS.fullmatch(program):
+        yield from _fed_shell(program, call)
+    elif program in {"source", "."} and any(
+        text == UNKNOWN or text.startswith(("/dev/fd/", "/dev/stdin", "/proc/self/fd")) for text in given[:1]
+    ):
+        yield Finding("dangerous", "remote code", "feeds text to an interpreter")
+    elif why := _renames(program, given) or _runs_others(program, given):
+        yield Finding("dangerous", "hidden", why)
+    yield from _from_elsewhere(program, call)
+
+
+def _renames(program: str, given: tuple[str, ...]) -> str:
+    match program:
+        case "alias" if any("=" in text for text in given):
+            return "gives programs other names"
+        case "hash" if "-p" in given:
+            return "gives programs other names"
+        case "enable" if any(re.match(r"-\w*f", text) for text in given):
+            return "gives programs other names"
+        case _:
+            return ""
+
+
+def _runs_others(program: str, given: tuple[str, ...]) -> str:
+    """Why a program that seems harmless runs another one, by its options; '' where it does not."""
+    if program in {"bind", "complete"} and any(text in {"-x", "-C"} for text in given):
+        return "makes the shell run something later"
+    if program.startswith(("ld-linux", "ld-musl", "ld.so", "ld64")):
+        return "runs a program whose name is hidden"
+    option = _HELPERS.get(program)
+    if option is not None and any(option.match(text) for text in given):
+        return "makes programs run something else"
+    return ""
+
+
+def _exported(program: str, arguments: tuple[Argument, ...]) -> Iterator[tuple[str, Argument]]:
+    if program not in {"export", "declare", "typeset", "local", "readonly", "setenv"}:
+        return
+    for argument in arguments:
+        name, equals, value = argument.text.partition("=")
+        if equals:
+            yield name, Argument(value)
+
+
+def _is_harmless(name: str, value: Argument) -> bool:
+    if name == "NODE_OPTIONS":
+        return _NODE_HARMLESS.fullmatch(f" {value.text}") is not None
+    if name in {"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}:
+        return "agent" not in value.text and UNKNOWN not in value.text and "@" not in value.text
+    if name == "ENV":
+        # To a shell it is a file; to others it is often a word: `ENV=test`.
+        return re.search(rf"[/~{UNKNOWN}]|^\.", value.text) is None
+    if name == "MAKEFLAGS":
+        return re.fullmatch(r"[\s\w=-]*", value.text) is not None and "SHELL" not in value.text
+    if name == "GIT_CONFIG_NOSYSTEM" or (name.startswith("GIT_CONFIG_") and value.text == "/dev/null"):
+        return True
+    if name in {"PS1", "PS2"}:
+        return "$(" not in value.text and "`" not in value.text
+    if name == "PYTHONWARNINGS":
+        return True
+    return _HARMLESS_VALUES.fullmatch(value.text) is not None
+
+
+def _fed_shell(program: str, call: Invocation) -> Iterator[Finding]:
+    words = sort_words(call.arguments, "cOo", ("--rcfile", "--init-file"))
+    if words.has("--version", "--help", "-n"):
+        return
+    source = words.operands[0].text if words.operands else ""
+    is_script = bool(source) and not source.startswith(("/dev/", "/proc/self/fd")) and not words.has("-s", "-c")
+    if words.values("--rcfile", "--init-file"):
+        yield Finding("dangerous", "hidden", "makes the shell run another script")
+    if call.adds_unknown and not words.values("-c") and not is_script:
+        yield Finding("dangerous", "hidden", "runs text that is not known")
+        return
+    if is_script and source != UNKNOWN:
+        return
+    if program in {"busybox", "toybox"} or words.has("-c"):
+        return  # its text was read
+    if source.startswith(("/dev/fd", "/proc/self/fd")) or source == UNKNOWN:
+        yield Finding("dangerous", "remote code", "feeds text to an interpreter")
+    elif call.input.kind == "command":
+        yield _piped(call)
+    elif call.input.kind in {"inherited", "unknown"} and not any(one.operator == "<" for one in call.redirections):
+        yield Finding("dangerous", "hidden", "feeds text to an interpreter")
+
+
+def _piped(call: Invocation) -> Finding:
+    source = call.input.source
+    if source is not None and source.program in _FETCHERS:
+        return Finding("dangerous", "remote code", "runs code that comes from elsewhere")
+    return Finding("dangerous", "hidden", "feeds text to an interpreter")
+
+
+def _from_elsewhere(program: str, call: Invocation) -> Iterator[Finding]:
+    given = texts(call.arguments)
+    if program in {"base64", "xxd", "openssl", "uudecode", "base32", "basenc"} and call.input.kind in {
+        "text",
+        "command",
+    }:
+        return  # what becomes of it is looked at where it goes
+    if re.match(r"(?:https?|ftp|git\+\w+|github|gitlab|bitbucket|gist):", call.written):
+        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
+    urls = [text for text in given if re.match(r"(?:https?|ftp)://", text)]
+    if (program in {"deno", "bun"} and urls and given[:1] == ("run",)) or (
+        program in {"iex", "invoke-expression", "mshta", "rundll32", "regsvr32", "certutil"} and given
+    ):
+        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere")
+    elif program in {"kubectl", "oc"} and urls and {"apply", "create"}.intersection(given[:2]):
+        yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)

@@ -1,0 +1,1 @@
+"""Commands that are proven to change nothing, to reach nobody and to reveal no secret."""

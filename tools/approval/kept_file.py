@@ -1,0 +1,204 @@
+"""The text of `permissions.yaml`: a list of entries that people read, change and comment as they like.
+
+An entry is added behind the others or cut out; not a sign of the rest is changed, and where that is not possible,
+nothing is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+HEADER = """\
+# What you have allowed for good, beyond one session. Each entry is one yes of yours.
+# To take one back, delete its lines, or use /permissions in a session or `hermes-acp permissions revoke`.
+# kind: run (this very command), run like (commands that begin so), run outside (without the sandbox), read, edit,
+#       read below, edit below, mcp (a tool of a server), tool (one of your own), host (pages of it),
+#       connect (commands to a host), search
+# where: the directory of a command; else the directory whose sessions it counts in
+
+"""
+_MODE = 0o600
+_LONGEST = 512 * 1024
+_LOCK_SECONDS = 5.0
+
+
+class KeptGrantsError(Exception):
+    """The file cannot be used as it is; the text says which file, why, and what to do."""
+
+
+def read_text(path: Path) -> str:
+    """The file's text; '' where there is none.
+
+    Raises:
+        KeptGrantsError: it cannot be read, or somebody else may have written it.
+    """
+    try:
+        # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as problem:
+        raise _unusable(path, "read", problem) from problem
+    try:
+        facts = os.fstat(descriptor)
+        _check(path, facts)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            return stream.read(_LONGEST).decode()
+    except OSError as problem:
+        raise _unusable(path, "read", problem) from problem
+    except UnicodeDecodeError as problem:
+        raise KeptGrantsError(
+            f"{path} is not UTF-8 text, so nothing in it counts. Mend it, or move it away."
+        ) from problem
+    finally:
+        os.close(descriptor)
+
+
+def entries_of(text: str, path: Path) -> Sequence[Any]:
+    """The list that the text is.
+
+    Raises:
+        KeptGrantsError: it is none.
+    """
+    import yaml  # noqa: PLC0415 - only for those who keep grants
+
+    try:
+        value = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:
+        where = " ".join(str(problem).split())[:200]
+        raise KeptGrantsError(f"{path} is not valid YAML, so nothing in it counts: {where}. Mend it.") from problem
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise KeptGrantsError(
+            f"{path} must hold a list of entries (`- kind: run` …), so nothing in it counts. Mend it."
+        )
+    return value
+
+
+def with_entry(text: str, entry: dict[str, str], path: Path) -> str:
+    """The text with one entry more, at its end.
+
+    Raises:
+        KeptGrantsError: that is not possible without changing the rest.
+    """
+    import yaml  # noqa: PLC0415
+
+    written = yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=10**6)
+    head = text or HEADER
+    changed = f"{head}{'' if head.endswith(chr(10)) else chr(10)}{written}"
+    return _checked(changed, [*entries_of(text, path), entry], path)
+
+
+def without_entry(text: str, position: int, path: Path) -> str:
+    """The text without the entry at `position` of the list.
+
+    Raises:
+        KeptGrantsError: that is not possible without changing the rest.
+    """
+    import yaml  # noqa: PLC0415
+
+    entries = entries_of(text, path)
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    if not isinstance(node, yaml.SequenceNode) or not 0 <= position < len(entries):
+        raise KeptGrantsError(f"{path} has no such entry any more; nothing was changed. Look at the list again.")
+    lines = text.splitlines(keepends=True)
+    begin = node.value[position].start_mark.line
+    # An entry's node ends where the next thing begins, behind comments and blank lines that may belong to that.
+    end = begin + 1
+    while end < len(lines) and lines[end].startswith(" ") and lines[end].strip():
+        end += 1
+    rest = [entry for at, entry in enumerate(entries) if at != position]
+    return _checked("".join([*lines[:begin], *lines[end:]]), rest, path)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[Path]:
+    """Hold the lock of the file, as every process does that changes it; gives the file that is meant.
+
+    Raises:
+        KeptGrantsError: it cannot be had.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a tenth of a second to load
+
+    # A link leads to the file itself, and stays.
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(f"{target}.lock", mode=_MODE, fallback_to_soft=False)
+        lock.acquire(timeout=_LOCK_SECONDS, poll_interval=0.02)
+    except Timeout as problem:
+        raise KeptGrantsError(
+            f"{path} could not be locked within {_LOCK_SECONDS:g} s: another process holds {target}.lock. Try again."
+        ) from problem
+    except OSError as problem:
+        raise _unusable(path, "locked", problem) from problem
+    try:
+        yield target
+    finally:
+        lock.release()
+
+
+def replace_text(target: Path, text: str) -> None:
+    """Put the text in the file's place, whole and for its owner alone. The lock is held.
+
+    Raises:
+        KeptGrantsError: it could not be written; what was there still is.
+    """
+    temporary = target.with_name(f"{target.name}.tmp")
+    try:
+        temporary.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
+            os.fchmod(stream.fileno(), _MODE)  # the umask may have taken from the mode
+            stream.write(text.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except OSError as problem:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise _unusable(target, "written", problem) from problem
+
+
+def stamp_of(path: Path) -> tuple[int, ...] | None:
+    """What changes when the file does; None where it is missing."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino, facts.st_mode, facts.st_uid
+
+
+def _check(path: Path, facts: os.stat_result) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    if facts.st_size > _LONGEST:
+        raise OSError(errno.EFBIG, f"it has more than {_LONGEST // 1024} KiB")
+    if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+        raise KeptGrantsError(
+            f"{path} belongs to or may be changed by other users, so nothing in it counts. Look it through, then "
+            f"make it yours alone: chmod 600 {path}"
+        )
+
+
+def _checked(text: str, entries: Sequence[Any], path: Path) -> str:
+    try:
+        if list(entries_of(text, path)) == list(entries):
+            return text
+    except KeptGrantsError:
+        pass
+    raise KeptGrantsError(
+        f"{path} is written in a form that this program does not change by itself. Edit it by hand."
+    )
+
+
+def _unusable(path: Path, tried: str, problem: OSError) -> KeptGrantsError:
+    said = problem.strerror or type(problem).__name__
+    return KeptGrantsError(f"{path} could not be {tried}: {said}. Check that it is yours and may be written.")

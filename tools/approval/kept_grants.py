@@ -1,0 +1,128 @@
+"""What the person has allowed for good: `permissions.yaml`, shared by every session and process of theirs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from tools.approval.grant_records import GrantRecord, grant_of, record_of
+from tools.approval.kept_file import (
+    KeptGrantsError,
+    entries_of,
+    locked,
+    read_text,
+    replace_text,
+    stamp_of,
+    with_entry,
+    without_entry,
+)
+from tools.approval.scopes import Grant
+
+FILE_NAME = "permissions.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGrant:
+    """An entry that this program understands; `grant` is None where it allows nothing any more."""
+
+    record: GrantRecord
+    grant: Grant | None
+
+
+class KeptGrants:
+    """The grants in the file at `path`; safe for threads and processes, and read again whenever the file changes.
+
+    What cannot be understood allows nothing and stays as it is. Nothing is remembered of a file that has become
+    unreadable.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._stamp: tuple[int, ...] | None = None
+        self._kept: tuple[KeptGrant, ...] = ()
+        self._problem = ""
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the file, for the person; '' if nothing is."""
+        self.all()
+        return self._problem
+
+    def all(self) -> tuple[KeptGrant, ...]:
+        """Every entry that is understood, in the file's order."""
+        with self._lock:
+            stamp = stamp_of(self.path)
+            if stamp is None or stamp != self._stamp:
+                self._kept, self._problem = self._load()
+                self._stamp = stamp
+            return self._kept
+
+    def of(self, roots: tuple[Path, ...]) -> Iterator[Grant]:
+        """The grants that count in a session.
+
+        Args:
+            roots: its directories with symbolic links resolved, its own first.
+        """
+        return (kept.grant for kept in self.all() if kept.grant is not None and kept.record.applies_in(roots))
+
+    def add(self, grant: Grant, workspace: Path) -> None:
+        """Keep a grant.
+
+        Args:
+            workspace: the session's own directory, resolved.
+
+        Raises:
+            KeptGrantsError: it could not be stored; the file is as it was.
+        """
+        record = record_of(grant, workspace, datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"))
+        if record is None:
+            raise KeptGrantsError("A yes as wide as this is not kept for later sessions.")
+        with locked(self.path) as target:
+            text = read_text(target)
+            if any(kept.grant == grant for kept in _understood(entries_of(text, target))):
+                return
+            replace_text(target, with_entry(text, record.as_entry(), target))
+        self._forget()
+
+    def remove(self, record: GrantRecord) -> None:
+        """Take a grant back.
+
+        Raises:
+            KeptGrantsError: there is none such any more, or the file could not be changed.
+        """
+        with locked(self.path) as target:
+            text = read_text(target)
+            entries = entries_of(text, target)
+            places = [at for at, entry in enumerate(entries) if GrantRecord.from_entry(entry) == record]
+            if not places:
+                raise KeptGrantsError(f"{self.path} does not hold that entry any more; nothing was changed.")
+            replace_text(target, without_entry(text, places[0], target))
+        self._forget()
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._stamp = None
+
+    def _load(self) -> tuple[tuple[KeptGrant, ...], str]:
+        try:
+            entries = entries_of(read_text(self.path), self.path)
+        except KeptGrantsError as problem:
+            return (), str(problem)
+        kept = tuple(_understood(entries))
+        strange = len(entries) - len(kept)
+        return kept, f"{self.path}: {_counted(strange)} not understood and allow nothing." if strange else ""
+
+
+def _understood(entries: Sequence[object]) -> Iterator[KeptGrant]:
+    for entry in entries:
+        record = GrantRecord.from_entry(entry)
+        if record is not None:
+            yield KeptGrant(record, grant_of(record))
+
+
+def _counted(number: int) -> str:
+    return "1 entry is" if number == 1 else f"{number} entries are"

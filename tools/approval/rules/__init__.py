@@ -1,0 +1,1 @@
+"""Rules that the user writes: what may always happen, and what never may."""

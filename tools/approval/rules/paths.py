@@ -1,0 +1,92 @@
+"""Rules about files: `read: secrets/**`, `write: src/**`, `delete: *.tmp`.
+
+A pattern with a slash in it is a path: from each of the session's directories, from `~/` or from `/`. One without is
+a name, wherever it is. A slash at the end means a directory with everything below, which is denied wherever it is and
+allowed where it is from the session's directories.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from tools.approval.rules.patterns import path_pattern
+from tools.approval.rules.rule import GLOB_SIGNS, PermissionRule
+
+
+def covers_path(rule: PermissionRule, path: Path, roots: tuple[Path, ...], *, is_risky: bool) -> bool:
+    """Whether an allowing rule means `path`; one that is sensitive has to be named as it is.
+
+    Args:
+        path: symbolic links resolved, like the roots.
+    """
+    if is_risky and rule.has_globs:
+        return False
+    below = rule.pattern.endswith("/")
+    if _is_name(rule.pattern) and not below:
+        return any(root in path.parents for root in roots) and _whole(rule.pattern, path.name)
+    text = str(path)
+    return any(_whole(f"{place}/**" if below else place, text) for place in _places(rule.pattern, roots))
+
+
+def denies_path(rule: PermissionRule, path: Path, roots: tuple[Path, ...]) -> bool:
+    """Whether a denying rule means `path` or a directory that it is in. Letter case does not protect."""
+    parts = path.parts
+    if _is_name(rule.pattern):
+        wanted = rule.pattern.rstrip("/").casefold()
+        return any(_whole(wanted, part.casefold()) for part in parts[1:])
+    above = ("/".join(("", *parts[1:end])) or "/" for end in range(len(parts), 0, -1))
+    places = [place.casefold() for place in _places(rule.pattern, roots)]
+    return any(_whole(place, text.casefold()) for text in above for place in places)
+
+
+def with_real_places(rule: PermissionRule) -> Iterator[PermissionRule]:
+    """The rule, and the same for where its path really is, if links lead there. Looks at the disk."""
+    yield rule
+    if _is_name(rule.pattern) or not rule.pattern.startswith(("/", "~/")):
+        return
+    [place] = _places(rule.pattern, ())
+    fixed, rest = _fixed_part(place)
+    real = os.path.realpath(fixed)
+    if real != fixed.rstrip("/"):
+        end = "/" if rule.pattern.endswith("/") else ""
+        yield replace(rule, pattern=f"{real.rstrip('/')}/{rest}".rstrip("/") + end)
+
+
+def places_denied(rules: Iterable[PermissionRule], roots: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The paths that denying rules name without a pattern: a sandbox can hide these as a whole."""
+    found = (
+        Path(place)
+        for rule in rules
+        if rule.kind == "read"
+        for place in _places(rule.pattern.removesuffix("/**"), roots)
+        if GLOB_SIGNS.isdisjoint(place)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _is_name(pattern: str) -> bool:
+    return not pattern.startswith("/") and "/" not in pattern.rstrip("/")
+
+
+def _places(pattern: str, roots: tuple[Path, ...]) -> tuple[str, ...]:
+    """The absolute patterns that a pattern with a slash stands for, without one at the end."""
+    if pattern.startswith("~/"):
+        return (str(Path.home() / pattern[2:]).rstrip("/"),)
+    if pattern.startswith("/"):
+        return (pattern.rstrip("/") or "/",)
+    inside = pattern.removeprefix("./").rstrip("/")
+    return tuple(f"{root}/{inside}" for root in roots)
+
+
+def _fixed_part(place: str) -> tuple[str, str]:
+    """The directories before the first sign of a pattern, and the rest."""
+    parts = place.split("/")
+    first = next((at for at, part in enumerate(parts) if not GLOB_SIGNS.isdisjoint(part)), len(parts))
+    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
+
+
+def _whole(pattern: str, text: str) -> bool:
+    return path_pattern(pattern).fullmatch(text) is not None

@@ -1,0 +1,36 @@
+"""One rule of the user's settings, as `run: git push*` or `read: secrets/**`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+RuleKind = Literal["run", "read", "write", "delete", "host", "mcp", "search", "tool"]
+
+GLOB_SIGNS = frozenset("*?")
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRule:
+    """What a rule is about; whether it allows or denies is where it stands.
+
+    Attributes:
+        pattern: `*` is any text (in a path: within a name, `**` over several), `?` one character.
+        source: the setting and the file that it is from, for the person.
+        is_exact: of a command: only this very text.
+    """
+
+    kind: RuleKind
+    pattern: str
+    source: str = ""
+    is_exact: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As a person writes it: `run: git push*`."""
+        return f"{self.kind}: {self.pattern}"
+
+    @property
+    def has_globs(self) -> bool:
+        """Whether it may mean things that it does not name."""
+        return not self.is_exact and not GLOB_SIGNS.isdisjoint(self.pattern)

@@ -1,0 +1,1 @@
+"""Scripts inside commands (`python -c`, `awk '…'`, SQL): what they would do, as far as their text tells."""

@@ -1,0 +1,147 @@
+"""The effects of scripts, told as the shell commands that do the same: so one judge decides about both.
+
+`os.remove("a")` is `rm -- a`. What the script's text does not tell is `UNKNOWN` in the command.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from tools.approval.dangers.finding import Finding
+from tools.approval.scripts.verdict import ScriptVerdict, verdict_of
+from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
+from tools.bash.reading import UNKNOWN
+
+Strong = Literal["dangerous", "forbidden"]
+# More than a person would read: whoever has so many hides one among them.
+_MAX_COMMANDS = 60
+_MAX_CHARS = 8_000
+_UNKNOWN_PARTS = re.compile(rf"{UNKNOWN}{{2,}}")
+
+HIDDEN = Finding("dangerous", "hidden", "runs text that is not known")
+TOO_MUCH = Finding("dangerous", "hidden", "does too much to be checked")
+DELETES = Finding("dangerous", "deletion", "deletes files")
+CHANGES_RIGHTS = Finding("dangerous", "permissions", "changes permissions or ownership")
+ENDS = Finding("dangerous", "processes", "ends processes", outside=True)
+SENDS = Finding("dangerous", "exfiltration", "may send data out", outside=True)
+CONNECTS = Finding("dangerous", "exfiltration", "opens a connection to another machine", outside=True)
+SHOWS_VARIABLES = Finding("dangerous", "credentials", "shows the variables of the environment")
+SHOWS_SECRETS = Finding("dangerous", "credentials", "reads credentials or settings")
+BOMB = Finding("forbidden", "fork bomb", "is a fork bomb")
+LEAVES = Finding("dangerous", "detached", "leaves a process behind")
+BEYOND = Finding("dangerous", "hidden", "calls into the system's libraries")
+OTHER_RIGHTS = Finding("dangerous", "other rights", "runs with other rights", outside=True)
+REMOVES_ELSEWHERE = Finding("dangerous", "infrastructure", "deletes or stops things of a service", outside=True)
+
+
+@dataclass(slots=True)
+class Effects:
+    """What has been found in a script so far.
+
+    Attributes:
+        is_proven: everything was known to be harmless until now.
+        folder: where the script moved to; None while it has not.
+    """
+
+    cwd: Path | None = None
+    roots: tuple[Path, ...] = ()
+    is_proven: bool = True
+    folder: str | None = None
+    found: list[Finding] = field(default_factory=list)
+    _commands: set[str] = field(default_factory=set)
+
+    def add(self, finding: Finding) -> None:
+        """Note a finding."""
+        self.found.append(finding)
+
+    def doubt(self) -> None:
+        """Note something that is not proven harmless."""
+        self.is_proven = False
+
+    def runs(self, command: str, at_least: Finding | None = None) -> None:
+        """Note that a shell runs `command`. A part that is not known may be anything there."""
+        self.is_proven = False
+        if UNKNOWN in command:
+            self.add(at_least or HIDDEN)
+            self._judge(command)
+            return
+        self._note(command, at_least)
+
+    def starts(self, arguments: Iterable[str], at_least: Finding | None = None) -> None:
+        """Note that a program is started without a shell: an unknown part is part of one word."""
+        words = tuple(arguments)
+        self.is_proven = False
+        if not words or words[0].startswith(UNKNOWN):
+            self.add(at_least or HIDDEN)
+            return
+        self._note(command_of(words), at_least)
+
+    def feeds(self, command: str) -> None:
+        """Note that what the script prints goes into a command: a shell would run it."""
+        self.runs(f"cat | {command}")
+
+    def does(self, template: str, *values: str, at_least: Finding | None = None) -> None:
+        """Note an effect that is that of a shell command; `{0}` in it is the first value, quoted."""
+        self.is_proven = False
+        self._note(template.format(*(_quoted(value) for value in (*values, *[UNKNOWN] * 3))), at_least)
+
+    def reads(self, path: str) -> None:
+        """Note that a file's content is looked at."""
+        if UNKNOWN in path:
+            self.is_proven = False
+            if why_sensitive(Path(path.replace("\0", ""))):
+                self.add(SHOWS_SECRETS)
+            return
+        if self._judge(self._placed(f"cat -- {_quoted(path)}")) != "safe":
+            self.is_proven = False
+
+    def writes(self, path: str) -> None:
+        """Note that a file is written; one that is not known is left to the sandbox."""
+        self.is_proven = False
+        if path.startswith(UNKNOWN) and not why_sensitive_to_write(Path(path.replace("\0", ""))):
+            return
+        if path:
+            self._judge(self._placed(f"printf x > {_quoted(path)}"))
+
+    @property
+    def verdict(self) -> ScriptVerdict:
+        """What follows from all that was found."""
+        return verdict_of(tuple(self.found), is_proven=self.is_proven)
+
+    def _note(self, command: str, at_least: Finding | None) -> None:
+        # The floor of the effect first: the command may say it better, never less.
+        if self._judge(self._placed(command)) not in {"dangerous", "forbidden"} and at_least is not None:
+            self.add(at_least)
+
+    def _placed(self, command: str) -> str:
+        return command if self.folder is None else f"cd -- {_quoted(self.folder)} && {command}"
+
+    def _judge(self, command: str) -> str:
+        command = _UNKNOWN_PARTS.sub(UNKNOWN, command)
+        is_too_much = len(self._commands) >= _MAX_COMMANDS or len(command) > _MAX_CHARS
+        if is_too_much and command not in self._commands:
+            self.add(TOO_MUCH)
+            return "dangerous"
+        self._commands.add(command)
+        # Commands hold scripts, and scripts commands.
+        from tools.approval.commands import classify_command  # noqa: PLC0415 - a circle otherwise
+
+        found = classify_command(command, self.cwd, self.roots)
+        if found.level in {"dangerous", "forbidden"}:
+            strongest: Strong = "forbidden" if found.level == "forbidden" else "dangerous"
+            self.found.extend(found.findings or (Finding(strongest, "inline script", found.why),))
+        return found.level
+
+
+def command_of(words: Iterable[str]) -> str:
+    """The text of a command made of these words, each quoted."""
+    return " ".join(_quoted(word) for word in words)
+
+
+def _quoted(value: str) -> str:
+    return shlex.quote(value.replace("\0", ""))

@@ -1,0 +1,1 @@
+"""Scripts of Python, read by its own parser."""

@@ -1,0 +1,1 @@
+"""Reads shell commands with a real grammar: which programs may run, with which arguments."""

@@ -1,0 +1,222 @@
+"""Programs that only run another one, and how their own arguments are told from its."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A program whose arguments end with a command.
+
+    Attributes:
+        letters: short options whose value is the next argument.
+        words: long options whose value is the next argument.
+        operands: arguments of its own before the command.
+        may_lead: an argument of its own may come before its options.
+        texts: options whose value is a text for a shell.
+        assigns: `A=1` may come before the command.
+        is_shown: it does something itself, and counts as a program too.
+        elsewhere: the command runs on another machine or in a container.
+        is_text: the command's words are joined and given to a shell.
+        subcommand: words that must come first, as in `uv run`; any of them.
+        needs_dashes: the command comes after one of `dashes` alone.
+    """
+
+    letters: str = ""
+    words: frozenset[str] = frozenset()
+    operands: int = 0
+    may_lead: bool = False
+    texts: frozenset[str] = frozenset()
+    assigns: bool = False
+    is_shown: bool = False
+    elsewhere: bool = False
+    is_text: bool = False
+    subcommand: frozenset[str] = frozenset()
+    needs_dashes: bool = False
+    dashes: frozenset[str] = frozenset({"--"})
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PLAIN = Wrapper()
+_SUDO = Wrapper(
+    "ughpCTRDrtU",
+    _set("--user --group --host --prompt --close-from --chroot --chdir --role --type --other-user --command-timeout"),
+    assigns=True,
+)
+_TIME = Wrapper("fo", _set("--format --output"), is_shown=True)
+_STRACE = Wrapper("abeEIoOpPsSuUX", _set("--output --expr --trace --user --attach --env"), is_shown=True)
+_RUN = _set("run exec x")
+# Their `run` is for scripts of the project.
+_EXEC = _set("exec dlx x")
+_NODE = Wrapper(
+    "pCw", _set("--package --prefix --workspace --filter --dir --cwd"), texts=_set("-c --call"), subcommand=_EXEC
+)
+_NPX = Wrapper("p", _set("--package --prefix --workspace"), texts=_set("-c --call"))
+_IN_ENVIRONMENT = _set(
+    "--project --directory --python --with --with-requirements --extra --group --env --env-file --index --index-url"
+    " --package --name --prefix --cwd --dir --config-file --from --refresh-package --with-editable --no-group"
+)
+
+# Those which change who runs a command, how long or how fast, or what it sees.
+WRAPPERS: dict[str, Wrapper] = {
+    "sudo": _SUDO,
+    "doas": Wrapper("uC", assigns=True),
+    "pkexec": Wrapper(words=_set("--user")),
+    "run0": Wrapper("uD", _set("--user --group --chdir --unit --property --slice --nice --machine --setenv")),
+    "please": Wrapper("ut", _set("--user --target")),
+    "calife": Wrapper(operands=1),
+    "gosu": Wrapper(operands=1),
+    "su-exec": Wrapper(operands=1),
+    "setpriv": Wrapper(words=_set("--reuid --regid --groups --ruid --euid --rgid --egid --inh-caps --ambient-caps"
+        " --bounding-set --securebits --pdeathsig --selinux-label --apparmor-profile --reset-env")),
+    "env": Wrapper("uCSP", _set("--unset --chdir --split-string"), assigns=True),
+    "cross-env": Wrapper(assigns=True),
+    "cross-env-shell": Wrapper(assigns=True, is_text=True),
+    "dotenv": Wrapper("fepc", _set("--file --export --override"), assigns=True),
+    "dotenvx": Wrapper("fe", _set("--env-file --env"), subcommand=_RUN),
+    "direnv": Wrapper(operands=1, subcommand=_RUN),
+    "nohup": _PLAIN,
+    "setsid": _PLAIN,
+    "daemonize": Wrapper("acepolEu", is_shown=True),
+    "start-stop-daemon": Wrapper(needs_dashes=True, is_shown=True),
+    "time": _TIME,
+    "gtime": _TIME,
+    "timeout": Wrapper("ks", _set("--kill-after --signal"), operands=1),
+    "gtimeout": Wrapper("ks", _set("--kill-after --signal"), operands=1),
+    "timelimit": Wrapper("TtSspq"),
+    "nice": Wrapper("n", _set("--adjustment")),
+    "ionice": Wrapper("cnpPu", _set("--class --classdata")),
+    "chrt": Wrapper("TPD", operands=1),
+    "taskset": Wrapper("p", operands=1),
+    "numactl": Wrapper("iNmCplH", _set("--interleave --cpunodebind --membind --physcpubind --preferred")),
+    "prlimit": Wrapper("po", _set("--pid --output")),
+    "choom": Wrapper("np", _set("--adjust --pid")),
+    "cpulimit": Wrapper("lpe", _set("--limit --pid --exe")),
+    "trickle": Wrapper("duwtlLnP"),
+    "stdbuf": Wrapper("ioe", _set("--input --output --error")),
+    "unbuffer": _PLAIN,
+    "chronic": _PLAIN,
+    "caffeinate": Wrapper("tw"),
+    "faketime": Wrapper("f", operands=1),
+    "fakeroot": Wrapper("lsib", _set("--lib --faked")),
+    "setarch": Wrapper(may_lead=True),
+    "linux32": _PLAIN,
+    "linux64": _PLAIN,
+    "i386": _PLAIN,
+    "x86_64": _PLAIN,
+    "arch": Wrapper("e"),
+    "catchsegv": _PLAIN,
+    "strace": _STRACE,
+    "ltrace": Wrapper("aAeDFlnopsuwxX", _set("--output"), is_shown=True),
+    "valgrind": Wrapper(is_shown=True),
+    "perf": Wrapper("eopCtGIr", _set("--event --output --repeat"), is_shown=True,
+        subcommand=_set("stat record trace")),
+    "hyperfine": Wrapper("wrmMSNnpcPDLu", _set("--warmup --runs --min-runs --max-runs --shell --export-json"
+        " --export-markdown --export-csv --command-name --ignore-failure --style --output --input"),
+        texts=_set("-p --prepare -s --setup -c --cleanup --conclude -C"), is_text=True),
+    "command": _PLAIN,
+    "builtin": _PLAIN,
+    "exec": Wrapper("a"),
+    "noglob": _PLAIN,
+    "nocorrect": _PLAIN,
+    "coproc": _PLAIN,
+    "busybox": _PLAIN,
+    "toybox": _PLAIN,
+    "flock": Wrapper("wEc", _set("--timeout --wait --conflict-exit-code"), operands=1, texts=_set("-c --command")),
+    "lockf": Wrapper("t", operands=1),
+    "setlock": Wrapper(operands=1),
+    "watch": Wrapper("nqd", _set("--interval --equexit"), is_text=True),
+    "viddy": Wrapper("n", _set("--interval")),
+    "chroot": Wrapper(words=_set("--userspec --groups"), operands=1, is_shown=True),
+    "arch-chroot": Wrapper("uN", operands=1, is_shown=True),
+    "proot": Wrapper("rbwqkcvR0S", _set("--rootfs --bind --cwd --pwd"), is_shown=True),
+    "unshare": Wrapper("RwSG", _set("--root --wd --setuid --setgid --propagation --setgroups --map-user --map-group"
+        " --kill-child")),
+    "nsenter": Wrapper("tSGWZ", _set("--target --setuid --setgid --wd"), is_shown=True),
+    "bwrap": Wrapper(is_shown=True, words=_set("--chdir --setenv --hostname --uid --gid --tmpfs --proc --dev --dir")),
+    "firejail": Wrapper(is_shown=True),
+    "systemd-run": Wrapper("puMHEGtqdrS", _set("--unit --property --description --slice --uid --gid --nice --host"
+        " --machine --setenv --on-active --on-boot --on-calendar --working-directory --service-type --timer-property"
+        " --on-startup --on-unit-active"), is_shown=True),
+    "systemd-inhibit": Wrapper(words=_set("--what --who --why --mode")),
+    "dbus-run-session": Wrapper(words=_set("--config-file --dbus-daemon")),
+    "dbus-launch": _PLAIN,
+    "xvfb-run": Wrapper("nfepsl", _set("--server-num --server-args --error-file --auth-file")),
+    "torsocks": _PLAIN,
+    "torify": _PLAIN,
+    "proxychains": Wrapper("f"),
+    "proxychains4": Wrapper("f"),
+    "eatmydata": _PLAIN,
+    "softlimit": Wrapper("acdflmoprst"),
+    "chpst": Wrapper("uUbegmdnopftcr012"),
+    "setuidgid": Wrapper(operands=1),
+    "envdir": Wrapper(operands=1),
+    "ssh-agent": Wrapper("aEtP"),
+    "script": Wrapper("cEImoOTB", _set("--log-in --log-out --log-io --log-timing --output-limit --echo"),
+        texts=_set("-c --command"), is_shown=True, needs_dashes=True),
+    "rlwrap": Wrapper("bcDfHlMOqrsSt"),
+    "entr": _PLAIN,
+    "reflex": Wrapper("rRgGdts", needs_dashes=True),
+    "watchexec": Wrapper("wefionsWEd", _set("--watch --exts --filter --ignore --signal --shell --debounce"),
+        is_text=True),
+    "nodemon": Wrapper("wedi", _set("--watch --ext --delay --ignore"), texts=_set("-x --exec")),
+    "concurrently": Wrapper("nclpm", _set("--names --prefix-colors --prefix --max-processes"), is_text=True),
+    "op": Wrapper(subcommand=_RUN, needs_dashes=True),
+    "doppler": Wrapper("pct", subcommand=_RUN, texts=_set("--command")),
+    "infisical": Wrapper(subcommand=_RUN, texts=_set("--command")),
+    "aws-vault": Wrapper(subcommand=_RUN, operands=1),
+    "chamber": Wrapper(subcommand=_RUN, operands=1, needs_dashes=True),
+    "vagrant": Wrapper("c", subcommand=_set("ssh"), texts=_set("-c --command"), elsewhere=True, is_shown=True),
+    "multipass": Wrapper(subcommand=_RUN, operands=1, elsewhere=True, is_shown=True),
+    "lxc": Wrapper(subcommand=_set("exec"), operands=1, elsewhere=True, is_shown=True),
+    "incus": Wrapper(subcommand=_set("exec"), operands=1, elsewhere=True, is_shown=True),
+    "distrobox": Wrapper("n", subcommand=_set("enter"), needs_dashes=True),
+    "toolbox": Wrapper("c", subcommand=_RUN),
+    "adb": Wrapper("sHPt", subcommand=_set("shell"), elsewhere=True, is_shown=True, is_text=True),
+    "wsl": Wrapper("du", _set("--distribution --user --cd")),
+    "wsl.exe": Wrapper("du", _set("--distribution --user --cd")),
+    "nix": Wrapper(words=_set("-f --file --inputs-from"), subcommand=_set("develop shell"),
+        needs_dashes=True, dashes=_set("-- -c --command"), is_shown=True),
+    "nix-shell": Wrapper("pIA", texts=_set("--run --command"), needs_dashes=True, is_shown=True),
+    "guix": Wrapper(subcommand=_set("shell environment"), needs_dashes=True, is_shown=True),
+    # Those that run it in the surroundings of a project.
+    "uv": Wrapper("pC", _IN_ENVIRONMENT, subcommand=_RUN),
+    "uvx": Wrapper("p", _IN_ENVIRONMENT),
+    "pipx": Wrapper(words=_set("--spec --python --pip-args --index-url"), subcommand=_RUN),
+    "poetry": Wrapper("CP", _IN_ENVIRONMENT, subcommand=_RUN),
+    "pipenv": Wrapper(subcommand=_RUN),
+    "pdm": Wrapper("p", _IN_ENVIRONMENT, subcommand=_RUN),
+    "rye": Wrapper(subcommand=_RUN),
+    "pixi": Wrapper("e", _set("--manifest-path --environment"), subcommand=_RUN),
+    "hatch": Wrapper("ep", _IN_ENVIRONMENT, subcommand=_RUN),
+    "tox": Wrapper("e", subcommand=_set("exec"), needs_dashes=True),
+    "conda": Wrapper("np", _IN_ENVIRONMENT, subcommand=_RUN),
+    "mamba": Wrapper("np", _IN_ENVIRONMENT, subcommand=_RUN),
+    "micromamba": Wrapper("npr", _IN_ENVIRONMENT, subcommand=_RUN),
+    "bundle": Wrapper(subcommand=_RUN),
+    "rbenv": Wrapper(subcommand=_RUN),
+    "pyenv": Wrapper(subcommand=_RUN),
+    "asdf": Wrapper(subcommand=_RUN),
+    "mise": Wrapper("CEj", _set("--cd --env --jobs"), texts=_set("-c --command"), subcommand=_EXEC,
+        needs_dashes=True),
+    "rtx": Wrapper("CEj", _set("--cd --env --jobs"), texts=_set("-c --command"), subcommand=_RUN),
+    "npm": _NODE,
+    "pnpm": _NODE,
+    "yarn": _NODE,
+    "bun": _NODE,
+    "npx": _NPX,
+    "pnpx": _NPX,
+    "bunx": _NPX,
+    "shx": _PLAIN,
+    "xcrun": Wrapper(words=_set("--sdk --toolchain -sdk -toolchain")),
+    "rustup": Wrapper(subcommand=_RUN, operands=1),
+    "opam": Wrapper(subcommand=_set("exec"), needs_dashes=True),
+    "stack": Wrapper(subcommand=_set("exec")),
+    "cabal": Wrapper(subcommand=_set("exec")),
+    "mix": Wrapper(subcommand=_set("cmd")),
+    "lerna": Wrapper(subcommand=_set("exec")),
+}  # fmt: skip

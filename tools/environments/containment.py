@@ -1,0 +1,92 @@
+"""How a session's commands are confined: which of them, and how far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.approval.policy import Confines, Decision
+from tools.environments.gated_hosts import GatedHosts
+from tools.environments.kept_places import KeptPlaces
+from tools.environments.sandbox.port import Confinement, Level, Limits, Network, Sandbox
+from tools.environments.workspace_secrets import WorkspaceSecrets
+
+
+def _nowhere_else() -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Places on this machine, resolved, as in `Confinement`."""
+
+    writable: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Containment:
+    """What the commands of one session may do when nobody was asked.
+
+    Attributes:
+        sandbox: who sees to it; None where there is nobody.
+        why_not: why there is nobody, in words that follow «it is not contained: …».
+        level, network, limits: what the user's settings say.
+        grounds: where commands may change files, and what they do not see; asked when the first of them runs.
+        places: what is looked at after a command, because others run it later.
+        secrets: files of the workspace that what only looks does not see.
+        hosts: asks whether a host may be reached.
+        elsewhere: why commands run where nobody can confine them at the moment; '' where they do not.
+        on_close: called at the session's end, before the sandbox is closed.
+    """
+
+    sandbox: Sandbox | None = None
+    why_not: str = "no sandbox is set up"
+    level: Level = "workspace-write"
+    network: Network = "proxy"
+    limits: Limits = field(default_factory=Limits)
+    grounds: Callable[[], Grounds] = Grounds
+    places: KeptPlaces = field(default_factory=KeptPlaces)
+    secrets: WorkspaceSecrets = field(default_factory=WorkspaceSecrets)
+    hosts: GatedHosts = field(default_factory=GatedHosts)
+    elsewhere: Callable[[], str] = _nowhere_else
+    on_close: Callable[[], None] = lambda: None
+
+    @property
+    def confines(self) -> Confines:
+        """As the policy wants to know it. Whoever has set `full` has decided that ordinary commands need nobody."""
+        is_settled = self.sandbox is not None or self.level == "full"
+        return Confines(is_settled, "" if is_settled else self.why_not)
+
+    def of(self, decision: Decision, *, is_planning: bool) -> Confinement | None:
+        """What a command may do that was let through by `decision`; None: whatever the user may.
+
+        `elsewhere` is for the caller to look at: not every command runs where the others do.
+        """
+        if self.sandbox is None or decision.outside:
+            return None
+        grounds = self.grounds()
+        if is_planning or decision.only_looks:
+            # What was proved to only look needs no more; were the proof wrong, nothing would come of it.
+            hidden = (*grounds.hidden, *self.secrets())
+            return Confinement("read-only", (), hidden, network="off", limits=self.limits)
+        if self.level == "full":
+            return Confinement("full", (), grounds.hidden, network="on", limits=self.limits)
+        if self.level == "read-only":
+            return Confinement("read-only", (), grounds.hidden, network=self.network, limits=self.limits)
+        return Confinement(
+            "workspace-write", grounds.writable, grounds.hidden, grounds.protected, self.network, self.limits
+        )
+
+    def runs_along(self, command: str) -> str:
+        """What a command that only looks would run with nothing to contain it; '' for nothing."""
+        is_contained = self.sandbox is not None and self.level != "full" and not self.elsewhere()
+        return "" if is_contained or "git" not in command else self.places.runs_along()
+
+    def close(self) -> None:
+        """The session has ended, and its commands with it."""
+        self.on_close()
+        if self.sandbox is not None:
+            self.sandbox.close()

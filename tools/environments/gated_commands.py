@@ -1,0 +1,95 @@
+"""Commands as tools get them: asked about, confined, and looked after when the sandbox refuses something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tools.approval.actions import RunCommand
+from tools.approval.gate import Gate
+from tools.context import CommandOutcome, CommandSpec, Environment, Interrupt
+from tools.environments.containment import Containment
+from tools.environments.gated_places import look_after
+from tools.errors import Denied
+from tools.files.history import FileHistory, NoHistory
+from tools.shell.memory import forgetful, without_kept
+
+AGAIN = "\n— again, without the sandbox —\n"
+"""What the person sees between two runs of a command."""
+
+
+class GatedEnvironment:
+    """An `Environment` that asks before a command runs, and confines what nobody was asked about."""
+
+    def __init__(
+        self,
+        inner: Environment,
+        gate: Gate,
+        history: FileHistory | None = None,
+        containment: Containment | None = None,
+    ) -> None:
+        self._inner = inner
+        self._gate = gate
+        self._history = history or NoHistory()
+        self._containment = containment or Containment()
+
+    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+        """Ask, then run; where the sandbox refused something, ask whether to run again without it.
+
+        Raises:
+            CommandError: it could not be started, or not be confined.
+            Denied, ToolInterrupted: it may not run.
+        """
+        elsewhere = self._containment.elsewhere()
+        # Whoever wants no sandbox need not be told that there is none.
+        uncontained = "" if self._containment.level == "full" else elsewhere
+        action = RunCommand(
+            spec.command,
+            spec.cwd,
+            outside=spec.outside,
+            uncontained=uncontained,
+            runs_along=self._containment.runs_along(spec.command),
+        )
+        decision = self._gate.authorize(action)
+        is_planning = self._gate.is_planning
+        confinement = None if elsewhere else self._containment.of(decision, is_planning=is_planning)
+        of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement)
+        if is_planning:
+            # That a command only looks was proved of the programs that the user has, not of another PATH's.
+            of_call = without_kept(of_call)
+        with self._history.command(of_call), self._containment.hosts.asking_for(self._gate, spec.command) as running:
+            of_call = replace(of_call, waited=running.waited)
+            outcome = self._run(of_call, on_output, interrupt)
+            if (
+                outcome.refused
+                and not (is_planning or decision.only_looks)
+                and self._may_run_free(action, outcome.refused)
+            ):
+                on_output(AGAIN)
+                outcome = self._run(replace(of_call, confinement=None), on_output, interrupt)
+        return forgetful(outcome) if is_planning else outcome
+
+    def is_busy(self) -> bool:
+        """Whether processes of earlier commands are still alive."""
+        return self._inner.is_busy()
+
+    def close(self) -> None:
+        """Leave the backend alone: it belongs to the session, not to one call."""
+
+    def _run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+        if spec.confinement is None:
+            return self._inner.run(spec, on_output, interrupt)
+        # While something of earlier commands still runs, what has changed since the last look may be its work.
+        before = self._containment.places.before(keep=self._inner.is_busy())
+        try:
+            outcome = self._inner.run(spec, on_output, interrupt)
+        finally:
+            put_back = look_after(self._containment.places, before, self._gate)
+        return replace(outcome, put_back=put_back)
+
+    def _may_run_free(self, action: RunCommand, refused: str) -> bool:
+        try:
+            self._gate.authorize(replace(action, outside=True, refused=refused))
+        except Denied:
+            return False
+        return True

@@ -1,0 +1,84 @@
+"""Asks whether a command that runs in the sandbox may reach a host, on the card of the call that runs it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tools.approval.actions import ConnectHost
+from tools.approval.gate import Gate
+from tools.context import Interrupt
+from tools.errors import Denied, ToolInterrupted
+
+
+class RunningCommand:
+    """A command, and how long it has waited for the person."""
+
+    def __init__(self, gate: Gate, command: str) -> None:
+        self.gate = gate
+        self.command = command
+        self._lock = threading.Lock()
+        self._open = 0
+        self._since = 0.0
+        self._total = 0.0
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While it lasts, the person is asked."""
+        with self._lock:
+            if not self._open:
+                self._since = time.monotonic()
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open -= 1
+                if not self._open:
+                    self._total += time.monotonic() - self._since
+
+    def waited(self) -> float:
+        """Seconds."""
+        with self._lock:
+            return self._total + (time.monotonic() - self._since if self._open else 0.0)
+
+
+class GatedHosts:
+    """Implements `HostGate` for the commands of one session; safe to use from several threads.
+
+    The sandbox does not say which command a connection belongs to. So the command is shown that was started last;
+    what runs in the background asks on the card of the call that has started it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: list[RunningCommand] = []
+        self._last: RunningCommand | None = None
+
+    @contextmanager
+    def asking_for(self, gate: Gate, command: str) -> Iterator[RunningCommand]:
+        """While it lasts, questions come on the card of `gate`'s call; `waited` tells their seconds."""
+        mine = RunningCommand(gate, command)
+        with self._lock:
+            self._running.append(mine)
+            self._last = mine
+        try:
+            yield mine
+        finally:
+            with self._lock:
+                self._running = [other for other in self._running if other is not mine]
+
+    def may_connect(self, host: str, port: int, interrupt: Interrupt, inside: str = "") -> bool:
+        """As in `HostGate`."""
+        with self._lock:
+            asked = self._running[-1] if self._running else self._last
+        if asked is None:
+            return False
+        try:
+            with asked.asking():
+                asked.gate.within(interrupt).authorize(ConnectHost(host, port, inside, asked.command))
+        except (Denied, ToolInterrupted):
+            return False
+        return True

@@ -1,0 +1,166 @@
+"""Rules for files that Landlock only knows how to add: «all but these» becomes a rule for each that is spared.
+
+Every step of a path is opened by itself and no symbolic link is followed: a command that can rename directories on
+the way must not have its next one's rules put somewhere else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tools.environments.sandbox import kernel
+
+_EXECUTE, _WRITE_FILE, _READ_FILE, _TRUNCATE, _IOCTL_DEV = 1 << 0, 1 << 1, 1 << 2, 1 << 14, 1 << 15
+_OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
+_NAME_ONLY = os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
+_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CHANGES = 0
+"""A time of change that does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """What was at a path when the rules were made. `changed`: when a directory's names last changed, 0 where that
+    does not matter.
+    """
+
+    path: Path
+    device: int
+    inode: int
+    changed: int = _CHANGES
+
+    def holds(self) -> bool:
+        """Whether the same is there."""
+        return self == witness_of(self.path, names=self.changed != _CHANGES)
+
+
+def witness_of(path: Path, *, names: bool) -> Witness | None:
+    """What is at a path now, None where nothing is."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return Witness(path, facts.st_dev, facts.st_ino, facts.st_mtime_ns if names else _CHANGES)
+
+
+class FileRules:
+    """Adds rules to a ruleset. What is not there, or cannot be opened, gets none: nothing is allowed by mistake.
+
+    Args:
+        ruleset: its descriptor.
+        handled: the rights that the ruleset knows.
+    """
+
+    def __init__(self, ruleset: int, handled: int) -> None:
+        self._ruleset = ruleset
+        self._handled = handled
+        self._top = os.open("/", _LIST)
+        self._witnesses: dict[Path, Witness] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
+    ) -> None:
+        os.close(self._top)
+
+    def witnesses(self) -> tuple[Witness, ...]:
+        """What the rules were made from."""
+        return tuple(self._witnesses.values())
+
+    def allow(self, place: Path, rights: int) -> None:
+        """Allow `rights` on a file, or on a directory and all below it."""
+        self.allow_but(place, rights, frozenset())
+
+    def allow_but(self, place: Path, rights: int, without: frozenset[Path]) -> None:
+        """Allow `rights` on all of `place` but what is in `without`.
+
+        The directories on the way to one of `without` get nothing of their own: no rule could be for them alone.
+        """
+        if any(place.is_relative_to(each) for each in without):
+            return
+        before = {each for each in without if each.is_relative_to(place)}
+        on_the_way = {parent for each in before for parent in each.parents if parent.is_relative_to(place)}
+        with contextlib.suppress(OSError), _Opened(self._top, place) as descriptor:
+            self._notice(place, os.fstat(descriptor), names=False)
+            self._add(place, descriptor, rights, (before, on_the_way))
+
+    def _add(self, place: Path, descriptor: int, rights: int, around: tuple[set[Path], set[Path]]) -> None:
+        on_the_way = around[1]
+        if place not in on_the_way:
+            self._rule(descriptor, rights)
+            return
+        # Before the names are read: one that comes meanwhile is seen the next time.
+        self._notice(place, os.fstat(descriptor), names=True)
+        for name in _names(descriptor, {each.name for each in on_the_way if each.parent == place}):
+            self._child(place / name, descriptor, rights, around)
+
+    def _child(self, place: Path, parent: int, rights: int, around: tuple[set[Path], set[Path]]) -> None:
+        if place in around[0]:
+            return
+        with contextlib.suppress(OSError):  # gone meanwhile, or not ours to look at
+            descriptor = os.open(place.name, _NAME_ONLY, dir_fd=parent)
+            try:
+                self._add(place, descriptor, rights, around)
+            finally:
+                os.close(descriptor)
+
+    def _rule(self, descriptor: int, rights: int) -> None:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISLNK(mode):
+            return  # what it leads to has a rule of its own, or none
+        fitting = rights & self._handled & (-1 if stat.S_ISDIR(mode) else _OF_A_FILE)
+        if fitting:
+            kernel.allow_beneath(self._ruleset, fitting, descriptor)
+
+    def _notice(self, place: Path, facts: os.stat_result, *, names: bool) -> None:
+        known = self._witnesses.get(place)
+        if known is None or (names and known.changed == _CHANGES):
+            changed = facts.st_mtime_ns if names else _CHANGES
+            self._witnesses[place] = Witness(place, facts.st_dev, facts.st_ino, changed)
+
+
+def _names(directory: int, known: set[str]) -> Iterable[str]:
+    """What is in a directory; of one that may be passed through and not be read, the names that are known."""
+    try:
+        listing = os.open(".", _LIST, dir_fd=directory)
+    except PermissionError:
+        return known
+    try:
+        return os.listdir(listing)  # noqa: PTH208 - by descriptor
+    finally:
+        os.close(listing)
+
+
+class _Opened:
+    """A path, opened name by name, without following links; the descriptor names it and does no more."""
+
+    def __init__(self, top: int, place: Path) -> None:
+        self._top = top
+        self._names: Iterable[str] = place.parts[1:]
+        self._descriptor = -1
+
+    def __enter__(self) -> int:
+        self._descriptor = os.open(".", _NAME_ONLY, dir_fd=self._top)
+        try:
+            for name in self._names:
+                inner = os.open(name, _NAME_ONLY, dir_fd=self._descriptor)
+                os.close(self._descriptor)
+                self._descriptor = inner
+        except OSError:
+            os.close(self._descriptor)
+            raise
+        return self._descriptor
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)

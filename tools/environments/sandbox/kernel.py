@@ -1,0 +1,162 @@
+"""The Linux kernel's calls that confine the calling thread and what it starts. Nothing loads before the first."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import struct
+
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
+_SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
+_VERSION = 1
+_PATH_BENEATH = 1
+_SET_FILTER = 1
+_NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
+_PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 23, 24, 38, 47
+_AMBIENT_CLEAR_ALL = 4
+_INSTRUCTION_BYTES = 8
+_AT_EMPTY_PATH = 0x1000
+
+# What a command of root keeps: what installing packages and unpacking archives needs. None reaches past files.
+_KEPT_CAPABILITIES = frozenset(
+    {
+        0,  # CHOWN
+        1,  # DAC_OVERRIDE
+        3,  # FOWNER
+        4,  # FSETID
+        5,  # KILL
+        6,  # SETGID
+        7,  # SETUID
+        10,  # NET_BIND_SERVICE
+        31,  # SETFCAP
+    }
+)
+
+
+def machine() -> str:
+    """The processor's name for the kernel: x86_64, aarch64."""
+    return os.uname().machine
+
+
+def landlock_version() -> int:
+    """The version of Landlock that the kernel speaks; 0 where it has none, or none that is switched on."""
+    try:
+        return _call(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
+    except OSError:
+        return 0
+
+
+def create_ruleset(files: int, network: int, scopes: int, version: int) -> int:
+    """A new Landlock ruleset; the descriptor is the caller's.
+
+    Args:
+        files, network, scopes: what is forbidden unless a rule allows it.
+
+    Raises:
+        OSError: the kernel does not know one of them.
+    """
+    fields = (files, network, scopes)[: 3 if version >= 6 else 2 if version >= 4 else 1]  # noqa: PLR2004 - its history
+    attributes = struct.pack(f"={len(fields)}Q", *fields)
+    return _call(_LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint32(0))
+
+
+def allow_beneath(ruleset: int, rights: int, place: int) -> None:
+    """Allow `rights` on what the descriptor `place` names and all that is below it.
+
+    Raises:
+        OSError: the rights do not fit a file, or it is something that no rule can name.
+    """
+    rule = struct.pack("=Qi", rights, place)
+    _call(_LANDLOCK_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
+
+
+def give_up_privileges() -> None:
+    """For this thread and all that it starts: no program gains rights by being started, and root has few of its own.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    if os.geteuid() == 0:
+        for capability in range(_last_capability() + 1):
+            # One that it has not got cannot be dropped, and need not be.
+            if capability not in _KEPT_CAPABILITIES and _libc().prctl(_PR_CAPBSET_READ, capability, 0, 0, 0) == 1:
+                _prctl(_PR_CAPBSET_DROP, capability)
+    _prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
+
+
+def restrict_thread(ruleset: int) -> None:
+    """Put the calling thread, and what it starts, under a Landlock ruleset for good.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    _call(_LANDLOCK_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint32(0))
+
+
+def filter_thread(program: bytes, *, listen: bool) -> int:
+    """Put the calling thread, and what it starts, under a seccomp filter for good.
+
+    Returns:
+        where the filter's notifications come, when `listen`; -1 otherwise. The descriptor is the caller's.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    kept = ctypes.create_string_buffer(program, len(program))
+    filled = struct.pack("@HP", len(program) // _INSTRUCTION_BYTES, ctypes.addressof(kept))
+    if not listen:
+        _call(_seccomp(), ctypes.c_uint(_SET_FILTER), ctypes.c_uint(0), filled)
+        return -1
+    try:
+        return _call(_seccomp(), ctypes.c_uint(_SET_FILTER), ctypes.c_uint(_NEW_LISTENER | _WAIT_KILLABLE), filled)
+    except OSError:  # a kernel before 5.19
+        return _call(_seccomp(), ctypes.c_uint(_SET_FILTER), ctypes.c_uint(_NEW_LISTENER), filled)
+
+
+def change_owner(handle: int, user: int, group: int) -> None:
+    """Change the owner of what a descriptor names, a symbolic link too; as unsigned numbers, all ones for none.
+
+    Raises:
+        OSError: as chown(2).
+    """
+    numbers = (ctypes.c_uint32(user & 0xFFFFFFFF), ctypes.c_uint32(group & 0xFFFFFFFF))
+    if _libc().fchownat(ctypes.c_int(handle), b"", *numbers, ctypes.c_int(_AT_EMPTY_PATH)) != 0:
+        raise _error()
+
+
+def _seccomp() -> int:
+    number = _SECCOMP_CALL.get(machine())
+    if number is None:
+        raise OSError(f"No seccomp filter is known for {machine()} processors.")
+    return number
+
+
+@functools.cache
+def _last_capability() -> int:
+    with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as stream:  # noqa: PTH123 - plain and quick
+        return int(stream.read())
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(number: int, *arguments: object) -> int:
+    result: int = _libc().syscall(ctypes.c_long(number), *arguments)
+    if result < 0:
+        raise _error()
+    return result
+
+
+def _prctl(option: int, value: int) -> None:
+    zero = ctypes.c_ulong(0)
+    if _libc().prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero) != 0:
+        raise _error()
+
+
+def _error() -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))

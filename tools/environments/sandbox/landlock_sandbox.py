@@ -1,0 +1,157 @@
+"""A sandbox of Landlock and seccomp: files by path, calls by number, connections by the session's network."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tools.environments.sandbox import kernel
+from tools.environments.sandbox.call_filter import call_filter
+from tools.environments.sandbox.landlock import Ruleset, make_ruleset
+from tools.environments.sandbox.ownership import CALLS, OwnershipJudge
+from tools.environments.sandbox.places import SHARED_MEMORY
+from tools.environments.sandbox.process_limits import limit_process
+from tools.environments.sandbox.scratch import Scratch
+from tools.environments.sandbox.thread_start import start_confined
+
+if TYPE_CHECKING:
+    from tools.environments.sandbox.port import Confinement
+    from tools.environments.sandbox_network.port import NetworkGuard, Watched
+
+_CONNECTIONS = frozenset({"connect", "listen"})
+_MOST_RULESETS = 8
+
+
+class LandlockSandbox:
+    """Implements `tools.environments.sandbox.port.Sandbox`; one for a session, safe to use from several threads.
+
+    Args:
+        guard: the session's network; without one no command connects to anything.
+        version: of Landlock, what the kernel speaks when None.
+    """
+
+    def __init__(self, guard: NetworkGuard | None = None, version: int | None = None) -> None:
+        self._guard = guard
+        self._version = kernel.landlock_version() if version is None else version
+        self._lock = threading.Lock()
+        self._rulesets: dict[Confinement, Ruleset] = {}
+        self._watched: weakref.WeakKeyDictionary[subprocess.Popen[bytes], Watched] = weakref.WeakKeyDictionary()
+        self._scratch = Scratch()
+
+    @property
+    def name(self) -> str:
+        """What it is made of."""
+        return "landlock"
+
+    def popen(self, arguments: Sequence[str], confinement: Confinement, **popen: Any) -> subprocess.Popen[bytes]:
+        """Start a process that can do what its confinement says and no more.
+
+        The process must wait for a word that the caller sends after this, before it runs what others have written.
+
+        Raises:
+            OSError: it could not be started, or not be confined; then nothing runs.
+        """
+        program = self._program(confinement)
+        listens = bool(program) and self._guard is not None
+        ruleset = self._ruleset(confinement, _terminal(popen.get("stderr")))
+
+        def confine() -> int:
+            kernel.give_up_privileges()
+            kernel.restrict_thread(ruleset)
+            return kernel.filter_thread(program, listen=listens) if program else -1
+
+        try:
+            process, listener = start_confined(confine, lambda: subprocess.Popen(arguments, **popen))
+        finally:
+            os.close(ruleset)
+        try:
+            # Not on the confined thread: what the network starts would be confined as well.
+            self._watch(process, listener, confinement)
+            limit_process(process.pid, confinement.limits)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        return process
+
+    def variables(self, confinement: Confinement) -> Mapping[str, str]:
+        """The way to the proxy, and directories for what is not kept.
+
+        Raises:
+            OSError: the proxy or the directory cannot be had.
+        """
+        found = {} if confinement.level == "full" else dict(self._scratch.variables(confinement.level))
+        if confinement.network == "proxy" and self._guard is not None:
+            found |= self._guard.variables()
+        return found
+
+    def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:
+        """What the network of one of its commands refused."""
+        watched = self._watched.get(process)
+        return watched.refusals() if watched is not None else ()
+
+    def close(self) -> None:
+        """The session has ended."""
+        with self._lock:
+            for ruleset in self._rulesets.values():
+                ruleset.close()
+            self._rulesets.clear()
+        self._scratch.close()
+
+    def _program(self, confinement: Confinement) -> bytes:
+        strict = confinement.level != "full"
+        if not strict and confinement.network == "on":
+            return b""
+        watched = (_CONNECTIONS | (CALLS if strict else frozenset())) if self._guard is not None else frozenset()
+        return call_filter(
+            kernel.machine(),
+            confinement.network,
+            notify=watched,
+            landlock=self._version,
+            own_pid=os.getpid(),
+            strict=strict,
+        )
+
+    def _ruleset(self, confinement: Confinement, terminal: Path | None) -> int:
+        """A descriptor of the caller's."""
+        own = (self._scratch.path(),)
+        if terminal is not None:  # each has another one
+            return make_ruleset(confinement, self._version, own, terminal).descriptor
+        with self._lock:
+            known = self._rulesets.get(confinement)
+            if known is None or not known.is_current():
+                if known is not None:
+                    del self._rulesets[confinement]
+                    known.close()
+                if len(self._rulesets) >= _MOST_RULESETS:
+                    self._rulesets.pop(next(iter(self._rulesets))).close()
+                known = self._rulesets[confinement] = make_ruleset(confinement, self._version, own)
+            return os.dup(known.descriptor)
+
+    def _watch(self, process: subprocess.Popen[bytes], listener: int, confinement: Confinement) -> None:
+        if listener < 0:
+            return
+        if self._guard is None:
+            os.close(listener)
+            return
+        everywhere = confinement.network == "on"
+        online = confinement.network == "proxy"
+        strict = confinement.level != "full"
+        others = OwnershipJudge(self._changeable(confinement), confinement.hidden) if strict else None
+        self._watched[process] = self._guard.adopt(listener, online=online, everywhere=everywhere, others=others)
+
+    def _changeable(self, confinement: Confinement) -> tuple[Path, ...]:
+        writable = confinement.writable if confinement.level == "workspace-write" else ()
+        return (*writable, self._scratch.path(), SHARED_MEMORY)
+
+
+def _terminal(output: object) -> Path | None:
+    """The pseudo-terminal that a descriptor is, None for anything else."""
+    if not isinstance(output, int) or output < 0 or not os.isatty(output):
+        return None
+    return Path(os.ttyname(output))

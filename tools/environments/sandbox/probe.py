@@ -1,0 +1,108 @@
+"""Finds out which sandboxes work here, by having each of them try to break out of itself."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.environments.sandbox import kernel
+from tools.environments.sandbox.port import Confinement, Probed, Promise, Sandbox
+
+_SECONDS = 10.0
+_SIGNALS_SINCE = 6
+# Waits for a word, as every confined program must; then tries to write and to read what it may not.
+_ATTEMPTS = """
+IFS= read -r go || exit 125
+if (echo changed >"$1/target") 2>/dev/null; then echo wrote; fi
+if (echo new >"$1/new") 2>/dev/null; then echo made; fi
+cat "$1/hidden/secret" 2>/dev/null
+echo tried
+"""
+_PLANTED = "planted"
+
+
+def probe() -> tuple[Probed, ...]:
+    """What trying each mechanism of this system has shown, the best first; it is tried once a process."""
+    if sys.platform == "darwin":
+        return (_seatbelt(),)
+    return (_landlock(), _bubblewrap()) if sys.platform == "linux" else ()
+
+
+@functools.cache
+def _landlock() -> Probed:
+    version = kernel.landlock_version()
+    if version < 1:
+        return Probed("landlock", works=False, why_not="the kernel has no Landlock (Linux 5.13), or it is off")
+    from tools.environments.sandbox.landlock_sandbox import LandlockSandbox  # noqa: PLC0415 - Linux only
+    from tools.environments.sandbox_network.kernel import why_not  # noqa: PLC0415 - Linux only
+
+    promises: list[Promise] = ["writes", "secrets", "network", "memory"]
+    if version >= _SIGNALS_SINCE:
+        promises.append("signals")
+    if not why_not():
+        promises.append("metadata")
+    return _tried("landlock", LandlockSandbox, tuple(promises))
+
+
+@functools.cache
+def _bubblewrap() -> Probed:
+    from tools.environments.sandbox.bubblewrap import BubblewrapSandbox  # noqa: PLC0415 - rarely needed
+
+    promises: tuple[Promise, ...] = ("writes", "secrets", "network", "memory", "signals", "metadata")
+    return _tried("bubblewrap", BubblewrapSandbox, promises)
+
+
+@functools.cache
+def _seatbelt() -> Probed:
+    from tools.environments.sandbox.seatbelt import SeatbeltSandbox  # noqa: PLC0415 - macOS only
+
+    return _tried("seatbelt", SeatbeltSandbox, ("writes", "secrets", "network", "memory", "signals", "metadata"))
+
+
+def _tried(name: str, make: Callable[[], Sandbox], promises: tuple[Promise, ...]) -> Probed:
+    try:
+        sandbox = make()
+        try:
+            why_not = _break_out(sandbox)
+        finally:
+            sandbox.close()
+    except (OSError, subprocess.SubprocessError) as problem:
+        why_not = f"trying it failed: {problem}"
+    return Probed(name, works=not why_not, why_not=why_not, promises=() if why_not else promises)
+
+
+def _break_out(sandbox: Sandbox) -> str:
+    """Why the sandbox is none, '' if it holds."""
+    with tempfile.TemporaryDirectory(prefix="hermes-probe-") as made:
+        place = Path(made).resolve()
+        (place / "target").write_text("as it was")
+        (place / "hidden").mkdir()
+        (place / "hidden" / "secret").write_text(_PLANTED)
+        printed = _run(sandbox, place)
+        if "tried" not in printed:
+            return f"it starts no program ({printed.strip() or 'no output'})"
+        if "wrote" in printed or "made" in printed or (place / "target").read_text() != "as it was":
+            return "a command in it can change files outside"
+        return "a command in it can read what is hidden" if _PLANTED in printed else ""
+
+
+def _run(sandbox: Sandbox, place: Path) -> str:
+    process = sandbox.popen(
+        ["/bin/sh", "-c", _ATTEMPTS, "sh", str(place)],
+        Confinement("read-only", hidden=(place / "hidden",)),
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        return process.communicate(b"go\n", _SECONDS)[0].decode("utf-8", "replace")
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()

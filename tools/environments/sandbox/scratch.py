@@ -1,0 +1,48 @@
+"""A directory of the sandbox's own, for what programs put down and nobody keeps."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools.environments.sandbox.port import Level
+
+
+class Scratch:
+    """One for a session, made when it is first needed; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._path: Path | None = None
+
+    def path(self) -> Path:
+        """The directory, for the user alone; resolved.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        with self._lock:
+            if self._path is None or not self._path.is_dir():
+                self._path = Path(tempfile.mkdtemp(prefix="hermes-sandbox-")).resolve()
+            return self._path
+
+    def variables(self, level: Level) -> Mapping[str, str]:
+        """What tells programs of it.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        path = str(self.path())
+        # The person's own directory for run-time files is full of sockets and sign-ins.
+        found = {"XDG_RUNTIME_DIR": path}
+        return found | {"TMPDIR": path} if level == "read-only" else found
+
+    def close(self) -> None:
+        """Remove it with all that is in it."""
+        with self._lock:
+            if self._path is not None:
+                shutil.rmtree(self._path, ignore_errors=True)
+            self._path = None

@@ -1,0 +1,269 @@
+"""Makes a program's connections in its place, to an address that nobody can change any more, if they may be made."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import select
+import socket
+import stat
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from tools.environments.sandbox_network.asking import Desk, Place, shown_place
+from tools.environments.sandbox_network.hosts import HostRules
+from tools.environments.sandbox_network.listening import OwnListeners, is_of_this_machine
+from tools.environments.sandbox_network.refusals import Refusals
+from tools.web.addresses import IPAddress
+
+_FAMILY = struct.Struct("=H")
+_INET_SIZE, _INET6_SIZE = 8, 24
+_PATH_SIZE = 108
+_TCP = frozenset({0, socket.IPPROTO_TCP, 262})  # 262 is MPTCP
+_UNIX_TYPES = frozenset({socket.SOCK_STREAM, socket.SOCK_SEQPACKET})
+_UNDER_WAY = frozenset({0, errno.EINPROGRESS})
+# The C library and systemd's name services try them again and again and go on without: no news for anybody.
+_QUIET = (b"/run/nscd/", b"/var/run/nscd/", b"/run/systemd/", b"/run/dbus/", b"/var/run/dbus/", b"/dev/log")
+
+
+Reach = Literal["session", "proxy", "everywhere"]
+"""What a command may reach: its session's own servers; the proxy and what the person allows, too; the internet."""
+
+
+class Refused(Exception):
+    """The call has to fail with `code`; `why` is '' where nobody needs to know."""
+
+    def __init__(self, code: int, why: str = "") -> None:
+        super().__init__(why)
+        self.code = code
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose connection it is: which command's, and which thread's. `alive` is readable when its process has ended."""
+
+    command: int
+    reach: Reach
+    thread: int
+    alive: int
+
+
+class ProxyDoor:
+    """The proxy's address, and which of its connections come from which command. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._commands: dict[int, int] = {}
+        self.port: int | None = None
+
+    def announce(self, port: int, command: int) -> None:
+        """A connection from this port of the machine is about to come, and is the command's."""
+        with self._lock:
+            self._commands[port] = command
+
+    def take(self, port: int) -> int | None:
+        """Whose connection from this port is; None if it was not announced."""
+        with self._lock:
+            return self._commands.pop(port, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    kind: Literal["proxy", "machine", "outside"]
+    address: IPAddress
+    port: int
+
+
+class Connecting:
+    """Judges a session's connections and makes them; safe to use from several threads."""
+
+    def __init__(self, own: OwnListeners, door: ProxyDoor, desk: Desk, rules: HostRules, refusals: Refusals) -> None:
+        self._own = own
+        self._door = door
+        self._desk = desk
+        self._rules = rules
+        self._refusals = refusals
+
+    def listen(self, thread: int, descriptor: int) -> None:
+        """A thread is about to listen: its socket is the session's own.
+
+        Raises:
+            OSError: there is no such descriptor.
+        """
+        self._own.note(thread, descriptor)
+
+    def unseen(self, command: int, problem: OSError) -> int:
+        """A call's process may not be looked into, as the kernel says; the errno with which the call ends."""
+        if problem.errno in {errno.EPERM, errno.EACCES}:
+            why = "the connection of a program that may not be looked into (it hides itself, or was left behind)"
+            self._refusals.add(command, why)
+        return problem.errno or errno.EACCES
+
+    def connect(self, caller: Caller, duplicate: socket.socket, address: bytes) -> int:
+        """Connect the socket; the errno with which the program's call ends, 0 for none.
+
+        Blocks while the person is asked, and where the socket does.
+
+        Args:
+            duplicate: of the program's socket.
+            address: a copy of what it gave, as the C library lays it out.
+        """
+        try:
+            return self._connect(caller, duplicate, address)
+        except Refused as refused:
+            if refused.why:
+                self._refusals.add(caller.command, refused.why)
+            return refused.code
+        except OSError as problem:
+            return problem.errno or errno.EACCES
+
+    def _connect(self, caller: Caller, duplicate: socket.socket, address: bytes) -> int:
+        if len(address) < _FAMILY.size:
+            return errno.EINVAL
+        (family,) = _FAMILY.unpack_from(address)
+        if duplicate.family == socket.AF_UNIX and family == socket.AF_UNIX and duplicate.type in _UNIX_TYPES:
+            return self._connect_unix(caller, duplicate, address[_FAMILY.size :])
+        if not _is_let_out(duplicate, caller.reach):
+            raise Refused(errno.EACCES, "a connection that is not TCP: the sandbox lets none out")
+        if family == socket.AF_UNSPEC:
+            return _disconnect(duplicate)
+        if family != duplicate.family:
+            return errno.EAFNOSUPPORT
+        return self._connect_inet(caller, duplicate, address)
+
+    def _connect_inet(self, caller: Caller, duplicate: socket.socket, given: bytes) -> int:
+        if len(given) < (_INET_SIZE if duplicate.family == socket.AF_INET else _INET6_SIZE):
+            return errno.EINVAL
+        if caller.reach == "everywhere":
+            return duplicate.connect_ex(_socket_address(duplicate, given))
+        target = self._target(given)
+        if target.kind == "proxy" and caller.reach != "session":
+            return self._connect_to_proxy(caller, duplicate, target.port)
+        if target.kind != "machine":
+            shown = shown_place(str(target.address), target.port)
+            why = "a direct connection; only the proxy that HTTPS_PROXY names leads out of the sandbox"
+            raise Refused(
+                errno.EACCES, f"{shown}: {why if caller.reach != 'session' else 'the sandbox has no network'}"
+            )
+        is_own = self._own.have_port(target.port)
+        if is_own is None:
+            return errno.ECONNREFUSED
+        if not is_own:
+            self._ask(caller, target)
+        return duplicate.connect_ex(_socket_address(duplicate, given))
+
+    def _target(self, given: bytes) -> _Target:
+        (port,) = struct.unpack_from("!H", given, 2)
+        raw = given[4:8] if _FAMILY.unpack_from(given)[0] == socket.AF_INET else given[8:24]
+        address = ipaddress.ip_address(raw)
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped
+        if port == self._door.port and str(address) == "127.0.0.1":
+            return _Target("proxy", address, port)
+        if is_of_this_machine(address):
+            return _Target("machine", address, port)
+        return _Target("outside", address, port)
+
+    def _connect_to_proxy(self, caller: Caller, duplicate: socket.socket, port: int) -> int:
+        """The port that the connection comes from tells the proxy whose it is."""
+        here = "127.0.0.1" if duplicate.family == socket.AF_INET else "::ffff:127.0.0.1"
+        try:
+            duplicate.bind((here, 0))
+        except OSError as problem:
+            if problem.errno != errno.EINVAL:  # which means that it has a port already
+                raise
+        source = int(duplicate.getsockname()[1])
+        self._door.announce(source, caller.command)
+        code = duplicate.connect_ex((here, port))
+        if code not in _UNDER_WAY:
+            self._door.take(source)
+        return code
+
+    def _ask(self, caller: Caller, target: _Target) -> None:
+        place = Place(caller.command, "localhost", target.port, "this machine")
+        names = ("localhost", str(target.address))
+        if any(self._rules.denies(name, target.port) for name in names):
+            raise Refused(errno.EACCES, f"{place.shown}: the settings deny it")
+        if not caller.reach != "session":
+            raise Refused(errno.EACCES, f"{place.shown}: a service of this machine, and the sandbox has no network")
+        if any(self._rules.allowance(name, target.port) == "user" for name in names):
+            return
+        with self._desk.asked(place) as answer:
+            _wait(answer.add_done_callback, caller.alive)
+            if not answer.done() or not answer.result():
+                raise Refused(errno.EACCES, f"{place.shown}: a service of this machine, and the answer was no")
+
+    def _connect_unix(self, caller: Caller, duplicate: socket.socket, name: bytes) -> int:
+        if not name or len(name) > _PATH_SIZE:
+            return errno.EINVAL
+        if name.startswith(b"\0"):
+            if not self._own.have_name(name[1:]):
+                raise _foreign(b"@" + name[1:])
+            return duplicate.connect_ex(name)
+        path = name.partition(b"\0")[0]
+        base = b"/proc/%d/%s/" % (caller.thread, b"root" if path.startswith(b"/") else b"cwd")
+        place = os.open(base + path.lstrip(b"/"), os.O_PATH | os.O_CLOEXEC)
+        try:
+            found = os.fstat(place)
+            if not stat.S_ISSOCK(found.st_mode):
+                return errno.ECONNREFUSED
+            if not self._own.have_path(found):
+                raise _foreign(path)
+            # What is held open is what was judged, whatever has come to the path meanwhile.
+            return duplicate.connect_ex(f"/proc/self/fd/{place}")
+        finally:
+            os.close(place)
+
+
+def _foreign(name: bytes) -> Refused:
+    is_quiet = name.startswith(_QUIET)
+    shown = name.decode("utf-8", "replace")
+    return Refused(
+        errno.EACCES, "" if is_quiet else f"the socket {shown}: a program outside the sandbox listens there"
+    )
+
+
+def _socket_address(duplicate: socket.socket, given: bytes) -> tuple[str, int] | tuple[str, int, int, int]:
+    (port,) = struct.unpack_from("!H", given, 2)
+    if duplicate.family == socket.AF_INET:
+        return str(ipaddress.IPv4Address(given[4:8])), port
+    (flow,) = struct.unpack_from("!I", given, 4)
+    (scope,) = struct.unpack_from("=I", given.ljust(28, b"\0"), 24)
+    return str(ipaddress.IPv6Address(given[8:24])), port, flow & 0xFFFFF, scope
+
+
+def _is_let_out(duplicate: socket.socket, reach: Reach) -> bool:
+    if duplicate.family not in {socket.AF_INET, socket.AF_INET6}:
+        return False
+    return reach == "everywhere" or (duplicate.type == socket.SOCK_STREAM and duplicate.proto in _TCP)
+
+
+def _disconnect(duplicate: socket.socket) -> int:
+    """What connecting to no family does: the socket becomes as new."""
+    import ctypes  # noqa: PLC0415 - rare: Python's sockets cannot do it
+
+    library = ctypes.CDLL(None, use_errno=True)
+    return 0 if library.connect(duplicate.fileno(), bytes(16), 16) == 0 else ctypes.get_errno()
+
+
+def _wait(call_when_done: Callable[[Callable[[object], None]], None], alive: int) -> None:
+    """Sleep until there is an answer, or the program has ended."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+
+        def wake(_: object) -> None:
+            try:
+                theirs.send(b"\0")
+            except OSError:
+                return  # nobody waits any more
+
+        call_when_done(wake)
+        poll = select.poll()
+        poll.register(ours, select.POLLIN)
+        poll.register(alive, select.POLLIN)
+        poll.poll()

@@ -1,0 +1,126 @@
+"""What the proxy passes on: a tunnel whose first message names the host that was asked for, or one plain request."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tools.environments.sandbox_network.client_hello import Hello, read_hello
+from tools.environments.sandbox_network.reaching import NotReached, Reaching, Way, Wish
+from tools.environments.sandbox_network.requests import Request, read_fields, without_hop
+from tools.environments.sandbox_network.wire import CHUNK, Wire, ask_for_tunnel, both, connected, proxy_login, pump
+
+_HELLO_SECONDS = 60.0
+_HTTP = 80
+
+
+async def tunnel(way: Way, wish: Wish, here: Wire, reaching: Reaching) -> None:
+    """Serve a CONNECT.
+
+    Raises:
+        NotReached: nothing has been answered yet. OSError, EOFError: one of the two is gone.
+    """
+    there = await connected(way, wish.shown)
+    try:
+        if way.upstream is not None:
+            await ask_for_tunnel(there, wish.shown, way.upstream)
+        await here.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        upwards = asyncio.create_task(_upwards(way, wish, here, there, reaching))
+        await both(upwards, asyncio.create_task(pump(there.reader, here)))
+    finally:
+        there.writer.close()
+
+
+async def _upwards(way: Way, wish: Wish, here: Wire, there: Wire, reaching: Reaching) -> None:
+    data, hello = await _beginning(here, is_patient=not way.is_listed)
+    why = ""
+    if hello.kind == "broken" or (hello.kind != "tls" and way.is_listed and data):
+        why = "the connection is not encrypted in a way that shows which host it is for"
+    elif hello.kind == "tls" and hello.name not in {"", wish.host}:
+        why = f"the connection asks for another host, {hello.name[:100]!r}"
+    if why:
+        reaching.refused(wish, why)
+        raise ConnectionAbortedError(why)
+    await there.send(data)
+    await pump(here.reader, there)
+
+
+async def _beginning(here: Wire, *, is_patient: bool) -> tuple[bytes, Hello]:
+    """The first bytes from the program, as many as it takes to know whom it means.
+
+    Args:
+        is_patient: the program may let the server speak first, for as long as it likes.
+    """
+    data = b""
+    async with asyncio.timeout(None if is_patient else _HELLO_SECONDS):
+        while (hello := read_hello(data)).kind == "more":
+            more = await here.reader.read(CHUNK)
+            if not more:
+                break
+            data += more
+    return data, Hello("broken") if data and hello.kind == "more" else hello
+
+
+async def plain(request: Request, way: Way, wish: Wish, here: Wire) -> None:
+    """Serve one request for http://…; the connection ends with it, so none is passed on that was not checked.
+
+    Raises:
+        NotReached: nothing has been answered yet. OSError, EOFError: one of the two is gone.
+    """
+    there = await connected(way, wish.shown)
+    try:
+        await there.send(_head(request, way, wish))
+        if request.expects:
+            await here.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        # A server may answer, and close, before it has read everything.
+        sending = asyncio.create_task(_send_body(request, here, there))
+        try:
+            await _answer(here, there)
+        finally:
+            sending.cancel()
+            await asyncio.gather(sending, return_exceptions=True)
+    finally:
+        there.writer.close()
+
+
+def _head(request: Request, way: Way, wish: Wish) -> bytes:
+    shown = wish.shown.removesuffix(f":{_HTTP}").encode() if wish.port == _HTTP else wish.shown.encode()
+    target = request.path if way.upstream is None else b"http://" + shown + request.path
+    fields = b"".join(name + b": " + value + b"\r\n" for name, value in request.fields)
+    login = b"" if way.upstream is None else proxy_login(way.upstream)
+    ending = b"Connection: close\r\n\r\n"
+    return request.method + b" " + target + b" HTTP/1.1\r\nHost: " + shown + b"\r\n" + fields + login + ending
+
+
+async def _send_body(request: Request, here: Wire, there: Wire) -> None:
+    if request.body is not None:
+        await _send_exactly(request.body, here, there)
+        return
+    while size := int((await here.reader.readuntil(b"\r\n")).partition(b";")[0].strip() or b"0", 16):
+        await there.send(b"%x\r\n" % size)
+        await _send_exactly(size, here, there)
+        await here.reader.readexactly(2)
+        await there.send(b"\r\n")
+    while (await here.reader.readuntil(b"\r\n")) != b"\r\n":
+        pass  # trailers are left out
+    await there.send(b"0\r\n\r\n")
+
+
+async def _send_exactly(left: int, here: Wire, there: Wire) -> None:
+    while left:
+        data = await here.reader.read(min(left, CHUNK))
+        if not data:
+            raise EOFError
+        await there.send(data)
+        left -= len(data)
+
+
+async def _answer(here: Wire, there: Wire) -> None:
+    while True:
+        try:
+            first, fields = read_fields(await there.reader.readuntil(b"\r\n\r\n"))
+        except (EOFError, ValueError, asyncio.LimitOverrunError) as problem:
+            raise NotReached(502, "The server did not answer as HTTP asks for.") from problem
+        if first.split(b" ", 2)[1:2] != [b"100"]:
+            break
+    await here.send(first + b"\r\n" + without_hop(fields) + b"Connection: close\r\n\r\n")
+    await pump(there.reader, here)

@@ -1,0 +1,113 @@
+"""What is told of a command that has ended: its output, what its end means, and what became of the shell's state."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from typing import Any
+
+from tools.context import CommandOutcome
+from tools.result import ShownOutput, ToolResult
+from tools.shell.exit_codes import ExitMeaning, explain_exit
+from tools.shell.memory import ShellCommand, ShellOutcome
+from tools.shell.place import ShellPlace
+from tools.text.prompts import FULL_SCREEN
+from tools.text.terminal_output import for_model
+
+_TIMED_OUT = 124
+_SIGNAL_BASE = 128
+_MOVES_OR_SETS = re.compile(r"\b(?:cd|pushd|popd|export)\b")
+
+
+def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> ToolResult:
+    """What the model and the person get of a command that has ended."""
+    code = _conventional_code(outcome)
+    meaning = _meaning(spec, outcome, code)
+    payload: dict[str, Any] = {"output": for_model(outcome.output), "exit_code": code}
+    if outcome.timed_out:
+        payload["timed_out"] = True
+    if outcome.truncated_chars:
+        payload["truncated_chars"] = outcome.truncated_chars
+        if outcome.saved is not None:
+            payload["full_output"] = str(outcome.saved.path)
+    if moved := place.moved_to():
+        payload["cwd"] = moved
+    notes = (meaning.note, place.note, _not_kept(spec.command, outcome), _refused(outcome), _put_back(outcome))
+    if any(notes):
+        payload["note"] = " ".join(note for note in notes if note)
+    return ToolResult(
+        json.dumps(payload, ensure_ascii=False),
+        shown=(ShownOutput(outcome.output, outcome.exit_code, outcome.signal),),
+        facts={
+            "command": spec.command,
+            "cwd": str(spec.cwd),
+            "exit_code": outcome.exit_code,
+            "duration": round(outcome.duration, 3),
+            **({"saved": outcome.saved.facts()} if outcome.saved else {}),
+        },
+        failed=meaning.failed,
+    )
+
+
+def _conventional_code(outcome: CommandOutcome) -> int | None:
+    """The number that a shell would report: models know those."""
+    if outcome.timed_out:
+        return _TIMED_OUT
+    if outcome.exit_code is not None:
+        return outcome.exit_code
+    number = signal.Signals.__members__.get(outcome.signal or "")
+    return None if number is None else _SIGNAL_BASE + number
+
+
+def _meaning(spec: ShellCommand, outcome: CommandOutcome, code: int | None) -> ExitMeaning:
+    if isinstance(outcome, ShellOutcome) and outcome.waits_for:
+        return ExitMeaning(failed=True, note=_waited(outcome.waits_for))
+    if outcome.timed_out:
+        return ExitMeaning(
+            failed=True,
+            note=f"It was still running after {spec.timeout:g} s and was ended. What takes longer or never ends (a "
+            "server) needs background=true.",
+        )
+    if code is None:
+        return ExitMeaning(failed=True, note=f"Ended by {outcome.signal or 'an unknown signal'}.")
+    return explain_exit(spec.command, code)
+
+
+def _waited(question: str) -> str:
+    if question == FULL_SCREEN:
+        return "It is a full-screen program that waits for keys, and was ended. Use one that prints and ends."
+    return (
+        f"It waited for input at «{question}» and was ended. Use an option that answers (as -y), or background and "
+        "pty, and then process(action=submit)."
+    )
+
+
+def _not_kept(command: str, outcome: CommandOutcome) -> str:
+    if not isinstance(outcome, ShellOutcome):
+        return ""
+    if outcome.left is None and outcome.exit_code == 0 and _MOVES_OR_SETS.search(command):
+        # In plan mode, or where a trap of its own or `exec` took the shell's end.
+        return "The directory and variables that it left are not kept for later commands."
+    if not outcome.not_kept:
+        return ""
+    names = ", ".join(outcome.not_kept)
+    return f"Not kept for later commands: {names}. Set it in each command that needs it."
+
+
+def _refused(outcome: CommandOutcome) -> str:
+    if outcome.unreached:
+        return f"Not reached: {'; '.join(outcome.unreached)}. Do not try another way."
+    if not outcome.refused:
+        return ""
+    return (
+        f"The sandbox kept it from {outcome.refused}. If the task needs that, call it with unsandboxed=true: then "
+        "the user is asked."
+    )
+
+
+def _put_back(outcome: CommandOutcome) -> str:
+    if not outcome.put_back:
+        return ""
+    names = ", ".join(map(str, outcome.put_back))
+    return f"Put back to what it was, because the user did not allow its change: {names}. Do not try another way."

@@ -1,0 +1,1 @@
+"""What attacks say: tables of patterns, a family or two in each file."""
