@@ -20,20 +20,19 @@ def _a_persons_own_home(monkeypatch):
     monkeypatch.delenv("HERMES_HOME", raising=False)
 
 
-@pytest.mark.parametrize("command", _lines("dangerous_commands.txt"))
-def test_a_dangerous_command_asks_and_says_why(command):
-    found = classify_command(command, PROJECT, (PROJECT,))
+def test_a_dangerous_command_asks_and_says_why():
+    found = [
+        (command, classify_command(command, PROJECT, (PROJECT,))) for command in _lines("dangerous_commands.txt")
+    ]
 
-    assert found.level in {"dangerous", "forbidden"}
-    assert found.why
-    assert found.family
+    assert [command for command, each in found if each.level not in {"dangerous", "forbidden"}] == []
+    assert [command for command, each in found if not (each.why and each.family)] == []
 
 
-@pytest.mark.parametrize("command", _lines("everyday_commands.txt"))
-def test_an_everyday_command_runs_unasked(command):
-    found = classify_command(command, PROJECT, (PROJECT,))
+def test_an_everyday_command_runs_unasked():
+    found = [(command, classify_command(command, PROJECT, (PROJECT,))) for command in _lines("everyday_commands.txt")]
 
-    assert found.level in {"safe", "ordinary"}, found.why
+    assert [(command, each.why) for command, each in found if each.level not in {"safe", "ordinary"}] == []
 
 
 @pytest.mark.parametrize(
