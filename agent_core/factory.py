@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.service_loop import ServiceLoop
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
+    from tools.environments.sandbox.port import Sandbox
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +88,7 @@ class AgentFactory:
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
         self._service_loop: ServiceLoop | None = None
         self._web = WebAccess()
+        self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self.sessions = sessions or SessionLibrary(config.home)
         self.home_tools = HomeTools(
@@ -134,6 +137,9 @@ class AgentFactory:
             history=history,
             output_file=lambda call: self.sessions.outputs.file_of(call.session_id, call.call_id),
         )
+        if (sandbox := workspace.containment.sandbox) is not None:
+            with self._lock:
+                self._sandboxes.add(sandbox)
         return replace(
             workspace,
             web=self._web.under(limits.web),
@@ -363,6 +369,8 @@ class AgentFactory:
             self._service_loop.stop()
         self._guardian.kill_all()
         with self._lock:
+            for sandbox in self._sandboxes:
+                sandbox.close()
             for provider in self._providers.values():
                 provider.close()
             self._providers.clear()

@@ -244,7 +244,7 @@ def _allowed(action: Action, answers: PastAnswers, found: Decision) -> Decision:
     if not isinstance(action, RunCommand):
         return ALLOW
     outside = found.outside or answers.allows(replace(action, outside=True), is_risky=True)
-    return Decision("allow", outside=outside)
+    return Decision("allow", outside=outside, only_looks=found.only_looks)
 
 
 def _unasked(action: Action, rules: Rules, found: Decision) -> Decision:

@@ -19,6 +19,7 @@ from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import AGAIN, GatedEnvironment
 from tools.environments.kept_places import KeptPlaces
+from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import Denied, ToolInterrupted
 
 _FREE = CommandOutcome("free", 0)
@@ -73,6 +74,7 @@ class Bench:
             why_not="",
             grounds=lambda: Grounds((self.root,), (Path("/srv/secret"),)),
             places=KeptPlaces((self.root,)),
+            secrets=WorkspaceSecrets((self.root,)),
             elsewhere=lambda: self.elsewhere,
         )
         approvals = Approvals(Rules(roots=(self.root,), confines=containment.confines), self.mode, self.approver)
@@ -96,6 +98,16 @@ def test_an_ordinary_command_runs_confined_and_unasked(bench: Bench) -> None:
     assert (spec.confinement.writable, spec.confinement.hidden) == ((bench.root,), (Path("/srv/secret"),))
 
 
+def test_what_only_looks_changes_nothing_and_does_not_see_the_workspaces_secrets(bench: Bench) -> None:
+    (bench.root / ".env").write_text("TOKEN=x")
+    assert bench.run("grep -rn TOKEN .").refused
+    [spec] = bench.commands.specs
+    assert spec.confinement is not None
+    assert (spec.confinement.level, spec.confinement.network) == ("read-only", "off")
+    assert bench.root / ".env" in spec.confinement.hidden
+    assert bench.approver.asked == []
+
+
 def test_what_the_sandbox_refuses_runs_again_without_it_after_a_yes(bench: Bench) -> None:
     assert bench.run("make").output == "free"
     assert bench.commands.levels() == ["workspace-write", "free"]
@@ -111,11 +123,13 @@ def test_after_a_no_it_does_not_run_again_and_the_refusal_is_told(bench: Bench) 
     assert bench.commands.levels() == ["workspace-write"]
 
 
-@pytest.mark.parametrize("mode", ["plan", "dont_ask"])
-def test_where_nobody_is_asked_it_does_not_run_again(bench: Bench, mode: Mode) -> None:
+@pytest.mark.parametrize(
+    ("mode", "command", "level"), [("plan", "ls", "read-only"), ("dont_ask", "make", "workspace-write")]
+)
+def test_where_nobody_is_asked_it_does_not_run_again(bench: Bench, mode: Mode, command: str, level: str) -> None:
     bench.mode = mode
-    assert bench.run("ls").refused
-    assert bench.commands.levels() == ["read-only" if mode == "plan" else "workspace-write"]
+    assert bench.run(command).refused
+    assert bench.commands.levels() == [level]
     assert bench.approver.asked == []
 
 
