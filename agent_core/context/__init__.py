@@ -1,0 +1,1 @@
+"""What of a long conversation the model is shown: how large it is, when it is compressed, and how."""
