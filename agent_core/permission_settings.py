@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ def permission_settings(config: Configuration, roots: Sequence[Path]) -> Permiss
         roots: the session's directories; each may have a `.hermes/config.yaml` that narrows the user's settings.
     """
     approvals, file = config.settings.approvals, config.home.config_file
+    places = tuple(Path(os.path.realpath(root)) for root in roots)
     own = [parse_rule(text, f"approvals.deny in {file}") for text in approvals.deny]
     mode: ApprovalMode = approvals.mode
     warnings: list[str] = []
@@ -47,7 +49,7 @@ def permission_settings(config: Configuration, roots: Sequence[Path]) -> Permiss
         mode = stricter(mode, project.mode)
         warnings += project.warnings
     return PermissionSettings(
-        deny=tuple(dict.fromkeys(place for rule in own for place in with_real_places(rule))),
+        deny=tuple(dict.fromkeys(place for rule in own for place in with_real_places(rule, places))),
         allow=(
             *(parse_rule(text, f"approvals.allow in {file}") for text in approvals.allow),
             *allowlist_rules(config.settings.command_allowlist, f"command_allowlist in {file}"),

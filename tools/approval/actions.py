@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -11,9 +11,14 @@ _WEB_PORTS = frozenset({80, 443})
 
 @dataclass(frozen=True, slots=True)
 class ReadPath:
-    """Look at a path's content or names. `path` is absolute with symbolic links resolved."""
+    """Look at a path's content or names. `path` is absolute with symbolic links resolved.
+
+    Attributes:
+        shown: the path as the tool named it, where a link of that name leads to `path`.
+    """
 
     path: Path
+    shown: Path | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Gate:
         self._interrupt = interrupt
         self._on_allowed = on_allowed
         self._on_note = on_note
-        self._readable: set[Path] = set()
+        self._readable: set[tuple[Path, Path | None]] = set()
         self._held: list[Action] | None = None
 
     @property
@@ -70,14 +70,14 @@ class Gate:
         """
         self._check_turn()
         # A yes to reading a path is a yes for the whole call, however many times it has to look.
-        if isinstance(action, ReadPath) and action.path in self._readable:
+        if isinstance(action, ReadPath) and (action.path, action.shown) in self._readable:
             return ALLOW
         decision = self._decided(action)
         if decision.verdict == "deny":
             raise Denied(denied(action, decision))
         self._check_turn()
         if isinstance(action, ReadPath):
-            self._readable.add(action.path)
+            self._readable.add((action.path, action.shown))
         if self._held is None:
             self._on_allowed(action)
         else:

@@ -115,7 +115,7 @@ class GatedFileSystem:
 
     def _readable(self, path: Path) -> Path:
         real = _real(path)
-        self._gate.authorize(ReadPath(real))
+        self._gate.authorize(ReadPath(real, None if real == path else path))
         return real
 
     def _unmoved(self, path: Path, approved: Path) -> None:

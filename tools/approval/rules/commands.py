@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.approval.harmless.proof import is_harmless
+from tools.approval.rules.named import INTERPRETER, scripts_of
 from tools.approval.rules.patterns import fits, may_fit
 from tools.approval.rules.rule import PermissionRule
 from tools.bash.reading import UNKNOWN, Argument, Invocation, Reading, Redirection
@@ -21,12 +22,9 @@ _SEE_THROUGH = frozenset({
     "env", "timeout", "time", "nice", "ionice", "stdbuf", "command", "builtin", "exec", "eval", "sh", "bash", "dash",
     "zsh", "xargs", "find",
 })  # fmt: skip
-_INTERPRETER = re.compile(
-    r"(?:ba|z|da|k|fi|c|tc)?sh|(?:python|pypy|perl|ruby|node|nodejs|php|lua|deno|bun|tclsh|osascript|pwsh)[\d.]*"
-    r"|[gmn]?awk|source|\."
-)
+_ALIAS = re.compile(r"(?:--config(?:-env)?=)?alias\.")
 _NOWHERE = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "-"})
-_MOST_SKIPPED = 20
+_MOST_SKIPPED = 200
 
 
 def covers_command(rules: Sequence[PermissionRule], command: str, reading: Reading, roots: tuple[Path, ...]) -> bool:
@@ -56,19 +54,14 @@ def denies_command(rule: PermissionRule, command: str, reading: Reading) -> bool
         return True
     # A script may run what it spells out. Elsewhere such a text is only said or searched for.
     words = re.compile(r"\W+".join(map(re.escape, re.findall(r"\w+", rule.pattern))), re.IGNORECASE)
-    return any(words.search(text) for each in reading.invocations for text in _scripts(each) if words.pattern)
+    return any(words.search(text) for each in reading.invocations for text in scripts_of(each) if words.pattern)
 
 
-def names_of(invocation: Invocation, cwd: Path) -> Iterator[tuple[Path, bool]]:
-    """The paths that a program is given, each with whether it is written to by a redirection."""
-    base = Path(invocation.cwd) if invocation.cwd is not None else cwd
-    for redirection in invocation.redirections:
-        if UNKNOWN not in redirection.target.text and not redirection.operator.endswith("&"):
-            yield _absolute(redirection.target.text, base), redirection.operator != "<"
-    for argument in invocation.arguments:
-        for text in {argument.text, argument.text.partition("=")[2], argument.text.partition(":")[2]}:
-            if text and UNKNOWN not in text and "\0" not in text:
-                yield _absolute(text.removeprefix("@"), base), False
+def may_rename(rule: PermissionRule, invocation: Invocation) -> bool:
+    """Whether a program that `rule` denies is given a name of its own for something else: `git -c alias.p=push p`."""
+    if not invocation.program or not may_fit(rule.pattern.split(maxsplit=1)[0], invocation.program):
+        return False
+    return any(_ALIAS.match(word) for word in _words(invocation))
 
 
 def _is_covered(invocation: Invocation, patterns: Sequence[str], roots: tuple[Path, ...]) -> bool:
@@ -92,7 +85,7 @@ def _goes_nowhere(redirection: Redirection) -> bool:
 
 def _is_fed(invocation: Invocation) -> bool:
     """Whether it runs what another program prints."""
-    return invocation.input.kind in {"command", "unknown"} and _INTERPRETER.fullmatch(invocation.program) is not None
+    return invocation.input.kind in {"command", "unknown"} and INTERPRETER.fullmatch(invocation.program) is not None
 
 
 def _is_inside(cwd: str | None, roots: tuple[Path, ...]) -> bool:
@@ -118,6 +111,8 @@ def _spellings(invocation: Invocation) -> Iterator[str]:
             options = sum(word.startswith("-") for word in skipped)
             if words[0].startswith("-") and end - options <= options:
                 yield " ".join((name, *words[end:]))
+        if len(words) > _MOST_SKIPPED and words[0].startswith("-"):
+            yield f"{name} {UNKNOWN}"
 
 
 def _joined(name: str, invocation: Invocation) -> str:
@@ -130,13 +125,3 @@ def _words(invocation: Invocation) -> list[str]:
 
 def _word(argument: Argument) -> str:
     return UNKNOWN if argument.expands or argument.splits else argument.text
-
-
-def _scripts(invocation: Invocation) -> Iterator[str]:
-    if _INTERPRETER.fullmatch(invocation.program):
-        yield from (argument.text for argument in invocation.arguments)
-        yield invocation.input.text
-
-
-def _absolute(text: str, base: Path) -> Path:
-    return Path(os.path.normpath(base / text))

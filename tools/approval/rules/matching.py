@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,14 +22,14 @@ from tools.approval.actions import (
     WritePath,
 )
 from tools.approval.harmless.proof import is_harmless
-from tools.approval.rules.commands import covers_command, denies_command, names_of
+from tools.approval.rules.commands import covers_command, denies_command, may_rename
+from tools.approval.rules.named import hosts_named, paths_named
 from tools.approval.rules.paths import covers_path, denies_path
 from tools.approval.rules.patterns import fits, may_fit
 from tools.approval.rules.rule import PermissionRule, RuleKind
 from tools.bash.read import read_command
 from tools.bash.reading import Invocation, Reading
 
-_HOST = re.compile(r"(?:\A|//|@)(?:[^\s/@]*@)?(\[[0-9a-f:.]+\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(:\d+)?", re.IGNORECASE)
 _FILES: frozenset[RuleKind] = frozenset({"read", "write", "delete"})
 
 
@@ -55,8 +54,11 @@ def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path
     if not rules:
         return None
     match action:
-        case ReadPath(path=path):
-            found = _first(rule for rule in _of("read", rules) if denies_path(rule, path, roots))
+        case ReadPath(path=path, shown=named):
+            names = {path, named or path}
+            found = _first(
+                rule for rule in _of("read", rules) if any(denies_path(rule, each, roots) for each in names)
+            )
         case WritePath(path=path, shown=shown):
             kinds: tuple[RuleKind, ...] = ("write", "delete") if action.after is None else ("write",)
             found = _first(
@@ -139,7 +141,10 @@ def _command_denied(command: str, cwd: Path, rules: Sequence[PermissionRule], ro
             return Hit(rule)
     runs = _of("run", about)
     # What runs unseen may be what is denied.
-    return Hit(runs[0], is_sure=False) if runs and reading.doubts else None
+    if runs and reading.doubts:
+        return Hit(runs[0], is_sure=False)
+    renamed = _first(rule for rule in runs if any(may_rename(rule, each) for each in reading.invocations))
+    return None if renamed is None else Hit(renamed, is_sure=False)
 
 
 def _is_command_denied(
@@ -148,7 +153,7 @@ def _is_command_denied(
     if rule.kind == "run":
         return denies_command(rule, command, reading)
     if rule.kind == "host":
-        return any(_denies_host(rule.pattern, host) for each in reading.invocations for host in _hosts(each))
+        return any(_denies_host(rule.pattern, host) for each in reading.invocations for host in hosts_named(each))
     return any(_touches(rule, each, cwd, roots) for each in reading.invocations)
 
 
@@ -157,14 +162,8 @@ def _touches(rule: PermissionRule, invocation: Invocation, cwd: Path, roots: tup
     only_reads = rule.kind != "read" and is_harmless(invocation)
     return any(
         (is_written or not only_reads) and denies_path(rule, path, roots)
-        for path, is_written in names_of(invocation, cwd)
+        for path, is_written in paths_named(invocation, cwd)
     )
-
-
-def _hosts(invocation: Invocation) -> list[str]:
-    return [
-        found[1] + (found[2] or "") for argument in invocation.arguments for found in _HOST.finditer(argument.text)
-    ]
 
 
 def _is_mcp(pattern: str, server: str, tool: str) -> bool:

@@ -42,17 +42,22 @@ def denies_path(rule: PermissionRule, path: Path, roots: tuple[Path, ...]) -> bo
     return any(_whole(place, text.casefold()) for text in above for place in places)
 
 
-def with_real_places(rule: PermissionRule) -> Iterator[PermissionRule]:
-    """The rule, and the same for where its path really is, if links lead there. Looks at the disk."""
+def with_real_places(rule: PermissionRule, roots: tuple[Path, ...] = ()) -> Iterator[PermissionRule]:
+    """The rule, and the same for where its paths really are, if links lead there. Looks at the disk.
+
+    Args:
+        roots: the session's directories: what a name or a path from there leads to is meant as well.
+    """
     yield rule
-    if _is_name(rule.pattern) or not rule.pattern.startswith(("/", "~/")):
+    if rule.kind not in {"read", "write", "delete"}:
         return
-    [place] = _places(rule.pattern, ())
-    fixed, rest = _fixed_part(place)
-    real = os.path.realpath(fixed)
-    if real != fixed.rstrip("/"):
-        end = "/" if rule.pattern.endswith("/") else ""
-        yield replace(rule, pattern=f"{real.rstrip('/')}/{rest}".rstrip("/") + end)
+    end = "/" if rule.pattern.endswith("/") else ""
+    from_roots = tuple(f"{root}/{rule.pattern.rstrip('/')}" for root in roots)
+    for place in from_roots if _is_name(rule.pattern) else _places(rule.pattern, roots):
+        fixed, rest = _fixed_part(place)
+        real = os.path.realpath(fixed)
+        if real != fixed.rstrip("/"):
+            yield replace(rule, pattern=f"{real.rstrip('/')}/{rest}".rstrip("/") + end)
 
 
 def places_denied(rules: Iterable[PermissionRule], roots: tuple[Path, ...]) -> tuple[Path, ...]:

@@ -66,6 +66,15 @@ def test_a_denied_place_is_denied_where_its_links_lead(tmp_path):
     assert len(list(with_real_places(parse_rule({"read": f"{tmp_path.resolve()}/real/"})))) == 1
 
 
+@pytest.mark.parametrize("written", ["read: link/", "read: link", "read: ./link/**", "write: link/x.txt"])
+def test_what_is_denied_from_the_sessions_directories_is_denied_where_its_links_lead(tmp_path, written):
+    root, vault = (tmp_path / "root").resolve(), (tmp_path / "vault").resolve()
+    root.mkdir()
+    vault.mkdir()
+    (root / "link").symlink_to(vault)
+    assert any(denies_path(one, vault / "x.txt", (root,)) for one in with_real_places(parse_rule(written), (root,)))
+
+
 def test_a_sandbox_can_hide_what_is_denied_by_name():
     rules = [parse_rule(each) for each in ("read: keys/", "read: /srv/data/**", "read: *.pem", "write: src/")]
     assert places_denied(rules, ROOTS) == (ROOT / "keys", Path("/srv/library/keys"), Path("/srv/data"))
