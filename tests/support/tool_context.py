@@ -24,11 +24,12 @@ from tools.errors import CommandError
 from tools.result import ToolResult
 from tools.settings import ToolSettings
 
-Choice = Literal["allow_once", "allow_session", "reject_once", "reject_always"]
+Choice = Literal["allow_once", "allow_session", "allow_prefix", "reject_once", "reject_always"]
 
 ANSWERS: Mapping[Choice, Answer] = {
     "allow_once": Answer(allowed=True),
     "allow_session": Answer(allowed=True, scope="session"),
+    "allow_prefix": Answer(allowed=True, scope="prefix"),
     "reject_once": Answer(allowed=False),
     "reject_always": Answer(allowed=False, scope="session"),
 }
@@ -49,10 +50,12 @@ class ScriptedApprover:
 
     choice: Choice = "allow_once"
     asked: list[Action] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
     before_answer: Callable[[], object] = lambda: None
 
     def ask(self, question: Question, interrupt: Interrupt) -> Answer:
         self.asked.append(question.action)
+        self.questions.append(question)
         self.before_answer()
         return ANSWERS[self.choice]
 

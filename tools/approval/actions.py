@@ -53,6 +53,8 @@ class RunCommand:
             that is where the session's commands run.
         refused: what the sandbox has refused it, in words that follow «it was kept from »; '' where it has not run.
         runs_along: what a program that only looks would run all the same, with no sandbox around it; '' for nothing.
+        variables: what earlier commands of the session, which nobody was asked about, have left in its shell, as
+            `NAME=value` or `NAME taken away`: with another PATH the same words run other programs.
     """
 
     command: str
@@ -61,6 +63,7 @@ class RunCommand:
     uncontained: str = ""
     refused: str = ""
     runs_along: str = ""
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,11 @@ class Operands:
     @classmethod
     def of(cls, words: tuple[str, ...], cwd: Path, *, copies: bool) -> Self:
         """The operands of a command that is asked about."""
-        return cls(cwd, frozenset((word, _real(cwd / word)) for word in words), copies)
+        return cls(cwd, frozenset((word, real_path(cwd / word)) for word in words), copies)
 
     def cover(self, words: tuple[str, ...]) -> bool:
         """Whether a later command with these operands does the same to nothing but other names in the directory."""
-        if not all((word, _real(self.cwd / word)) in self.seen or self._is_inside(word) for word in words):
+        if not all((word, real_path(self.cwd / word)) in self.seen or self._is_inside(word) for word in words):
             return False
         return not self.copies or self._lands_where_it_says(words)
 
@@ -47,7 +47,7 @@ class Operands:
         """True for a plain name: no option, no address, no refspec, and as a path below `cwd` and not sensitive."""
         if not word or word[0] in "-+/~" or ":" in word or ".." in word.split("/"):
             return False
-        real, root = _real(self.cwd / word), _real(self.cwd)
+        real, root = real_path(self.cwd / word), real_path(self.cwd)
         if real != root and root not in real.parents:
             return False
         return not (why_sensitive_to_write(self.cwd / word) or why_sensitive_to_write(real))
@@ -68,10 +68,10 @@ class Operands:
 
 def _stays_in(directory: Path, source: str) -> bool:
     """Whether `source` comes to lie in `directory` itself, under its own name or with its directories."""
-    real = _real(directory)
+    real = real_path(directory)
     landings = (Path(source).name, source)
     return all(
-        _real(directory / landing) == real / landing and not why_sensitive_to_write(real / landing)
+        real_path(directory / landing) == real / landing and not why_sensitive_to_write(real / landing)
         for landing in landings
     )
 
@@ -80,5 +80,6 @@ def _is_directory(path: Path) -> bool:
     return os.path.isdir(path)  # noqa: PTH112 - no name is an error
 
 
-def _real(path: Path) -> Path:
+def real_path(path: Path) -> Path:
+    """Where `path` is, with its links resolved."""
     return Path(os.path.realpath(path))

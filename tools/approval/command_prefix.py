@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.approval.command_operands import Operands
+from tools.approval.command_operands import Operands, real_path
 from tools.approval.command_reading import outside_quotes
 from tools.approval.commands import classify_command
 from tools.approval.dangers.git import REMOTE, STASHES
@@ -83,7 +83,7 @@ class CommandPrefix:
     def covers(self, command: str, cwd: Path) -> bool:
         """Whether `command` is one of them. Of a dangerous one, where its paths lead is looked up on disk."""
         words = plain_words(command)
-        if cwd != self.cwd or words is None or _first_words(words) != self.words:
+        if real_path(cwd) != self.cwd or words is None or _first_words(words) != self.words:
             return False
         dangers = dangers_of(command, cwd)
         if not dangers <= self.dangers or (self.only_looks and not _only_looks(command, cwd)):
@@ -102,7 +102,7 @@ def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
         return None
     only_looks = _only_looks(command, cwd)
     return CommandPrefix(
-        first, cwd, dangers, Operands.of(words[len(first) :], cwd, copies=first in _COPIES), only_looks
+        first, real_path(cwd), dangers, Operands.of(words[len(first) :], cwd, copies=first in _COPIES), only_looks
     )
 
 

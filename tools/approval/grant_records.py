@@ -93,7 +93,7 @@ class GrantRecord:
 def record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
     """The record of a grant; None for what is never kept."""
     match grant:
-        case SameThing(kind="run" | "outside" as kind, what=(cwd, command)):
+        case SameThing(kind="run" | "outside" as kind, what=(cwd, command), variables=()):
             return GrantRecord(_KINDS[kind], command, cwd, when)
         case SameThing(kind="mcp", what=(server, tool)):
             return GrantRecord("mcp", tool, str(workspace), when, server)
@@ -101,7 +101,7 @@ def record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
             return GrantRecord(_KINDS[kind], place, str(workspace), when)
         case SameThing(kind="read" | "write" | "own" | "search" as kind, what=(what,)):
             return GrantRecord(_KINDS[kind], what, str(workspace), when)
-        case CommandsLike(prefix=prefix) if not prefix.dangers:
+        case CommandsLike(prefix=prefix, variables=()) if not prefix.dangers:
             return GrantRecord("run like", shlex.join(prefix.words), str(prefix.cwd), when)
         case FilesBelow(kind=kind, directory=directory):
             return GrantRecord("read below" if kind == "read" else "edit below", str(directory), str(workspace), when)
@@ -113,7 +113,8 @@ def grant_of(record: GrantRecord) -> Grant | None:
     what = record.what
     match record.kind:
         case "run" | "run outside":
-            return SameThing("run" if record.kind == "run" else "outside", (record.where, what))
+            where = os.path.realpath(record.where)
+            return SameThing("run" if record.kind == "run" else "outside", (where, what))
         case "run like":
             prefix = prefix_of(what, Path(record.where))
             is_same = prefix is not None and not prefix.dangers and shlex.join(prefix.words) == what

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -42,6 +42,12 @@ def listed_grant(kept: KeptGrant) -> PastAnswer:
     words = f"{words_of(kept.grant)}{place}" if kept.grant is not None else f"{record.kind}: {record.what}"
     note = record.when if kept.grant is not None else "it allows nothing any more: it would not be offered today"
     return PastAnswer(words, allowed=True, grant=kept.grant, record=record, note=note)
+
+
+def _refusable(action: Action) -> SameThing | None:
+    """What a no is to: whatever variables a command comes with."""
+    same = same_thing(action)
+    return None if same is None else replace(same, variables=())
 
 
 class PastAnswers(Protocol):
@@ -136,7 +142,7 @@ class Grants:
 
     def refuse(self, action: Action) -> None:
         """As in `PastAnswers`; what is asked anew each time is not refused for ever."""
-        same = same_thing(action)
+        same = _refusable(action)
         if same is not None:
             with self._lock:
                 self._refused[same] = None
@@ -153,7 +159,7 @@ class Grants:
     def refuses(self, action: Action) -> bool:
         """As in `PastAnswers`."""
         with self._lock:
-            return same_thing(action) in self._refused
+            return _refusable(action) in self._refused
 
     def listed(self) -> Sequence[PastAnswer]:
         """As in `PastAnswers`."""

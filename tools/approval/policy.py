@@ -110,6 +110,7 @@ class Decision:
 ALLOW = Decision("allow")
 _LOOKS = Decision("allow", only_looks=True)
 _ASK = Decision("ask")
+_MOST_VARIABLES, _LONGEST_VARIABLE = 12, 120
 _OUTSIDE = Decision("ask", "is outside the session's directories", "place")
 _CLOSED = Decision(
     "deny", "is a file that this agent keeps its sessions in (session_search finds what was said)", "floor"
@@ -197,18 +198,27 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         return Decision("deny", found.why, "floor")
     if action.outside:
         was = f"was kept from {action.refused} by the sandbox, and " if action.refused else ""
-        return Decision("ask", f"{was}would run without it, with all of your rights", "outside", outside=True)
+        reason = f"{was}would run without it, with all of your rights{_led_by(action)}"
+        return Decision("ask", reason, "outside", outside=True)
     if found.level == "safe":
         return Decision("ask", f"may run {action.runs_along}", "containment") if action.runs_along else _LOOKS
     if found.level == "dangerous":
         # What else the command does is not looked at then, so a sandbox has to contain it.
         is_contained = rules.confines.active and not (action.uncontained or found.outside)
         undoable = is_contained and bool(found.findings) and all(each.undoable for each in found.findings)
-        return Decision("ask", found.why, "risk", outside=found.outside, undoable=undoable)
+        reason = f"{found.why}{_led_by(action)}" if found.outside else found.why
+        return Decision("ask", reason, "risk", outside=found.outside, undoable=undoable)
     if rules.asks_all:
         return Decision("ask", found.why or "may have an effect", "containment")
     why_not = action.uncontained or ("" if rules.confines.active else rules.confines.why_not)
     return Decision("ask", f"is not contained: {why_not}", "containment") if why_not else ALLOW
+
+
+def _led_by(action: RunCommand) -> str:
+    """Which variables that nobody was asked about it would run with, where no sandbox holds what they lead to."""
+    shown = ", ".join(each[:_LONGEST_VARIABLE] for each in action.variables[:_MOST_VARIABLES])
+    more = len(action.variables) - _MOST_VARIABLES
+    return f", with what earlier commands have set: {shown}{f' and {more} more' if more > 0 else ''}" if shown else ""
 
 
 def _type(data: str) -> Decision:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +39,15 @@ _LEAST_PARTS = 4
 class SameThing:
     """The same file for reading, editing or deleting; the same command in its directory, in the sandbox or without
     one; the same tool; the same host, if it is where it was; the same search service; the browser's use of a host.
+
+    Attributes:
+        variables: of a command what earlier ones have left in the shell: with others it is asked about again.
     """
 
     scope: ClassVar[Scope] = "session"
     kind: SameKind
     what: tuple[str, ...]
+    variables: tuple[str, ...] = ()
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - all grants are asked alike
         """Whether it is the same thing."""
@@ -55,10 +60,11 @@ class CommandsLike:
 
     scope: ClassVar[Scope] = "prefix"
     prefix: CommandPrefix
+    variables: tuple[str, ...] = ()
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - the prefix knows what is dangerous
         """Whether the command is one of them."""
-        if not isinstance(action, RunCommand) or action.outside:
+        if not isinstance(action, RunCommand) or action.outside or action.variables != self.variables:
             return False
         return self.prefix.covers(action.command, action.cwd)
 
@@ -117,16 +123,17 @@ Grant = SameThing | CommandsLike | FilesBelow | OfServer | PublicWeb
 
 def same_thing(action: Action) -> SameThing | None:
     """The narrowest scope of an answer; None for what is asked anew each time."""
+    variables: tuple[str, ...] = ()
     match action:
         case ReadPath(path=path):
             kind: SameKind = "read"
             what: tuple[str, ...] = (str(path),)
         case WritePath(path=path):
             kind, what = "delete" if action.after is None else "write", (str(path),)
-        case RunCommand(command=command, cwd=cwd):
-            kind, what = "outside" if action.outside else "run", (str(cwd), command)
+        case RunCommand(command=command, cwd=cwd, variables=variables):
+            kind, what = "outside" if action.outside else "run", (_real(cwd), command)
         case ProcessInput(command=command, cwd=cwd):
-            kind, what = "type", (str(cwd), command)
+            kind, what = "type", (_real(cwd), command)
         case CallMcpTool(server=server, tool=tool):
             kind, what = "mcp", (server, tool)
         case CallOwnTool(name=name):
@@ -141,7 +148,7 @@ def same_thing(action: Action) -> SameThing | None:
             kind, what = "search", (service,)
         case LeavePlan():
             return None
-    return SameThing(kind, what)
+    return SameThing(kind, what, variables)
 
 
 def reaches(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> tuple[Grant, ...]:
@@ -165,6 +172,8 @@ def lasting(action: Action, reached: tuple[Grant, ...], *, is_risky: bool) -> tu
     narrowest = reached[:1]
     wide = tuple(grant for grant in reached if isinstance(grant, FilesBelow | CommandsLike))
     match action:
+        case RunCommand(variables=variables) if variables:
+            return ()
         case RunCommand():
             likes = tuple(grant for grant in wide if isinstance(grant, CommandsLike) and not grant.prefix.dangers)
             return narrowest if is_risky else likes[:1] or narrowest
@@ -184,11 +193,16 @@ def _wider(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> Iterat
         case RunCommand(command=command, cwd=cwd, outside=False):
             prefix = prefix_of(command, cwd)
             if prefix is not None:
-                yield CommandsLike(prefix)
+                yield CommandsLike(prefix, action.variables)
         case CallMcpTool(server=server):
             yield OfServer(server)
         case ReachHost(inside=""):
             yield PublicWeb()
+
+
+def _real(directory: Path) -> str:
+    """Where it is: a link in its place may lead elsewhere by the next time."""
+    return os.path.realpath(directory)
 
 
 def _root_of(directory: Path, roots: tuple[Path, ...]) -> Path | None:

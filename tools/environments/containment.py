@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,6 +84,13 @@ class Containment:
         """What a command that only looks would run with nothing to contain it; '' for nothing."""
         is_contained = self.sandbox is not None and self.level != "full" and not self.elsewhere()
         return "" if is_contained or "git" not in command else self.places.runs_along()
+
+    def variables(self, env: Mapping[str, str] | None, unset: Sequence[str]) -> tuple[str, ...]:
+        """What confined commands have left in the shell, as `RunCommand` has it; PATH, which leads most, first."""
+        if self.sandbox is None:
+            return ()
+        names = sorted(env or {}, key=lambda name: (name != "PATH", name))
+        return (*(f"{name}={(env or {})[name]}" for name in names), *(f"{name} taken away" for name in sorted(unset)))
 
     def close(self) -> None:
         """The session has ended, and its commands with it."""

@@ -12,7 +12,7 @@ from tools.environments.containment import Containment
 from tools.environments.gated_places import look_after
 from tools.errors import Denied
 from tools.files.history import FileHistory, NoHistory
-from tools.shell.memory import forgetful, without_kept
+from tools.shell.memory import forgetful, taken_away, without_kept
 
 AGAIN = "\n— again, without the sandbox —\n"
 """What the person sees between two runs of a command."""
@@ -49,6 +49,7 @@ class GatedEnvironment:
             outside=spec.outside,
             uncontained=uncontained,
             runs_along=self._containment.runs_along(spec.command),
+            variables=self._containment.variables(spec.env, taken_away(spec)),
         )
         decision = self._gate.authorize(action)
         is_planning = self._gate.is_planning

@@ -20,6 +20,7 @@ from tools.shell.memory import ShellMemory
 from tools.shell.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 
 _T = TypeVar("_T")
+_END_OF_INPUT = "\x04"
 
 
 class GatedProcesses:
@@ -46,7 +47,11 @@ class GatedProcesses:
         """Ask, then start. What the command changes after that is not seen by the history."""
         decision = self._gate.authorize(
             RunCommand(
-                spec.command, spec.cwd, outside=spec.outside, runs_along=self._containment.runs_along(spec.command)
+                spec.command,
+                spec.cwd,
+                outside=spec.outside,
+                runs_along=self._containment.runs_along(spec.command),
+                variables=self._containment.variables(spec.env, spec.unset),
             )
         )
         is_planning = self._gate.is_planning
@@ -88,7 +93,9 @@ class GatedProcesses:
         return self._inner.write(process_id, data, submit=submit)
 
     def end_input(self, process_id: str) -> ProcessInfo:
-        """Tell it that no more input comes."""
+        """Ask as for any other key, since it goes on then; tell it that no more input comes."""
+        info = self._inner.log(process_id).info
+        self._gate.authorize(ProcessInput(info.command, _END_OF_INPUT, info.cwd))
         return self._inner.end_input(process_id)
 
     def subscribe(self, listener: Callable[[ProcessEvent], None]) -> Callable[[], None]:

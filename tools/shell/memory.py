@@ -95,6 +95,11 @@ class ShellOutcome(CommandOutcome):
     waits_for: str = ""
 
 
+def taken_away(spec: CommandSpec) -> tuple[str, ...]:
+    """The variables of a fresh shell that the command does not get."""
+    return spec.unset if isinstance(spec, ShellCommand) else ()
+
+
 def without_kept(spec: CommandSpec) -> CommandSpec:
     """The command with the variables of a fresh shell."""
     return replace(spec, env=None, unset=()) if isinstance(spec, ShellCommand) else spec

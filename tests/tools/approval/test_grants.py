@@ -211,3 +211,18 @@ def test_a_yes_to_running_without_the_sandbox_is_for_that_alone():
     likes = _granted(RunCommand("make x", ROOT), "prefix")
     assert likes.allows(RunCommand("make x -k", ROOT), is_risky=False)
     assert not likes.allows(RunCommand("make x -k", ROOT, outside=True), is_risky=False)
+
+
+def test_a_yes_in_a_directory_is_none_where_a_link_in_its_place_leads_later(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("one")
+    grants = Grants()
+    for grant in reaches(RunCommand("make test", link), (tmp_path,), is_risky=False):
+        grants.allow(grant)
+    assert grants.allows(RunCommand("make test", link), is_risky=False)
+    assert grants.allows(RunCommand("make test", tmp_path / "one"), is_risky=False)
+    link.unlink()
+    link.symlink_to("two")
+    assert not grants.allows(RunCommand("make test", link), is_risky=False)

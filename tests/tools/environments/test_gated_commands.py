@@ -66,9 +66,10 @@ class Bench:
     commands: Commands = field(default_factory=Commands)
     live: list[str] = field(default_factory=list)
     elsewhere: str = ""
+    approvals: Approvals | None = None
     token: CancelToken = field(default_factory=CancelToken)
 
-    def run(self, command: str, *, outside: bool = False) -> CommandOutcome:
+    def run(self, command: str, *, outside: bool = False, env: dict[str, str] | None = None) -> CommandOutcome:
         containment = Containment(
             sandbox=NoSandbox(),  # type: ignore[arg-type]  # nothing is started
             why_not="",
@@ -77,10 +78,11 @@ class Bench:
             secrets=WorkspaceSecrets((self.root,)),
             elsewhere=lambda: self.elsewhere,
         )
-        approvals = Approvals(Rules(roots=(self.root,), confines=containment.confines), self.mode, self.approver)
-        gate = Gate(approvals, "call-1", self.token, on_allowed=lambda _action: None)
+        rules = Rules(roots=(self.root,), confines=containment.confines)
+        self.approvals = self.approvals or Approvals(rules, self.mode, self.approver)
+        gate = Gate(self.approvals, "call-1", self.token, on_allowed=lambda _action: None)
         environment = GatedEnvironment(self.commands, gate, None, containment)
-        spec = CommandSpec(command, self.root, 60, outside=outside)
+        spec = CommandSpec(command, self.root, 60, env, outside=outside)
         return environment.run(spec, self.live.append, self.token)
 
 
@@ -199,3 +201,33 @@ def test_what_the_person_has_allowed_to_run_free_is_not_looked_after(bench: Benc
     bench.commands = Commands(_FREE, lambda: settings.write_text("new"))
     assert replace(bench.run("make", outside=True), duration=0.0) == _FREE
     assert settings.read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    ("command", "outside"), [("git push origin main", False), ("git push", True), ("make", True)]
+)
+def test_a_question_about_running_free_tells_what_confined_commands_have_set(
+    bench: Bench, command: str, outside: bool
+) -> None:
+    bench.run(command, outside=outside, env={"A": "b", "PATH": "/srv/evil:/bin"})
+    [question] = bench.approver.questions
+    assert "earlier commands have set: PATH=/srv/evil:/bin, A=b" in question.reason
+    assert question.keeps == ()
+
+
+@pytest.mark.parametrize("choice", ["allow_session", "allow_prefix"])
+def test_a_yes_to_running_free_is_none_with_other_variables(bench: Bench, choice: str) -> None:
+    bench.approver.choice = choice  # type: ignore[assignment]  # one of those that there are
+    for _ in range(2):
+        bench.run("git push origin main")
+    assert len(bench.approver.asked) == 1
+    bench.run("git push origin main", env={"PATH": "/srv/evil:/bin"})
+    assert len(bench.approver.asked) == 2
+
+
+def test_a_no_for_the_session_holds_with_other_variables(bench: Bench) -> None:
+    bench.approver.choice = "reject_always"
+    for env in (None, {"A": "b"}):
+        with pytest.raises(Denied):
+            bench.run("git push", env=env)
+    assert len(bench.approver.asked) == 1

@@ -129,6 +129,8 @@ def test_while_planning_nothing_is_started_or_typed(tmp_path):
             planning.start("make")
         with pytest.raises(Denied):
             planning.processes.write(name, "y", submit=True)
+        with pytest.raises(Denied):
+            planning.processes.end_input(name)
         assert planning.processes.poll(name).info.running
 
 
