@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from tools.approval.command_steering import is_address, is_mild_option, sets_something
 from tools.approval.sensitive import why_sensitive_to_write
 
 # None that may name the directory that files go to in the same word, as `-tD` and `--target-directory=D` do.
@@ -37,6 +38,10 @@ class Operands:
         """The operands of a command that is asked about."""
         return cls(cwd, frozenset((word, real_path(cwd / word)) for word in words), copies)
 
+    def resemble(self, words: tuple[str, ...]) -> bool:
+        """Whether a later command with these operands is one like it: nothing in them names other code or places."""
+        return all((word, real_path(self.cwd / word)) in self.seen or self._is_alike(word) for word in words)
+
     def cover(self, words: tuple[str, ...]) -> bool:
         """Whether a later command with these operands does the same to nothing but other names in the directory."""
         if not all((word, real_path(self.cwd / word)) in self.seen or self._is_inside(word) for word in words):
@@ -51,6 +56,14 @@ class Operands:
         if real != root and root not in real.parents:
             return False
         return not (why_sensitive_to_write(self.cwd / word) or why_sensitive_to_write(real))
+
+    def _is_alike(self, word: str) -> bool:
+        name, has_value, value = word.partition("=")
+        if word.startswith("-"):
+            return is_mild_option(name) and (not has_value or (len(name) > len("-x") and self._is_alike(value)))
+        if not word or is_address(word) or sets_something(word):
+            return False
+        return self._is_inside(word.partition("::")[0].replace(":", ""))
 
     def _lands_where_it_says(self, words: tuple[str, ...]) -> bool:
         """Whether no link changes where files go that are copied or moved into a directory."""

@@ -30,16 +30,27 @@ _SUBCOMMAND = re.compile(r"[A-Za-z][\w:.-]*")
 _RUNS_ANYTHING = re.compile(
     r"(?:ba|z|da|k|fi|c|tc)?sh|(?:python|pypy|perl|ruby|node|php|lua|deno)[\d.]*|[gmn]?awk|eval|exec|source|\.|xargs"
     r"|parallel|find|fd|sudo|doas|su|env|ssh|watch|tmux|screen|script|osascript|npx|pnpx|bunx|uvx|trap"
+    r"|ltrace|gdb|lldb|valgrind|perf|flock|taskset|entr|hyperfine|unbuffer|rlwrap|fakeroot|firejail|proxychains\d?"
+    r"|xvfb-run|caffeinate|direnv|doppler|dotenv|nodemon|watchexec|wine|expect"
+    r"|java|jshell|Rscript|R|julia|swift|elixir|ghc|runghc|groovy|kotlin|scala|tclsh|guile|clojure|clj|sbcl|octave|raku"
+    r"|tsx|ts-node|pwsh"
     r"|if|then|elif|else|do|while|until|for|case|select|function|time|coproc"
 )
 _STARTS_ANYTHING = frozenset(
     (engine, verb) for engine in ("docker", "podman", "nerdctl", "kubectl", "oc") for verb in ("run", "exec", "debug")
+) | {
+    ("rustup", "run"), ("composer", "exec"), ("gem", "exec"), ("rails", "runner"), ("dart", "run"), ("mix", "run"),
+    ("dotnet", "exec"), ("dotnet", "script"), ("go", "run"), ("go", "tool"), ("yarn", "node"), ("yarn", "exec"),
+}  # fmt: skip
+_RUNS_WHAT_FOLLOWS = frozenset(
+    {("uv", "tool", "run")}
+    | {(engine, "compose", verb) for engine in ("docker", "podman", "nerdctl") for verb in ("run", "exec")}
 )
 _SUBCOMMANDS: Mapping[str, int] = {
     **dict.fromkeys(
         (
-            "git", "docker", "podman", "kubectl", "helm", "terraform", "tofu", "npm", "pnpm", "yarn", "bun", "cargo",
-            "go", "uv", "pip", "pip3", "poetry", "pdm", "hatch", "conda", "bundle", "gem", "composer", "mix",
+            "git", "docker", "podman", "nerdctl", "kubectl", "helm", "terraform", "tofu", "npm", "pnpm", "yarn", "bun",
+            "cargo", "go", "uv", "pip", "pip3", "poetry", "pdm", "hatch", "conda", "bundle", "gem", "composer", "mix",
             "dotnet", "dart", "rustup", "make", "gmake", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw",
             "ninja", "brew", "apt", "apt-get", "dnf", "systemctl", "rails", "hg", "svn", "jj",
         ),
@@ -48,8 +59,12 @@ _SUBCOMMANDS: Mapping[str, int] = {
     **dict.fromkeys(("gh", "glab", "aws", "gcloud", "az"), 2),
 }  # fmt: skip
 _TWO_LEVELS = frozenset({
-    ("docker", "compose"), ("podman", "compose"), ("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"),
-    ("git", "remote"), ("git", "worktree"), ("git", "submodule"), ("git", "bisect"),
+    ("brew", "services"), ("bun", "run"), ("docker", "compose"), ("docker", "container"), ("docker", "image"),
+    ("docker", "network"), ("docker", "system"), ("docker", "volume"), ("git", "bisect"), ("git", "config"),
+    ("git", "remote"), ("git", "submodule"), ("git", "worktree"), ("go", "mod"), ("helm", "repo"),
+    ("kubectl", "config"), ("kubectl", "rollout"), ("nerdctl", "compose"), ("npm", "config"), ("npm", "pkg"),
+    ("npm", "run"), ("pnpm", "run"), ("podman", "compose"), ("poetry", "config"), ("poetry", "env"),
+    ("terraform", "state"), ("terraform", "workspace"), ("uv", "pip"), ("uv", "tool"), ("yarn", "run"),
 })  # fmt: skip
 _REPEATABLE: Mapping[Words, str] = {
     ("git", "push"): REMOTE,
@@ -65,7 +80,8 @@ class CommandPrefix:
 
     Attributes:
         dangers: what the command that was asked about is dangerous for; a later one may be so for nothing else.
-        operands: its other words. Options, addresses and refspecs of a later dangerous command have to be among them.
+        operands: its other words. Options, addresses and refspecs of a later dangerous command have to be among them;
+            of any other, what may lead to other code, settings or places.
         only_looks: it was proven to change nothing, and so has to be a later one.
     """
 
@@ -81,14 +97,18 @@ class CommandPrefix:
         return f"{' '.join(self.words)} …"
 
     def covers(self, command: str, cwd: Path) -> bool:
-        """Whether `command` is one of them. Of a dangerous one, where its paths lead is looked up on disk."""
+        """Whether `command` is one of them. Where its paths lead is looked up on disk."""
         words = plain_words(command)
         if real_path(cwd) != self.cwd or words is None or _first_words(words) != self.words:
             return False
         dangers = dangers_of(command, cwd)
         if not dangers <= self.dangers or (self.only_looks and not _only_looks(command, cwd)):
             return False
-        return (not dangers and self.words not in _COPIES) or self.operands.cover(words[len(self.words) :])
+        rest = words[len(self.words) :]
+        if dangers or self.words in _COPIES:
+            return self.operands.cover(rest)
+        # What is proved to only look cannot be led astray by an option.
+        return self.only_looks or self.operands.resemble(rest)
 
 
 def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
@@ -146,4 +166,6 @@ def _first_words(words: Words) -> Words | None:
     if (name, *words[1:2]) in _TWO_LEVELS:
         depth = 3
     first = words[:depth]
+    if (name, *first[1:]) in _RUNS_WHAT_FOLLOWS:
+        return None
     return first if len(first) == depth and all(_SUBCOMMAND.fullmatch(word) for word in first[1:]) else None
