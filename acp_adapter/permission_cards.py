@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acp_adapter.cards.blocks import diff_block, text_block
-from acp_adapter.cards.titles import unmasked
+from acp_adapter.cards.titles import unmasked, unpadded, unseen_in
 from tools.approval.actions import (
     Action,
     CallMcpTool,
@@ -28,6 +28,7 @@ from tools.result import ShownDiff
 
 _Plain = ProcessInput | CallMcpTool | CallOwnTool | UseBrowser | ConnectHost | ReachHost | SearchWeb
 _MOST_OTHERS = 100
+_MOST_SIGNS = 20
 _LONGEST_TITLE = 200
 
 
@@ -42,12 +43,12 @@ def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
         case WritePath() as change:
             return {**card, **_change(change, question, cwd)}
         case RunCommand() as command:
-            return {**card, **_command(command, question.reason)}
+            return {**card, **_command(command, question.reason, cwd)}
         case ReadPath(path=path):
             title = f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}"
             return {**card, "title": title, "locations": [{"path": str(path)}]}
         case LeavePlan(plan=plan):
-            content = [text_block(plan)]
+            content = [text_block(unmasked(plan))]
             return {**card, "kind": "switch_mode", "title": "Begin with this plan?", "content": content}
         case other:
             title = _title(other, question.reason)
@@ -55,12 +56,18 @@ def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
     return {**card, "title": title, "content": content} if content else {**card, "title": title}
 
 
-def _command(action: RunCommand, reason: str) -> dict[str, Any]:
+def _command(action: RunCommand, reason: str, cwd: Path) -> dict[str, Any]:
     # No content: it would replace the card's terminal.
-    why = f" (it {reason})" if reason else ""
-    where = "Without the sandbox: " if action.outside else ""
+    why = f" (it {_on_one_line(reason)})" if reason else ""
+    is_elsewhere = os.path.realpath(action.cwd) != os.path.realpath(cwd)
+    conditions = (
+        *(("without the sandbox",) if action.outside else ()),
+        *((f"in {_on_one_line(_from(cwd, action.cwd))}",) if is_elsewhere else ()),
+    )
+    said = ", ".join(conditions)
+    where = f"{said[0].upper()}{said[1:]}: " if said else ""
     return {
-        "title": f"{where}{unmasked(action.command)}{why}",
+        "title": f"{where}{unmasked(unpadded(action.command))}{why}",
         "rawInput": {"command": action.command, "cwd": str(action.cwd), "reason": reason},
     }
 
@@ -102,7 +109,7 @@ def _change(change: WritePath, question: Question, cwd: Path) -> dict[str, Any]:
     more = f" and {len(question.others)} more" if question.others else ""
     why = f": it {question.reason}" if question.reason else ""
     places = (path, *((real,) if led_away else ()), *question.others[:_MOST_OTHERS])
-    content = [_difference(change)]
+    content = [_difference(change), *_unseen(change)]
     if question.others:
         content.append(text_block("\n".join(["The same for:", *_listed(question.others)])))
     return {
@@ -135,8 +142,17 @@ def _difference(change: WritePath) -> dict[str, Any]:
     return diff_block(ShownDiff(change.shown, _text(change.before), _text(change.after)))
 
 
+def _unseen(change: WritePath) -> list[dict[str, Any]]:
+    """What the diff does not show: signs that are new in the file and that nobody sees."""
+    signs = unseen_in(_text(change.after) or "") - unseen_in(_text(change.before) or "")
+    if not signs or b"\0" in (change.after or b""):
+        return []
+    names = ", ".join(ascii(sign)[1:-1] for sign in sorted(signs)[:_MOST_SIGNS])
+    return [text_block(f"The new text holds characters that cannot be seen, and may read as something else: {names}")]
+
+
 def _listed(paths: Sequence[Path]) -> list[str]:
-    names = [str(path) for path in paths[:_MOST_OTHERS]]
+    names = [_on_one_line(path) for path in paths[:_MOST_OTHERS]]
     return [*names, f"… and {len(paths) - _MOST_OTHERS} more"] if len(paths) > _MOST_OTHERS else names
 
 

@@ -17,6 +17,15 @@ _BREAKS = re.compile(r"\s*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 _HIDDEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+# Signs that nobody sees, joiners and blanks that are none among them, and line breaks that few editors break at.
+# The sign that makes a picture of the one before it is left out.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_PADDING = re.compile(r"[^\S\n]{40,}|(?:[^\S\n]*\n){6,}")
+
+
 def one_line(text: str, limit: int = _MAX_TITLE) -> str:
     """`text` as one line of at most `limit` characters, without control characters; «…» ends what was cut."""
     line = _HIDDEN.sub("", _BREAKS.sub(" ", text.strip()))
@@ -25,7 +34,22 @@ def one_line(text: str, limit: int = _MAX_TITLE) -> str:
 
 def unmasked(text: str) -> str:
     """All of `text`, hidden characters written out: what a person is asked to allow must be what they see."""
-    return _HIDDEN.sub(lambda found: found[0] if found[0] in "\n\t" else ascii(found[0])[1:-1], text)
+    return _UNSEEN.sub(lambda found: found[0] if found[0] in "\n\t" else ascii(found[0])[1:-1], text)
+
+
+def unpadded(text: str) -> str:
+    """`text` with no room in which what follows would be out of sight: what is left out is counted."""
+    return _PADDING.sub(_counted, text)
+
+
+def unseen_in(text: str) -> frozenset[str]:
+    """The signs in `text` that nobody sees, line breaks and tabs apart."""
+    return frozenset(_UNSEEN.findall(text)) - frozenset("\n\t\r")
+
+
+def _counted(room: re.Match[str]) -> str:
+    lines = room[0].count("\n")
+    return f"\n[… {lines - 1} blank lines …]\n" if lines else f" [… {len(room[0])} blanks …] "
 
 
 def absolute(path: object, cwd: str) -> str | None:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acp_adapter.permission_cards import asked_card
-from tools.approval.actions import Action, CallOwnTool, ConnectHost, ProcessInput, ReachHost, SearchWeb, UseBrowser
+from tools.approval.actions import (
+    Action,
+    CallOwnTool,
+    ConnectHost,
+    LeavePlan,
+    ProcessInput,
+    ReachHost,
+    RunCommand,
+    SearchWeb,
+    UseBrowser,
+    WritePath,
+)
 from tools.approval.questions import Question
 
 _ROOT = Path("/srv")
@@ -46,6 +58,52 @@ def test_the_title_says_what_would_happen_on_one_line(action: Action, reason: st
 
 
 def test_what_is_typed_is_shown_as_a_whole_with_nothing_hidden() -> None:
-    text = str(_card(ProcessInput("sh", "echo a\necho \u200bb\n", _ROOT))["content"])
-    assert "echo a" in text
-    assert "\u200b" not in text
+    [block] = _blocks(ProcessInput("sh", "echo a\necho \u200bb\n", _ROOT))
+    assert "echo a\necho \\u200bb" in block["content"]["text"]
+
+
+def _blocks(action: Action) -> list[Any]:
+    content = _card(action)["content"]
+    assert isinstance(content, list)
+    return content
+
+
+@pytest.mark.parametrize("sign", ["\u200b", "\u200d", "\u2028", "\u061c", "\u00ad", "\ufeff", "\u3164", "\U000e0041"])
+def test_no_sign_that_is_not_seen_is_left_in_the_title_of_a_command(sign: str) -> None:
+    assert _card(RunCommand(f"rm a{sign}b", _ROOT))["title"] == f"rm a{ascii(sign)[1:-1]}b"
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"), [(" " * 300, "ls [… 300 blanks …] ; rm x"), ("\n" * 50, "ls\n[… 49 blank lines …]\n; rm x")]
+)
+def test_nothing_of_a_command_is_pushed_out_of_sight(room: str, shown: str) -> None:
+    card = _card(RunCommand(f"ls{room}; rm x", _ROOT))
+    assert card["title"] == shown
+    assert card["rawInput"] == {"command": f"ls{room}; rm x", "cwd": str(_ROOT), "reason": ""}
+
+
+@pytest.mark.parametrize(
+    ("cwd", "outside", "title"),
+    [
+        (_ROOT, False, "make clean"),
+        (_ROOT / "sub", False, "In sub: make clean"),
+        (Path("/opt/x"), False, "In /opt/x: make clean"),
+        (Path("/opt/x"), True, "Without the sandbox, in /opt/x: make clean"),
+    ],
+)
+def test_a_command_says_where_it_runs_unless_that_is_the_sessions_directory(
+    cwd: Path, outside: bool, title: str
+) -> None:
+    assert _card(RunCommand("make clean", cwd, outside=outside))["title"] == title
+
+
+def test_a_diff_with_signs_that_are_not_seen_says_so() -> None:
+    path = _ROOT / "a.py"
+    _, note = _blocks(WritePath(path, b"x", "x = 'a\u202eb'".encode(), path))
+    assert "\\u202e" in note["content"]["text"]
+    assert len(_blocks(WritePath(path, "a\u202eb".encode(), "c\u202eb".encode(), path))) == 1
+
+
+def test_a_plan_hides_nothing() -> None:
+    [block] = _blocks(LeavePlan("do\u202e this"))
+    assert block["content"]["text"] == "do\\u202e this"

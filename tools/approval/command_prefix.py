@@ -49,10 +49,10 @@ _RUNS_WHAT_FOLLOWS = frozenset(
 _SUBCOMMANDS: Mapping[str, int] = {
     **dict.fromkeys(
         (
-            "git", "docker", "podman", "nerdctl", "kubectl", "helm", "terraform", "tofu", "npm", "pnpm", "yarn", "bun",
-            "cargo", "go", "uv", "pip", "pip3", "poetry", "pdm", "hatch", "conda", "bundle", "gem", "composer", "mix",
-            "dotnet", "dart", "rustup", "make", "gmake", "just", "task", "rake", "gradle", "gradlew", "mvn", "mvnw",
-            "ninja", "brew", "apt", "apt-get", "dnf", "systemctl", "rails", "hg", "svn", "jj",
+            "git", "docker", "podman", "nerdctl", "kubectl", "helm", "terraform", "tofu", "npm", "pnpm", "yarn",
+            "bun", "cargo", "go", "uv", "pip", "pip3", "poetry", "pdm", "hatch", "conda", "bundle", "gem", "composer",
+            "mix", "dotnet", "dart", "rustup", "make", "gmake", "just", "task", "rake", "gradle", "gradlew", "mvn",
+            "mvnw", "ninja", "brew", "apt", "apt-get", "dnf", "systemctl", "rails", "hg", "svn", "jj",
         ),
         1,
     ),
