@@ -25,7 +25,7 @@ from tools.approval.actions import (
 )
 from tools.approval.commands import classify_command
 from tools.approval.grants import PastAnswers
-from tools.approval.process_input import classify_input
+from tools.approval.process_input import classify_input, reads_commands
 from tools.approval.rules.matching import Hit, denied_by, is_allowed_by
 from tools.approval.rules.rule import PermissionRule
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
@@ -160,8 +160,8 @@ def _found(action: Action, mode: Mode, rules: Rules, edits: EditPolicy) -> Decis
             return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
         case RunCommand():
             return _run(action, rules)
-        case ProcessInput(data=data):
-            return _type(data)
+        case ProcessInput():
+            return _type(action)
         case ReachHost(inside=inside) | ConnectHost(inside=inside) if inside:
             return Decision("ask", f"leads to a host that is {inside}", "risk")
         case CallOwnTool():
@@ -221,8 +221,8 @@ def _led_by(action: RunCommand) -> str:
     return f", with what earlier commands have set: {shown}{f' and {more} more' if more > 0 else ''}" if shown else ""
 
 
-def _type(data: str) -> Decision:
-    found = classify_input(data)
+def _type(action: ProcessInput) -> Decision:
+    found = classify_input(action.data, at_prompt=reads_commands(action.command, action.cwd))
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
     return ALLOW if found.level in {"safe", "ordinary"} else Decision("ask", found.why, "risk")

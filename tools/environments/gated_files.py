@@ -42,8 +42,9 @@ class GatedFileSystem:
         return self._inner.open_saved(self._readable(path))
 
     def list(self, path: Path) -> Sequence[str]:
-        """Names in a directory."""
-        return self._inner.list(self._readable(path))
+        """Names in a directory, without those that a rule of the user's denies to read."""
+        real = self._readable(path)
+        return [name for name in self._inner.list(real) if not self._gate.hides(real / name)]
 
     def search(self, query: SearchQuery) -> SearchResult:
         """Search below a path that may be read."""

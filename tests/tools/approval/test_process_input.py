@@ -1,8 +1,10 @@
 """What may be typed into a running program without asking."""
 
+from pathlib import Path
+
 import pytest
 
-from tools.approval.process_input import classify_input
+from tools.approval.process_input import classify_input, reads_commands
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,16 @@ def test_what_is_dangerous_says_so_and_what_is_forbidden_stays_forbidden():
     assert classify_input("rm -rf src\n").why == "deletes directories with all that is in them"
     assert classify_input("reboot\n").level == "dangerous"
     assert classify_input("rm -rf /\n").level == "forbidden"
+
+
+@pytest.mark.parametrize("command", ["bash", "bash -i", "exec sh", "python3 -i", "sudo -s", "ssh host", "psql"])
+@pytest.mark.parametrize(("data", "asks"), [("make\n", True), ("\x1b[A\r", True), ("\x03", False), ("y\n", False)])
+def test_a_word_at_a_prompt_for_commands_is_a_command(command, data, asks):
+    at_prompt = reads_commands(command, Path("/srv/project"))
+    assert at_prompt
+    assert (classify_input(data, at_prompt=at_prompt).level == "dangerous") is asks
+
+
+@pytest.mark.parametrize("command", ["python3 ask.py", "bash setup.sh", "npm init", "read x"])
+def test_a_program_that_asks_gets_its_answer(command):
+    assert not reads_commands(command, Path("/srv/project"))

@@ -5,7 +5,13 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.tool_context import ScriptedApprover, make_context
 from tools.approval.actions import ReadPath, RunCommand, WritePath
+from tools.approval.approvals import Approvals
+from tools.approval.gate import Gate
+from tools.approval.policy import Rules
+from tools.approval.rules.parsing import parse_rule
 from tools.context import CommandOutcome, CommandSpec
+from tools.environments.gated_files import GatedFileSystem
+from tools.environments.local_files import LocalFileSystem
 from tools.errors import Denied, FileChanged
 from tools.files.searching import SearchQuery
 
@@ -262,3 +268,11 @@ def test_a_command_is_told_which_call_runs_it(workspace):
     terminal.run(CommandSpec("true", workspace, 1), lambda _: None, CancelToken())
 
     assert [spec.call_id for spec in specs] == ["call-1"]
+
+
+def test_a_listing_does_not_name_what_a_rule_denies_to_read(workspace):
+    for name in ("a", "b.pem"):
+        (workspace / name).write_bytes(b"x")
+    rules = Rules(roots=(workspace.resolve(),), deny=(parse_rule("read: *.pem"),))
+    gate = Gate(Approvals(rules), "call-1", CancelToken(), on_allowed=lambda _action: None)
+    assert GatedFileSystem(LocalFileSystem(), gate).list(workspace) == ["a"]
