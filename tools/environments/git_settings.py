@@ -6,10 +6,14 @@ An address of a remote is one of them: its host is reached without a question fr
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-_SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:\\.|[^"\\])*)")?\s*\]')
-_ENTRY = re.compile(r"([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$", re.DOTALL)
-_CONTINUED = re.compile(r"\\\r?\n")
+# As git reads its files: only these are spaces, only a line feed ends a line, and a comment is never continued.
+_SPACES = " \t\r"
+_SECTION = re.compile(r'\[([A-Za-z0-9.-]*)(?:[ \t\r]+"((?:\\[^\n]|[^"\\\n])*)")?[ \t\r]*\]')
+_KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t\r]*")
+_BYTE_ORDER_MARK = "\ufeff"
+_ESCAPED = {"t": "\t", "b": "\b", "n": "\n"}
 _RUNS = re.compile(
     r"""
     core\.(?:hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|worktree|alternaterefscommand)
@@ -24,9 +28,13 @@ _RUNS = re.compile(
   | sequence\.editor | interactive\.difffilter
   | uploadpack\.packobjectshook | remote\..*\.(?:url|pushurl|uploadpack|receivepack|vcs|proxy)
   | submodule\..*\.update | protocol\..* | http\.(?:.*\.)?(?:proxy|sslverify|cookiefile) | receive\.procreceiverefs
+  | tar\..*\.command | imap\.tunnel | init\.templatedir
+  | lfs\.(?:url|pushurl|standalonetransferagent|.*\.(?:path|args|clean|smudge|url|lfsurl))
     """,
     re.VERBOSE | re.DOTALL,
 )
+# They name a remote, or say by themselves where data goes.
+_WHERE_TO = re.compile(r"branch\..*\.(?:remote|pushremote)|remote\.pushdefault", re.DOTALL)
 
 # What commands that only look make git run: status, diff, log.
 _LOOKING = re.compile(
@@ -44,24 +52,85 @@ def looking_settings(config: bytes) -> tuple[str, ...]:
 
 
 def running_settings(config: bytes) -> frozenset[tuple[str, str]]:
-    """Those settings in the text of a config file: (section.subsection.key, value), the names in lower case.
+    """Those settings in the text of a config file: (section.subsection.key, value), the names in lower case."""
+    return frozenset((name, value) for name, value in all_settings(config) if _counts(name, value))
 
-    What is read is not what git does to the letter: a line that git would refuse may count as a setting.
+
+def all_settings(config: bytes) -> Iterator[tuple[str, str]]:
+    """Each setting in the text of a config file, in order: (section.subsection.key, value), the names in lower case.
+
+    A file that git refuses is read on behind the line that it refuses: other readers may be less strict.
     """
-    text = _CONTINUED.sub("", config.decode("utf-8", "replace"))
-    found, section = set(), ""
-    for line in text.splitlines():
-        rest = line.strip()
-        # A section's first entry may stand behind it on the same line.
-        while header := _SECTION.match(rest):
-            section = ".".join(part for part in (header[1], header[2]) if part).lower()
-            rest = rest[header.end() :].strip()
-        if (entry := _ENTRY.match(rest)) and _RUNS.fullmatch(name := f"{section}.{entry[1].lower()}"):
-            found.add((name, (entry[2] or "").strip()))
-    return frozenset(found)
+    text = config.decode("utf-8", "replace").removeprefix(_BYTE_ORDER_MARK).replace("\r\n", "\n")
+    at, section = 0, ""
+    while at < len(text):
+        if text[at] in "\n" + _SPACES:
+            at += 1
+        elif found := _SECTION.match(text, at):
+            section = ".".join(part for part in (found[1], _unescaped(found[2])) if part).lower()
+            at = found.end()
+        elif found := _KEY.match(text, at):
+            value, at = _value(text, found.end())
+            yield ".".join(part for part in (section, found[1].lower()) if part), value
+        else:
+            at = _line_end(text, at)
 
 
 def hooks_directories(config: bytes) -> tuple[str, ...]:
     """What `core.hooksPath` says: each value, where it says several."""
-    values = (value for name, value in sorted(running_settings(config)) if name == "core.hookspath")
-    return tuple(value.strip('"') for value in values)
+    return tuple(value for name, value in sorted(running_settings(config)) if name == "core.hookspath")
+
+
+def included_files(config: bytes) -> tuple[str, ...]:
+    """The files that git reads with this one, whatever the condition, as they are named."""
+    found = (
+        value for name, value in all_settings(config) if re.fullmatch(r"include(?:if\..*)?\.path", name, re.DOTALL)
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _counts(name: str, value: str) -> bool:
+    # The name of a remote is nothing to ask about, an address in its place is.
+    return bool(_RUNS.fullmatch(name)) or (
+        bool(_WHERE_TO.fullmatch(name)) and (":" in value or value.startswith("/"))
+    )
+
+
+def _unescaped(subsection: str | None) -> str:
+    return re.sub(r"\\(.)", r"\1", subsection or "")
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _value(text: str, at: int) -> tuple[str, int]:
+    """What stands behind a key, and where the rest of the file begins. A key alone has the value ''."""
+    if at >= len(text) or text[at] != "=":
+        return "", _line_end(text, at)
+    at += 1
+    value: list[str] = []
+    is_quoted = False
+    kept = 0  # what comes behind the last character that counts is cut off: spaces, outside quotes
+    while at < len(text) and text[at] != "\n":
+        char = text[at]
+        if char in "#;" and not is_quoted:
+            at = _line_end(text, at)
+            break
+        at += 1
+        if char == '"':
+            is_quoted = not is_quoted
+            kept = len(value)
+        elif char == "\\":
+            following = text[at : at + 1]
+            at += 1
+            if following != "\n":
+                value.append(_ESCAPED.get(following, following))
+                kept = len(value)
+        elif char in _SPACES and not is_quoted:
+            value += char if value else ""
+        else:
+            value.append(char)
+            kept = len(value)
+    return "".join(value[:kept]), at

@@ -5,17 +5,19 @@ They are read once, when the session begins: what a command writes into `.git/co
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tools.environments.git_settings import all_settings
 from tools.environments.sandbox_network.hosts import host_name
 from tools.web.addresses import inside_by_name
 
 _MOST_BYTES = 256 * 1024
-_SECTION = re.compile(r"\s*\[\s*(\w+)", re.ASCII)
-_URL = re.compile(r"\s*(?:push)?url\s*=\s*\"?(https://[^\s\"#;]+)", re.IGNORECASE | re.ASCII)
+_ADDRESS = re.compile(r"remote\..*\.(?:push)?url", re.DOTALL)
 
 
 def remote_hosts(roots: Iterable[Path]) -> frozenset[str]:
@@ -26,16 +28,12 @@ def remote_hosts(roots: Iterable[Path]) -> frozenset[str]:
     return frozenset(host for root in roots for host in _hosts(_config(root)))
 
 
-def _hosts(text: str) -> Iterator[str]:
-    is_remote = False
-    for line in text.splitlines():
-        if section := _SECTION.match(line):
-            is_remote = section[1].lower() == "remote"
-            continue
-        if not is_remote or not (found := _URL.match(line)):
+def _hosts(config: bytes) -> Iterator[str]:
+    for name, value in all_settings(config):
+        if not _ADDRESS.fullmatch(name) or not value.lower().startswith("https://"):
             continue
         try:
-            parts = urlsplit(found[1])
+            parts = urlsplit(value)
             host = host_name(parts.hostname or "")
             is_usual = parts.port in {None, 443}
         except ValueError:
@@ -44,22 +42,28 @@ def _hosts(text: str) -> Iterator[str]:
             yield host
 
 
-def _config(root: Path) -> str:
-    """The text of the repository's settings, '' where there is none."""
+def _config(root: Path) -> bytes:
+    """The repository's settings as they stand in its file, b"" where there is none."""
     for directory in (root, *root.parents):
         git = directory / ".git"
         if git.is_dir():
-            return _text(git / "config")
+            return _read(git / "config")
         if git.is_file():  # a worktree or a submodule: «gitdir: PATH»
             folder = (directory / _text(git).removeprefix("gitdir:").strip()).resolve()
             common = _text(folder / "commondir").strip()
-            return _text((folder / common if common else folder) / "config")
-    return ""
+            return _read((folder / common if common else folder) / "config")
+    return b""
 
 
 def _text(path: Path) -> str:
+    return _read(path).decode("utf-8", "replace")
+
+
+def _read(path: Path) -> bytes:
+    """A regular file's beginning. A pipe in its place must not make the session wait."""
     try:
-        with path.open("rb") as file:
-            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:
-        return ""
+        return b""
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - by descriptor
+        return file.read(_MOST_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -40,6 +41,8 @@ def test_a_worktree_has_the_remotes_of_its_repository(workspace: Path, tmp_path:
         '[remote "a"]\nurl = https://[::1/p.git\n',
         '[url "https://hidden.example.org/"]\ninsteadOf = https://x/\n',
         "[http]\nproxy = https://proxy.example.org\nurl = https://section.example.org\n",
+        '[user]\nname = a\f[remote "a"]\n url = https://no.line.example.org\n',
+        '[user]\nname = a\\\n[remote "a"]\n url = https://continued.example.org\n',
     ],
 )
 def test_other_urls_and_other_places_allow_nothing(text: str, tmp_path: Path) -> None:
@@ -51,4 +54,10 @@ def test_other_urls_and_other_places_allow_nothing(text: str, tmp_path: Path) ->
 @pytest.mark.parametrize("text", ["gitdir: /nowhere/at/all\n", "rubbish\n", "gitdir:\n"])
 def test_a_git_file_that_leads_nowhere_allows_nothing(text: str, tmp_path: Path) -> None:
     (tmp_path / ".git").write_text(text, encoding="utf-8")
+    assert remote_hosts([tmp_path]) == frozenset()
+
+
+def test_a_pipe_instead_of_settings_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / ".git" / "config")
     assert remote_hosts([tmp_path]) == frozenset()
