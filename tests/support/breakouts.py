@@ -263,6 +263,14 @@ def set_attribute_outside() -> None:
 
 
 @attempt
+def change_flags_outside() -> None:
+    """Needs no right to write: not to be dumped, not to note when it was read."""
+    descriptor = os.open(_outside(), os.O_RDONLY)
+    flags = struct.unpack("l", fcntl.ioctl(descriptor, 0x80086601, bytes(8)))[0]
+    fcntl.ioctl(descriptor, 0x40086602, struct.pack("l", flags | 0xC0))
+
+
+@attempt
 def make_a_program_that_runs_as_its_owner() -> None:
     _root("suid").write_text("")
     _root("suid").chmod(0o4755)

@@ -41,6 +41,12 @@ _SET_ID_BITS = 0o6000
 _NEW_NAMESPACES = 0x7E020000
 _NEW_TIME_NAMESPACE = 0x80
 _TYPING_FOR_OTHERS = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+# Flags, protection and subvolumes: changed through what is only open for reading, so also outside.
+_FILE_FLAGS = (
+    *(0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x40047602),  # FS_IOC_SETFLAGS, FSSETXATTR, SETVERSION
+    *(0x40806685, 0x800C6613, 0xC0506617, 0xC0406618),  # FS_IOC_ENABLE_VERITY, encryption
+    *(0x50009401, 0x5000940E, 0x5000940F, 0x50009417, 0x50009418, 0x5000943F, 0x4008941A),  # btrfs: subvolumes
+)
 _FAST_OPEN = 0x20000000
 _SEND_FLAGS = {"sendto": 3, "sendmsg": 2, "sendmmsg": 3}
 _KIND = 0xF
@@ -101,7 +107,10 @@ def _strict(landlock: int, own_pid: int, notify: frozenset[str]) -> Iterator[_Na
     yield "clone", namespaces, ALLOW
     mask = _NEW_NAMESPACES | _NEW_TIME_NAMESPACE
     yield "unshare", (Case(denied, (Test(0, (0,), mask=mask, among=False),)),), ALLOW
-    yield "ioctl", (Case(denied, (Test(1, _TYPING_FOR_OTHERS),)),), ALLOW
+    typing = Case(denied, (Test(1, _TYPING_FOR_OTHERS),))
+    # As on a file system without them.
+    marking = Case(refuse(errno.ENOTTY), (Test(1, _FILE_FLAGS),))
+    yield "ioctl", (typing, marking), ALLOW
     # The limits of other processes of the user, ours among them.
     yield "prlimit64", (Case(denied, (Test(0, (0,), among=False),)),), ALLOW
     if landlock < 6:  # noqa: PLR2004 - it does not know signals yet
