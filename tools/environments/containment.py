@@ -92,8 +92,13 @@ class Containment:
         names = sorted(env or {}, key=lambda name: (name != "PATH", name))
         return (*(f"{name}={(env or {})[name]}" for name in names), *(f"{name} taken away" for name in sorted(unset)))
 
+    def any_left(self) -> bool:
+        """Whether a confined process is alive that nobody waits for, as far as that is known."""
+        return self.sandbox is not None and self.sandbox.any_left()
+
     def close(self) -> None:
         """The session has ended, and its commands with it."""
         self.on_close()
         if self.sandbox is not None:
             self.sandbox.close()
+        self.places.disarm()

@@ -85,6 +85,9 @@ class GatedEnvironment:
         try:
             outcome = self._inner.run(spec, on_output, interrupt)
         finally:
+            # Asked before the look: what ends between the two is seen by it.
+            if self._inner.is_busy():
+                self._containment.places.go_on()
             put_back = look_after(self._containment.places, before, self._gate)
         return replace(outcome, put_back=put_back)
 

@@ -108,6 +108,6 @@ class GatedProcesses:
     def _looked_after(self, found: _T) -> _T:
         places = self._containment.places
         if places.is_left:
-            is_over = not any(info.running for info in self._inner.list())
+            is_over = not self._containment.any_left() and not any(info.running for info in self._inner.list())
             look_after(places, places.before(keep=not is_over), self._gate)
         return found

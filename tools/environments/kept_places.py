@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.changes.facts import CLOCK_STEP_NS, Facts, facts_of
-from tools.environments.git_settings import hooks_directories, looking_settings, running_settings
+from tools.environments.git_settings import hooks_directories, included_files, looking_settings, running_settings
 from tools.environments.resolved_open import Spot, holding
 
 _FILES = (
@@ -42,8 +42,10 @@ _HOOKS = (
 )  # fmt: skip
 _MOST_ENTRIES = 500
 _MODULES_DEPTH = 4
+_INCLUDES_DEPTH = 5
 _MOST_BYTES = 4 * 1024 * 1024
 _GIT_FILE = b"gitdir:"
+_EXECUTABLE = 0o111
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class KeptPlaces:
         self._last: dict[Path, Kept] = {}
         self._has_looked = False
         self._is_left = False
+        self._looked_at = 0
 
     @property
     def is_left(self) -> bool:
@@ -100,6 +103,10 @@ class KeptPlaces:
         """Something starts whose end nobody waits for: what changes from now on counts at the next look."""
         if not self._is_left:
             self._see()
+        self._is_left = True
+
+    def go_on(self) -> None:
+        """Something still runs that the last look did not wait for: what changes from then on counts at the next."""
         self._is_left = True
 
     def before(self, *, keep: bool = False) -> Snapshot:
@@ -115,8 +122,12 @@ class KeptPlaces:
         return dict(self._last)
 
     def _see(self) -> None:
-        self._last = dict(self._now())
+        self._remember(dict(self._now()))
         self._has_looked = True
+
+    def _remember(self, now: dict[Path, Kept]) -> None:
+        self._last = now
+        self._looked_at = time.time_ns()
 
     def changed(self, before: Snapshot) -> tuple[PlaceChange, ...]:
         """What has come or changed since; what has gone runs nothing."""
@@ -126,8 +137,30 @@ class KeptPlaces:
             for path, kept in now.items()
             if not _is_same(path, was := before.get(path), kept) and (was is not None or self._is_inside(path))
         )
-        self._last = now
+        self._remember(now)
         return found
+
+    def disarm(self) -> tuple[Path, ...]:
+        """At the session's end nobody can be asked. What was left alone with the places leaves nothing that runs by
+        itself: a hook is no more executable, a link is put back. Settings stay: they may be the person's own.
+
+        Returns:
+            what was made harmless.
+        """
+        if not self._is_left:
+            return ()
+        since = self._looked_at - CLOCK_STEP_NS
+        recent = (change for change in self.changed(dict(self._last)) if _changed_at(change.path) >= since)
+        self._is_left = False
+        return tuple(change.path for change in recent if self._made_harmless(change))
+
+    def _made_harmless(self, change: PlaceChange) -> bool:
+        with contextlib.suppress(OSError):
+            if not change.path.is_symlink():
+                return _without_execution(change.path)
+            self.put_back(change)
+            return True
+        return False
 
     def put_back(self, change: PlaceChange) -> None:
         """Make the file what it was. What is too big to be kept is moved aside, so that nothing runs it.
@@ -158,7 +191,8 @@ class KeptPlaces:
         return any(path.is_relative_to(root) for root in self._roots)
 
     def _now(self) -> Iterator[tuple[Path, Kept]]:
-        for path in self._paths():
+        # What was seen before is looked at also where it is not found any more, among very many others.
+        for path in dict.fromkeys((*self._paths(), *self._last)):
             try:
                 facts = facts_of(os.lstat(path))
             except OSError:
@@ -218,11 +252,19 @@ def _of_git(root: Path) -> Iterator[Path]:
         config = directory / "config"
         yield from (config, directory / "config.worktree")
         yield from _entries(directory / "hooks")
+        yield from _included(config)
         for named in hooks_directories(_read(config) or b""):
-            hooks = root / os.path.expanduser(named)  # noqa: PTH111 - git's own `~`
-            # What lies elsewhere no confined command can change.
-            if hooks.is_relative_to(root):
-                yield from _entries(hooks)
+            yield from _entries(root / os.path.expanduser(named))  # noqa: PTH111 - git's own `~`
+
+
+def _included(config: Path, depth: int = _INCLUDES_DEPTH) -> Iterator[Path]:
+    """The files that git reads with this one."""
+    if depth == 0:
+        return
+    for named in included_files(_read(config) or b""):
+        file = config.parent / os.path.expanduser(named)  # noqa: PTH111 - git's own `~`
+        yield file
+        yield from _included(file, depth - 1)
 
 
 def _modules(directory: Path, depth: int = _MODULES_DEPTH) -> Iterator[Path]:
@@ -278,10 +320,35 @@ def _is_same(path: Path, was: Kept | None, now: Kept) -> bool:
     if was is not None and was.is_link == now.is_link and was.content == now.content is not None:
         # A file that became executable begins to count as a hook.
         return is_config or not _is_executable(now) or _is_executable(was)
-    if is_config and not now.is_link:
+    if is_config and not now.is_link and now.content is not None:
         before = running_settings(was.content or b"") if was is not None else frozenset()
         return running_settings(now.content or b"") <= before
     return False
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.lstat().st_ctime_ns
+    except OSError:
+        return 0
+
+
+def _without_execution(path: Path) -> bool:
+    """Whether there was something to take away.
+
+    Raises:
+        OSError: it cannot be changed.
+    """
+    with holding(path) as spot:
+        descriptor = spot.open(os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode) or not facts.st_mode & _EXECUTABLE:
+                return False
+            os.fchmod(descriptor, stat.S_IMODE(facts.st_mode) & ~_EXECUTABLE)
+        finally:
+            os.close(descriptor)
+    return True
 
 
 def _is_executable(kept: Kept) -> bool:

@@ -131,7 +131,7 @@ class LocalEnvironment:
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""
-        return self._groups.any_alive()
+        return self._groups.any_alive() or (self._sandbox is not None and self._sandbox.any_left())
 
     def close(self) -> None:
         """Kill every process that is still alive from commands, running ones too. More commands may follow."""

@@ -1,7 +1,8 @@
 """Finds processes by a mark in the environment that they were started with.
 
 A program may leave its process group and its session (`setsid`, a daemon), and still has the environment that it
-inherited. Linux only: elsewhere nobody else's environment can be read, and nothing is found.
+inherited; or it has thrown that away, and is still in its session. Who does both is not found. Linux only: elsewhere
+nobody else's environment can be read, and nothing is found.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 VARIABLE = "HERMES_COMMANDS_OF"
@@ -26,32 +27,48 @@ def kill_marked(mark: str) -> int:
     Returns:
         how many there were.
     """
+    return _kill_all(lambda process: _is_marked(process / "environ", mark))
+
+
+def kill_sessions(numbers: Collection[int]) -> int:
+    """Kill every process of these sessions (setsid(2)) that is confined by a filter of calls, as those of ours are.
+
+    A program can leave its group and throw away its environment, and is still in its session, unless it makes one of
+    its own. The number of a session that is over may be another one's by now: hence the look at what confines it.
+
+    Returns:
+        how many there were.
+    """
+    return _kill_all(lambda process: _is_confined_in(process, numbers)) if numbers else 0
+
+
+def _kill_all(is_meant: Callable[[Path], bool]) -> int:
     killed: set[int] = set()
     for _ in range(_MAX_ROUNDS):
-        found = set(_kill_each(mark))
+        found = set(_kill_each(is_meant))
         if found <= killed:
             break
         killed |= found
     return len(killed)
 
 
-def _kill_each(mark: str) -> Iterator[int]:
+def _kill_each(is_meant: Callable[[Path], bool]) -> Iterator[int]:
     for name in os.listdir(_PROCESSES) if _PROCESSES.is_dir() else ():  # noqa: PTH208 - names are enough
-        if not name.isdecimal() or not _is_marked(_PROCESSES / name / "environ", mark):
+        if not name.isdecimal() or not is_meant(_PROCESSES / name):
             continue
         with contextlib.suppress(OSError):
-            _kill(int(name), mark)
+            _kill(int(name), is_meant)
             yield int(name)
 
 
-def _kill(pid: int, mark: str) -> None:
+def _kill(pid: int, is_meant: Callable[[Path], bool]) -> None:
     if not hasattr(os, "pidfd_open"):
         os.kill(pid, signal.SIGKILL)
         return
     handle = os.pidfd_open(pid)
     try:
         # By now the number may be another process's: what the handle stands for is looked at again.
-        if _is_marked(_PROCESSES / str(pid) / "environ", mark):
+        if is_meant(_PROCESSES / str(pid)):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
     finally:
         os.close(handle)
@@ -63,3 +80,15 @@ def _is_marked(environ: Path, mark: str) -> bool:
     except OSError:  # it is gone, or somebody else's
         return False
     return any(f"\0{VARIABLE}={mark}{end}".encode() in variables for end in ("\0", "."))
+
+
+def _is_confined_in(process: Path, sessions: Collection[int]) -> bool:
+    try:
+        # The name in brackets may hold anything; behind it stand the state, the parent, the group, the session.
+        facts = (process / "stat").read_bytes().rpartition(b") ")[2].split()
+        if int(facts[3]) not in sessions:
+            return False
+        status = (process / "status").read_bytes()
+    except (OSError, IndexError):
+        return False
+    return b"\nNoNewPrivs:\t1\n" in status and b"\nSeccomp:\t2\n" in status

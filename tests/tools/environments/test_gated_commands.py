@@ -231,3 +231,21 @@ def test_a_no_for_the_session_holds_with_other_variables(bench: Bench) -> None:
         with pytest.raises(Denied):
             bench.run("git push", env=env)
     assert len(bench.approver.asked) == 1
+
+
+def test_what_settings_name_again_that_were_put_back_is_looked_at_too(bench: Bench) -> None:
+    config, hook = bench.root / ".git/config", bench.root / ".hooks/pre-commit"
+    config.parent.mkdir()
+    hook.parent.mkdir()
+    config.write_text("[core]hooksPath = .hooks\n")
+
+    def change() -> None:
+        config.write_text("[core]pager = evil\n")
+        hook.write_text("evil")
+
+    bench.commands.during = change
+    bench.commands.confined = CommandOutcome("done", 0)
+    bench.approver.choice = "reject_once"
+    assert bench.run("make").put_back == (config, hook)
+    assert config.read_text() == "[core]hooksPath = .hooks\n"
+    assert not hook.exists()

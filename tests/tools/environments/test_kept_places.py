@@ -74,6 +74,12 @@ def test_everyday_git_changes_nothing_that_counts(root: Path, arguments: tuple[s
         ("core.pager", "evil"),
         ("remote.origin.url", "https://evil.example/a.git"),
         ("remote.origin.pushurl", "https://evil.example/a.git"),
+        ("branch.main.remote", "https://evil.example/a.git"),
+        ("branch.main.pushRemote", "/srv/evil"),
+        ("remote.pushDefault", "https://evil.example/a.git"),
+        ("tar.tgz.command", "evil"),
+        ("imap.tunnel", "evil"),
+        ("lfs.customtransfer.x.path", "evil"),
     ],
 )
 def test_settings_that_make_git_run_programs_count(root: Path, name: str, value: str) -> None:
@@ -89,11 +95,64 @@ def test_a_setting_that_was_there_before_does_not_count_again(root: Path) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["[core] fsmonitor = evil\n", "[ALIAS]x=!evil\n[core]\n\tfsmonitor = \\\n evil\n", "[core]\nFSMonitor=x ;y\n"],
+    [
+        "[core] fsmonitor = evil\n",
+        "[ALIAS]x=!evil\n[core]\n\tfsmonitor = \\\n evil\n",
+        "[core]\nFSMonitor=x ;y\n",
+        "# a comment ends with its line \\\n[core]fsmonitor=evil\n",
+        "[user]name = two backslashes\\\\\n[core]fsmonitor=evil\n",
+        "[core]\nx = a\f[user]\nfsmonitor = evil\n",
+        "[core]\nx = a\u2028[user]\nfsmonitor = evil\n",
+        "[core]\nx = a\r[user]\nfsmonitor = evil\n",
+    ],
 )
 def test_settings_are_seen_however_they_are_written(root: Path, text: str) -> None:
     config = root / ".git/config"
-    assert changed_by(root, lambda: config.write_text(config.read_text() + text)) == [".git/config"]
+    assert changed_by(root, lambda: config.write_bytes(config.read_bytes() + text.encode())) == [".git/config"]
+
+
+def test_settings_are_seen_behind_a_byte_order_mark(root: Path) -> None:
+    config = root / ".git/config"
+    assert changed_by(root, lambda: config.write_bytes(b"\xef\xbb\xbf[core]fsmonitor=evil\n")) == [".git/config"]
+
+
+def test_settings_that_are_too_long_to_be_read_count(root: Path) -> None:
+    config, was = root / ".git/config", (root / ".git/config").read_text()
+    long = "#" * (4 * 1024 * 1024) + "\n[core]fsmonitor=evil\n"
+    assert changed_by(root, lambda: config.write_text(was + long)) == [".git/config"]
+    assert config.read_text() == was
+
+
+def test_files_that_the_settings_include_count(root: Path) -> None:
+    git(root, "config", "include.path", "../one.config")
+    (root / "one.config").write_text("[include]\npath = dir/two.config\n")
+    (root / "dir").mkdir()
+    one = (root / "one.config").read_text() + "[core]pager=evil\n"
+    assert changed_by(root, lambda: (root / "one.config").write_text(one)) == ["one.config"]
+    assert changed_by(root, lambda: (root / "dir/two.config").write_text("[core]pager=evil\n")) == ["dir/two.config"]
+
+
+def test_hooks_in_another_root_count(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    git(root, "config", "core.hooksPath", str(other))
+    places = KeptPlaces((root, other))
+    before = places.before()
+    (other / "pre-commit").write_text("evil")
+    assert [change.path for change in places.changed(before)] == [other / "pre-commit"]
+
+
+def test_a_submodule_is_not_lost_among_very_many_names(root: Path) -> None:
+    config = root / ".git/modules/sub/config"
+    config.parent.mkdir(parents=True)
+    config.write_text("")
+
+    def change() -> None:
+        config.write_text("[core]\nfsmonitor=x\n")
+        for number in range(600):
+            (root / f".git/modules/{number}").mkdir()
+
+    assert changed_by(root, change) == [".git/modules/sub/config"]
 
 
 def test_hooks_count_but_samples_do_not(root: Path) -> None:
@@ -297,3 +356,44 @@ def test_every_directory_of_hooks_and_every_submodule_counts(root: Path) -> None
     assert sorted(changed_by(root, change)) == [
         ".git/modules/libs/sub/hooks/pre-commit", ".hooks1/pre-commit", ".hooks2/pre-commit",
     ]  # fmt: skip
+
+
+def test_what_something_that_goes_on_changes_counts_at_the_next_look(root: Path) -> None:
+    places = KeptPlaces((root,))
+    before = places.before()
+    places.go_on()
+    assert places.changed(before) == ()
+    (root / ".envrc").write_text("evil")
+    assert [each.path.name for each in places.changed(places.before())] == [".envrc"]
+
+
+def test_at_the_end_what_was_left_alone_leaves_no_hook_that_runs(root: Path) -> None:
+    hooks = root / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in ("pre-push", "post-merge"):
+        (hooks / name).write_text("mine")
+        (hooks / name).chmod(0o755)
+    places = KeptPlaces((root,))
+    places.before()
+    places.leave()
+    (hooks / "pre-push").write_text("evil")
+    (hooks / "pre-commit").write_text("evil")
+    (hooks / "pre-commit").chmod(0o755)
+    (root / "evil.sh").write_text("evil")
+    (hooks / "commit-msg").symlink_to(root / "evil.sh")
+    found = places.disarm()
+    assert sorted(path.name for path in found) == ["commit-msg", "pre-commit", "pre-push"]
+    modes = {path.name: path.stat().st_mode & 0o111 for path in hooks.iterdir() if path.suffix != ".sample"}
+    assert modes == {"pre-push": 0, "pre-commit": 0, "post-merge": 0o111}
+    assert (hooks / "pre-push").read_text() == "evil"
+
+
+def test_at_the_end_nothing_is_touched_where_nothing_was_left_alone(root: Path) -> None:
+    hook = root / ".git/hooks/pre-push"
+    places = KeptPlaces((root,))
+    places.changed(places.before())
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("the person's")
+    hook.chmod(0o755)
+    assert places.disarm() == ()
+    assert hook.stat().st_mode & 0o777 == 0o755

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tools.environments.marked import kill_sessions
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.call_filter import call_filter
 from tools.environments.sandbox.landlock import Ruleset, make_ruleset
@@ -42,6 +43,7 @@ class LandlockSandbox:
         self._rulesets: dict[Confinement, Ruleset] = {}
         self._watched: weakref.WeakKeyDictionary[subprocess.Popen[bytes], Watched] = weakref.WeakKeyDictionary()
         self._scratch = Scratch()
+        self._sessions: set[int] = set()
 
     @property
     def name(self) -> str:
@@ -69,6 +71,8 @@ class LandlockSandbox:
             process, listener = start_confined(confine, lambda: subprocess.Popen(arguments, **popen))
         finally:
             os.close(ruleset)
+        if popen.get("start_new_session"):
+            self._sessions.add(process.pid)
         try:
             # Not on the confined thread: what the network starts would be confined as well.
             self._watch(process, listener, confinement)
@@ -95,8 +99,13 @@ class LandlockSandbox:
         watched = self._watched.get(process)
         return watched.refusals() if watched is not None else ()
 
+    def any_left(self) -> bool:
+        """Whether the session's network still serves one of them."""
+        return self._guard is not None and self._guard.any_left()
+
     def close(self) -> None:
-        """The session has ended."""
+        """The session has ended. What is left of its commands ends too, whatever group and environment it has."""
+        kill_sessions(self._sessions)
         with self._lock:
             for ruleset in self._rulesets.values():
                 ruleset.close()

@@ -91,6 +91,10 @@ class Sandbox(Protocol):
         """What the network of one of its commands refused, each once and in order."""
         ...
 
+    def any_left(self) -> bool:
+        """Whether a process of its commands is alive, wherever it has put itself, as far as that is known here."""
+        ...
+
     def close(self) -> None:
         """The session has ended, and its commands with it."""
         ...

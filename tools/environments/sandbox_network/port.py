@@ -127,6 +127,10 @@ class NetworkGuard(Protocol):
         """The refusals of all commands after the mark, each once and in order."""
         ...
 
+    def any_left(self) -> bool:
+        """Whether a process is alive whose connections are judged here."""
+        ...
+
     def close(self) -> None:
         """The session has ended: every connection through the proxy is cut, and no new one is made."""
         ...

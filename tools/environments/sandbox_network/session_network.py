@@ -107,6 +107,12 @@ class SessionNetwork:
         """As the port says."""
         return self._refusals.since(since)
 
+    def any_left(self) -> bool:
+        """As the port says."""
+        with self._lock:
+            supervisors = list(self._supervisors.values())
+        return any(not supervisor.is_over() for supervisor in supervisors)
+
     def close(self) -> None:
         """As the port says; may be called again."""
         with self._lock:

@@ -115,6 +115,15 @@ class Supervisor:
             self._release()
             raise
 
+    def is_over(self) -> bool:
+        """Whether nobody is left whose calls would come here."""
+        with self._lock:
+            if self._is_released:
+                return True
+            poll = select.poll()
+            poll.register(self._listener, 0)
+            return bool(poll.poll(0))
+
     def close(self) -> None:
         """Serve no more."""
         try:
