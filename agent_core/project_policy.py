@@ -1,7 +1,8 @@
-"""What a project's own `.hermes/config.yaml` says about permissions: it can only narrow what the user's settings say.
+"""What a project's own `.hermes/config.yaml` says: it can only narrow what the user's settings say.
 
 A project's files come from others, and the agent itself may have written them. So of `approvals` only `deny` counts,
-and a `mode` that asks more often; whatever else is there is left out, with a warning that says so.
+and a `mode` that asks more often, and `context_files` can only have fewer and shorter files read; whatever else is
+there is left out, with a warning that says so.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from agent_core.prompt.context_files.settings import ContextNarrowing
 from tools.approval.rules.parsing import RuleError, parse_rule
 from tools.approval.rules.rule import PermissionRule
 
@@ -32,11 +34,13 @@ class ProjectPolicy:
         deny: rules that deny.
         mode: when the person is asked; None where the project says nothing about it.
         warnings: what was left out, for the person.
+        context_files: what it wants less of.
     """
 
     deny: tuple[PermissionRule, ...] = ()
     mode: ApprovalMode | None = None
     warnings: tuple[str, ...] = ()
+    context_files: ContextNarrowing = field(default_factory=ContextNarrowing)
 
 
 def read_project_policy(root: Path, home: Path) -> ProjectPolicy:
@@ -65,8 +69,12 @@ def stricter(one: ApprovalMode, other: ApprovalMode | None) -> ApprovalMode:
 
 
 def _policy(written: Mapping[Any, Any], path: Path) -> ProjectPolicy:
-    warnings = [_left_out(str(key), path) for key in written if key != "approvals"]
-    approvals = written.get("approvals")
+    warnings = [_left_out(str(key), path) for key in written if key not in {"approvals", "context_files"}]
+    narrowing = _narrowing(written.get("context_files"), path, warnings)
+    return replace(_permissions(written.get("approvals"), path, warnings), context_files=narrowing)
+
+
+def _permissions(approvals: object, path: Path, warnings: list[str]) -> ProjectPolicy:
     if approvals is None:
         return ProjectPolicy(warnings=tuple(warnings))
     if not isinstance(approvals, Mapping):
@@ -82,6 +90,25 @@ def _policy(written: Mapping[Any, Any], path: Path) -> ProjectPolicy:
             warnings.append(rule)
             mode = "all"
     return ProjectPolicy(tuple(rules), mode, tuple(warnings))
+
+
+def _narrowing(written: object, path: Path, warnings: list[str]) -> ContextNarrowing:
+    """What is understood of it; what would widen something has no effect, for the narrower one always holds."""
+    if written is None:
+        return ContextNarrowing()
+    if not isinstance(written, Mapping):
+        warnings.append(f"context_files in {path} is ignored: it must hold `key: value` lines.")
+        return ContextNarrowing()
+    max_chars, names = written.get("max_chars"), written.get("names")
+    is_count = isinstance(max_chars, int) and not isinstance(max_chars, bool) and max_chars > 0
+    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    known = {"enabled": True, "max_chars": max_chars is None or is_count, "names": names is None or is_list}
+    warnings += [_left_out(f"context_files.{key}", path) for key in written if not known.get(str(key))]
+    return ContextNarrowing(
+        enabled=written.get("enabled", True) is not False,
+        max_chars=max_chars if is_count else None,
+        names=tuple(names) if isinstance(names, list) and is_list else None,
+    )
 
 
 def _mode(approvals: Mapping[Any, Any], path: Path, warnings: list[str]) -> ApprovalMode | None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from agent_core.settings_prompt import ContextFilesPart
 from agent_core.settings_tools import LspPart, SandboxPart, SecurityPart, TerminalPart, WebPart
 from tools.approval.rules.parsing import rule_text
 
@@ -131,6 +132,7 @@ class AgentSettings(SettingsPart):
     api_max_retries: int = Field(4, ge=1, le=20, description="Attempts at one model request, at most.")
     reasoning_effort: Effort | None = Field(None, description="How much the model thinks; none: not at all.")
     disabled_toolsets: tuple[str, ...] = Field((), description="Toolsets, or single tools, that no session has.")
+    ephemeral_system_prompt: str = Field("", description="Goes behind the system prompt, and is stored nowhere.")
 
     @field_validator("reasoning_effort", mode="before")
     @classmethod
@@ -239,6 +241,7 @@ class Settings(SettingsPart):
     lsp: LspPart = Field(default_factory=LspPart)
     security: SecurityPart = Field(default_factory=SecurityPart)
     sandbox: SandboxPart = Field(default_factory=SandboxPart)
+    context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")

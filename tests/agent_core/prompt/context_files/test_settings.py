@@ -1,0 +1,71 @@
+"""How much is told of rules files, and what a project may want less of."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_core.config import ConfigSource
+from agent_core.errors import SettingsError
+from agent_core.home import Home
+from agent_core.project_context import context_file_settings
+from agent_core.project_policy import read_project_policy
+from agent_core.prompt.context_files.settings import chars_of_a_file
+from tests.support.settings_files import configure
+
+
+@pytest.mark.parametrize(
+    ("window", "wanted", "chars"),
+    [
+        (None, None, 20_000),
+        (8_000, None, 8_000),
+        (32_000, None, 20_000),
+        (200_000, None, 48_000),
+        (10_000_000, None, 500_000),
+        (200_000, 5_000, 5_000),
+        (None, 50_000, 20_000),
+    ],
+)
+def test_a_file_has_a_share_of_the_window(window, wanted, chars):
+    assert chars_of_a_file(window, wanted) == chars
+
+
+@pytest.mark.parametrize(
+    ("own", "project", "enabled", "max_chars", "names"),
+    [
+        ({}, "enabled: false", False, None, 5),
+        ({"enabled": False}, "enabled: true", False, None, 5),
+        ({"max_chars": 5000}, "max_chars: 9000", True, 5000, 5),
+        ({"max_chars": 5000}, "max_chars: 2000", True, 2000, 5),
+        ({"names": ["AGENTS.md"]}, "names: [CLAUDE.md, AGENTS.md]", True, None, 1),
+        ({}, "names: []", True, None, 0),
+        ({}, "max_chars: lots", True, None, 5),
+    ],
+)
+def test_a_project_can_only_narrow(home, tmp_path, own, project, enabled, max_chars, names):
+    configure(home, {"context_files": own})
+    (tmp_path / ".hermes").mkdir()
+    (tmp_path / ".hermes" / "config.yaml").write_text(f"context_files:\n  {project}\n")
+    settings = context_file_settings(ConfigSource(Home(home)).load(), (tmp_path,))
+    assert (settings.enabled, settings.max_chars, len(settings.names)) == (enabled, max_chars, names)
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ("context_files: {enabled: false}", 0),
+        ("context_files: {max_chars: lots, other: 1}", 2),
+        ("context_files: [a]", 1),
+        ("context_files: {names: AGENTS.md}\napprovals: {mode: all}", 1),
+    ],
+)
+def test_what_a_project_says_wrongly_is_told(home, tmp_path, text, warnings):
+    (tmp_path / ".hermes").mkdir()
+    (tmp_path / ".hermes" / "config.yaml").write_text(text)
+    assert len(read_project_policy(tmp_path, home).warnings) == warnings
+
+
+@pytest.mark.parametrize("name", ["../AGENTS.md", "/etc/passwd", "", "a\nb"])
+def test_names_stay_in_their_directory(home, name):
+    configure(home, {"context_files": {"names": [name]}})
+    with pytest.raises(SettingsError, match=r"context_files\.names"):
+        ConfigSource(Home(home)).load()
