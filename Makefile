@@ -42,8 +42,9 @@ CRASH_TURNS ?= 300
 crash: $(READY)  ## Kill the agent in hundreds of turns, at any moment, and look what is left (CRASH_TURNS=N)
 	@CRASH_TURNS=$(CRASH_TURNS) $(BIN)/python -m pytest tests/e2e/test_crash.py
 
-golden: $(READY)  ## Write the golden transcripts anew; review what changed
+golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript
+	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/agent_core/prompt/test_layers.py
 	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
 
 SDK_RC := .cache/sdk-rc

@@ -49,6 +49,7 @@ Severity = Literal["info", "warning", "error"]
 Ask = Callable[[PersonQuestion, Interrupt], PersonAnswer]
 
 _NOTICES: Mapping[StatusKind, Severity] = {
+    "context": "warning",
     "fallback": "warning",
     "storage": "warning",
     "undelivered": "warning",

@@ -20,7 +20,7 @@ from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterr
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content, Message, closing, repaired, user_message, with_note
-from agent_core.prompt.system import build_system_prompt, gather_facts
+from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
 from agent_core.providers.choice import ModelChoice
@@ -67,6 +67,8 @@ class AIAgent:
         cache_ttl: CacheTtl = "5m",
         patience: Patience | None = None,
         guardrails: Thresholds | None = None,
+        prompt: PromptSettings | None = None,
+        ephemeral_system_prompt: str = "",
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -84,6 +86,8 @@ class AIAgent:
             cache_ttl: how long servers should keep the conversation's beginning, where they let us choose.
             patience: how long one request is tried.
             guardrails: when a model that goes round in circles is warned and stopped.
+            prompt: where the system prompt's parts come from.
+            ephemeral_system_prompt: goes behind the system prompt in each request; never stored or exported.
 
         Raises:
             AuthRequired, SettingsError: `provider` is a name, and the settings do not make it usable.
@@ -108,6 +112,8 @@ class AIAgent:
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.cwd))
         self._services = services or SessionServices()
+        given = prompt or PromptSettings()
+        self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._loop = TurnLoop(
             session_id=self.session_id,
             workspace=self.workspace,
@@ -117,6 +123,7 @@ class AIAgent:
             disabled=tuple(disabled_toolsets),
             cache_ttl=cache_ttl,
             patience=patience or Patience(),
+            context_files=self._prompt.context_files,
         )
         self._guardrails = guardrails or Thresholds()
         self._running = threading.Lock()
@@ -273,7 +280,7 @@ class AIAgent:
         return Turn(
             id=turn_id,
             task_id=task_id or turn_id,
-            system=system_message or self._system_prompt(),
+            system=self._prompt.with_ephemeral(system_message or self._system_prompt(callbacks)),
             token=self._token or CancelToken(),
             budget=IterationBudget(self._max_iterations),
             history=history,
@@ -317,11 +324,21 @@ class AIAgent:
             turn_id=turn.id,
         )
 
-    def _system_prompt(self) -> str:
-        if self._services.system is None:
-            facts = gather_facts(self.workspace.cwd, self.workspace.roots)
-            self._services.system = build_system_prompt(facts, self.platform)
-        return self._services.system
+    def _system_prompt(self, callbacks: AgentCallbacks) -> str:
+        """The session's system prompt, built with its first turn. What is left out of it is told to the person."""
+        services = self._services
+        if services.system is None:
+            from agent_core.prompt.session_prompt import session_prompt  # noqa: PLC0415 - not before the first prompt
+
+            choice = self._target.route.members[0].choice
+            prompt, services.prompt_notes = session_prompt(
+                self.workspace, self._prompt, choice, platform=self.platform, tools=self._loop.tool_names()
+            )
+            services.system, services.prompt_layers = prompt.text, prompt.sizes
+            if (tell := callbacks.status_callback) is not None:
+                for note in services.prompt_notes:
+                    tell(Status("context", note))
+        return services.system
 
 
 def _remember_prompt(turn: Turn, content: Content, complete: Callable[[], Content] | None, note: str) -> None:

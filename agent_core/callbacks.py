@@ -78,7 +78,9 @@ class Step:
     session_cost: float | None = None
 
 
-StatusKind = Literal["budget", "circle", "empty", "fallback", "refusal", "retry", "storage", "undelivered", "unused"]
+StatusKind = Literal[
+    "budget", "circle", "context", "empty", "fallback", "refusal", "retry", "storage", "undelivered", "unused"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
 from agent_core.permission_settings import permission_settings
+from agent_core.project_context import context_file_settings
+from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.credentials.oauth import OAuthBearer
@@ -88,6 +90,7 @@ class AgentFactory:
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
         self._service_loop: ServiceLoop | None = None
         self._web = WebAccess()
+        self._ephemeral: str | None = None
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self.sessions = sessions or SessionLibrary(config.home)
@@ -276,7 +279,18 @@ class AgentFactory:
             services=services,
             enabled_toolsets=enabled,
             disabled_toolsets=disabled,
+            prompt=PromptSettings(
+                self._config.home.root, context_file_settings(config, workspace.roots), self._ephemeral_prompt(config)
+            ),
         )
+
+    def _ephemeral_prompt(self, config: Configuration) -> str:
+        """What goes behind the prompts; as it was first read, so that a session's requests keep their beginning."""
+        with self._lock:
+            if self._ephemeral is None:
+                own = config.environ.get("HERMES_EPHEMERAL_SYSTEM_PROMPT", "")
+                self._ephemeral = (own or config.settings.agent.ephemeral_system_prompt).strip()
+            return self._ephemeral
 
     def toolsets(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Which toolsets sessions have, and which they do not have all the same.
@@ -356,6 +370,8 @@ class AgentFactory:
 
     def warm(self) -> None:
         """Load what the first prompt needs; a model that cannot be used is no error here."""
+        import agent_core.prompt.session_prompt  # noqa: F401, PLC0415 - the first prompt builds one
+
         load_tools()
         try:
             self._provider(self.check_model()).warm()

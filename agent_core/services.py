@@ -34,6 +34,9 @@ class SessionServices:
         self.plan: tuple[TodoItem, ...] = ()
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
         self.system: str | None = None
+        # Names and characters of its parts, and what was left out of it, for the person.
+        self.prompt_layers: tuple[tuple[str, int], ...] = ()
+        self.prompt_notes: tuple[str, ...] = ()
         self.tools: list[dict[str, object]] | None = None
         # Names of those that come with the session, as the model was told of them.
         self.extra_tools: tuple[str, ...] = ()
@@ -58,6 +61,8 @@ class SessionServices:
             omitted_results=frozenset(self.omissions.results),
             sealed_before=self.omissions.sealed_before,
             images_before=self.omissions.images_before,
+            prompt_layers=self.prompt_layers,
+            prompt_notes=self.prompt_notes,
         )
 
     def restore(self, kept: KeptState, *, same_prompt: bool) -> None:
@@ -69,6 +74,8 @@ class SessionServices:
         """
         self.plan, self.spent, self.model = kept.plan, kept.spent, kept.model
         self.system = kept.system if same_prompt else None
+        known = self.system is not None
+        self.prompt_layers, self.prompt_notes = (kept.prompt_layers, kept.prompt_notes) if known else ((), ())
         self.omissions = Omissions(set(kept.omitted_results), kept.sealed_before, kept.images_before)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
-from agent_core.callbacks import Step
+from agent_core.asking.view import shown
+from agent_core.callbacks import Status, Step
 from agent_core.guardrails import with_warning
-from agent_core.messages import Message, tool_message, user_message
+from agent_core.messages import Message, ToolCall, tool_message, user_message
+from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.pricing import cost_of
@@ -21,6 +23,7 @@ from agent_core.turn import Turn
 from agent_core.turn_ending import Ending
 from agent_core.turn_result import StopReason
 from agent_core.workspace import Workspace
+from tools.result import ToolResult
 from tools.toolsets import get_tool_definitions
 
 _CONTINUATIONS = 3
@@ -45,6 +48,7 @@ class TurnLoop:
     Attributes:
         target: what is asked now; it may be another at each request.
         toolsets, disabled: which tools the model is told of.
+        context_files: what is set about rules files, for those of sub-folders.
     """
 
     session_id: str
@@ -55,6 +59,7 @@ class TurnLoop:
     disabled: tuple[str, ...]
     cache_ttl: CacheTtl
     patience: Patience
+    context_files: ContextFileSettings = field(default_factory=ContextFileSettings)
 
     def run(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
         """Run the turn: why it stopped, and the answer's text."""
@@ -148,7 +153,7 @@ class TurnLoop:
         runner = ToolRunner(
             self.workspace,
             TurnServices(self.services, self.workspace.approvals, turn.callbacks),
-            frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions()),  # type: ignore[index]
+            self.tool_names(),
             token=turn.token,
             session_id=self.session_id,
             turn_id=turn.id,
@@ -160,7 +165,22 @@ class TurnLoop:
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
             told = replace(result, text=with_warning(result.text, turn.repeats.see(call, result)))
-            turn.history.remember(tool_message(call, result_content(told)))
+            turn.history.remember(tool_message(call, result_content(self._with_rules(turn, call, told))))
+
+    def _with_rules(self, turn: Turn, call: ToolCall, result: ToolResult) -> ToolResult:
+        """The result with the rules of the sub-folders that the call worked in."""
+        from agent_core.prompt.context_files.region import nested_rules  # noqa: PLC0415 - not before the first call
+
+        def tell(note: str) -> None:
+            if turn.callbacks.status_callback is not None:
+                turn.callbacks.status_callback(Status("context", note))
+
+        rules = nested_rules(self.workspace, self.context_files)
+        return rules.added(call, result, lambda: shown(turn.history.messages, self.services.omissions), tell)
+
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the model is told of."""
+        return frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions())  # type: ignore[index]
 
     def _renew_tools(self) -> None:
         """Tell the model of tools that came or went with the session's servers; else its list stays as it is."""

@@ -14,6 +14,8 @@ class KeptState:
 
     Attributes:
         system, tools: the system prompt and the tool definitions; None before the first request.
+        prompt_layers: the parts of the system prompt: each one's name and its characters.
+        prompt_notes: what was left out of it, for the person.
         program: the version of the program that made them.
         model: provider:model that the session uses; '' before the first request.
         omitted_results: ids of tool calls whose results the model is not shown any more.
@@ -29,3 +31,5 @@ class KeptState:
     omitted_results: frozenset[str] = frozenset()
     sealed_before: int = 0
     images_before: int = 0
+    prompt_layers: tuple[tuple[str, int], ...] = ()
+    prompt_notes: tuple[str, ...] = ()

@@ -49,6 +49,7 @@ def packed_state(state: KeptState) -> PackedState:
             "images_before": state.images_before,
         },
         "program": state.program,
+        "prompt": {"layers": state.prompt_layers, "notes": state.prompt_notes},
     }
     return PackedState(
         state,
@@ -107,6 +108,7 @@ def _state_from(row: Row) -> KeptState:
     kept, system_hash, tools_hash, model, requests, usage, cost, system, tools = row
     values = json.loads(kept)
     omissions = values["omissions"]
+    prompt = values.get("prompt", {})  # earlier versions had none
     return KeptState(
         plan=tuple(TodoItem(**item) for item in values["plan"]),
         system=_text(system_hash, system),
@@ -117,6 +119,8 @@ def _state_from(row: Row) -> KeptState:
         omitted_results=frozenset(omissions["results"]),
         sealed_before=int(omissions["sealed_before"]),
         images_before=int(omissions["images_before"]),
+        prompt_layers=tuple((str(name), int(size)) for name, size in prompt.get("layers", ())),
+        prompt_notes=tuple(map(str, prompt.get("notes", ()))),
     )
 
 

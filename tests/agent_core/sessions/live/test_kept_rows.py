@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_core.errors import StoreError
@@ -21,6 +23,8 @@ EVERYTHING = KeptState(
     omitted_results=frozenset({"call-1", "call-2"}),
     sealed_before=4,
     images_before=5,
+    prompt_layers=(("identity", 12), ("AGENTS.md", 3_400)),
+    prompt_notes=("CLAUDE.md is left out.",),
 )
 
 
@@ -46,6 +50,12 @@ def desk(tmp_path):
 def test_everything_comes_back(desk, state):
     desk.store.keep("s", state)
     assert desk.store.kept("s") == state
+
+
+def test_what_an_earlier_version_kept_has_no_parts_of_the_prompt(desk):
+    desk.store.keep("s", EVERYTHING)
+    desk.change("UPDATE sessions SET kept = json_remove(kept, '$.prompt')")
+    assert desk.store.kept("s") == replace(EVERYTHING, prompt_layers=(), prompt_notes=())
 
 
 def test_costs_and_model_are_columns(desk):

@@ -1,0 +1,37 @@
+"""The layer that tells where the agent works. It comes last: it differs from session to session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_core.prompt.facts import PromptFacts
+from tools.environments.git_state import GitState
+
+
+def environment_text(facts: PromptFacts) -> str:
+    """Directories, machine, repository, programs and date, a line each."""
+    return "\n".join(["# Where you work", *_lines(facts)])
+
+
+def _lines(facts: PromptFacts) -> Iterator[str]:
+    yield f"Working directory: {facts.cwd}"
+    for root in facts.roots:
+        if root != facts.cwd:
+            yield f"Further directory of the session: {root}"
+    yield f"Operating system: {facts.system}; commands run in: {facts.shell}"
+    yield _repository(facts.git, facts) if facts.git is not None else "The working directory is in no git repository."
+    if facts.programs:
+        yield f"On PATH: {', '.join(facts.programs)}"
+    if facts.missing:
+        yield f"Not on PATH, though the project seems to need it: {', '.join(facts.missing)}"
+    yield f"Today is {facts.today}."
+
+
+def _repository(git: GitState, facts: PromptFacts) -> str:
+    told = [f"branch {git.branch}" if git.branch else "no branch checked out"]
+    if git.is_dirty is not None:
+        told.append("with uncommitted changes" if git.is_dirty else "nothing uncommitted")
+    if git.commit:
+        told.append(f"last commit {git.commit}")
+    place = f"Git repository at {git.root}" if git.root != facts.cwd else "Git repository"
+    return f"{place}, as it was at the session's start: {', '.join(told)}"
