@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from acp_adapter.commands.command import Desk, Told, Typed
+from acp_adapter.commands.context_prompt import left_out_lines, prompt_rows
 from acp_adapter.commands.markdown import code, table
 from agent_core.asking.view import Omissions, rough_tokens, shown
 from agent_core.errors import HermesError
@@ -46,15 +47,17 @@ def show_context(_typed: Typed, desk: Desk) -> Told:
     total = sum(sizes.values())
     window, model = _window(desk)
     whole = max(window or total, total, 1)
-    rows = [
-        (name, f"≈ {count(sizes[kind])}", f"`{_bar(sizes[kind], whole)}`")
-        for kind, name in _NAMES.items()
-        if sizes[kind]
-    ]
+    services = desk.session.services
+    rows: list[tuple[str, str, str]] = []
+    for kind, name in _NAMES.items():
+        if sizes[kind]:
+            rows.append((name, f"≈ {count(sizes[kind])}", f"`{_bar(sizes[kind], whole)}`"))
+        if kind == "system":
+            rows += prompt_rows(services, count, lambda size: _bar(size, whole))
     heading = f"≈ **{count(total)}** tokens"
     if window is not None:
         heading += f" of {count(window)} that {code(model)} can take: {100 * total / window:.0f} %"
-    lines = [f"{heading}.", "", table(("", "tokens", ""), rows)]
+    lines = [f"{heading}.", "", table(("", "tokens", ""), rows), *left_out_lines(services)]
     used = _reported(desk.factory.sessions.archive.story(desk.session.id))
     if used is not None:
         lines += ["", f"With the last request its server counted {count(used.used)} of {count(used.size)}."]

@@ -57,7 +57,13 @@ class _Desk:
 
     @property
     def session(self) -> Any:
-        services = SimpleNamespace(system="s" * 400, omissions=Omissions(), spent=self.spent)
+        services = SimpleNamespace(
+            system="s" * 400,
+            omissions=Omissions(),
+            spent=self.spent,
+            prompt_layers=(("identity", 180), ("heading", 4), ("a|b/AGENTS.md", 200)),
+            prompt_notes=("CLAUDE.md is left out of what the model is told: it is no text.",),
+        )
         return SimpleNamespace(id="ses_1", services=services)
 
     @property
@@ -135,6 +141,14 @@ def test_the_window_is_shown_by_kind_with_bars():
     assert "| Images and documents | ≈ 1.5k |" in told
     assert "| System prompt | ≈ 100 |" in told
     assert "Tool results" not in told
+
+
+def test_the_system_prompt_is_shown_by_its_parts_with_what_was_left_out():
+    told = _typed("/context", _Desk())
+    assert "| · identity | ≈ 45 | `█░" in told or "| · identity | ≈ 45 | `█" in told
+    assert "| · a\\|b/AGENTS.md | ≈ 50 |" in told
+    assert "heading" not in told
+    assert "- CLAUDE.md is left out of what the model is told: it is no text." in told
 
 
 def test_what_a_server_counted_is_told_unless_the_model_began_anew_since():
