@@ -119,6 +119,9 @@ class SimpleCommand:
             frame.background,
         )
         printed = shell.invoke(call)
+        if not self._raws and any(token.operator == "<" for token, _ in self._pairs):
+            # `$(<file)` is the file's text, and in zsh a `<file` alone prints it, too.
+            return redirections.input.text if redirections.input and redirections.input.kind == "text" else None
         return redirections.printed(printed)
 
     def redirections(self) -> Redirections:

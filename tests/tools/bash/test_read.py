@@ -393,3 +393,22 @@ def test_the_grammar_is_loaded_when_the_first_command_is_read() -> None:
     )
 
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[3])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'eval "$(<x)"',
+        'eval "`<x`"',
+        'bash -c "$( < x )"',
+        'eval "$(0<x)"',
+        'x=$(<x); eval "$x"',
+        'eval "$(true; <x)"',
+    ],
+)
+def test_a_file_that_a_substitution_reads_is_not_an_empty_text(command):
+    assert [doubt.why for doubt in _read(command).doubts] == [doubts.UNKNOWN_TEXT]
+
+
+def test_a_substitution_that_reads_what_is_known_gives_it():
+    assert "rm -rf x" in _lines(_read('eval "$(< <(echo rm -rf x))"'))
