@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tools.approval.dangers.device_looks import only_looks
 from tools.approval.dangers.essential import why_essential
 from tools.approval.dangers.finding import Finding
 from tools.approval.dangers.places import Scene, place_of
@@ -21,9 +22,6 @@ _VOLUMES = re.compile(
     r"(?:lv|vg|pv)(?:remove|create|reduce|extend|resize|change|move|convert)|zpool|zfs|btrfs|mdadm|cryptsetup|dmsetup"
     r"|losetup|mount|umount|swapoff|swapon|fstrim|efibootmgr|grub\S*|flashrom|fwupdmgr|dd_rescue|ddrescue|kexec"
     r"|insmod|rmmod|modprobe|mknod|pvresize|fusermount3?|vgcfgrestore|bootctl|update-grub|mokutil"
-)
-_SHOWS = frozenset(
-    {"-l", "--list", "list", "status", "info", "-h", "--help", "--version", "-V", "print", "scan", "get"}
 )
 _NEVER_SHOWS = frozenset({"shred", "blkdiscard"})
 _OWNERS = frozenset({"chown", "chgrp", "setfacl", "chattr", "setcap", "chcon", "icacls", "takeown", "chflags",
@@ -69,11 +67,7 @@ def judge_devices(call: Invocation, scene: Scene) -> Iterator[Finding]:
         yield Finding("forbidden", "device", "writes over a raw device")
     elif program in {"mount", "umount"} and not any(not text.startswith("-") for text in given):
         return  # shows what is mounted
-    elif (
-        given
-        and _works_on_disks(program, named)
-        and (program in {"mount", "umount"} or not _SHOWS.intersection(given))
-    ):
+    elif given and _works_on_disks(program, named) and not only_looks(program, given):
         yield Finding("dangerous", "device", "works on devices or filesystems", outside=True)
 
 
@@ -142,6 +136,13 @@ def _on_everything(call: Invocation, scene: Scene) -> Finding | None:
     is_here = not call.elsewhere or "ssh" in call.via
     return Finding(
         "forbidden" if is_here else "dangerous", "permissions", f"changes permissions or ownership of {gone}"
+    )
+
+
+def opens_to_others(mode: str) -> bool:
+    """Whether a mode lets others change a file, or lets it run with the rights of its owner."""
+    return (
+        len(mode) > _MAX_MODE or _OPEN_MODE.fullmatch(mode) is not None or _SPECIAL_MODE.fullmatch(mode) is not None
     )
 
 

@@ -217,6 +217,13 @@ def _look_at_word(statement: list[str], place: int, word: str, effects: Effects)
             and _is_unbounded(statement[place:])
         )
         or (word == "update" and is_start and "set" in statement[place:] and _is_unbounded(statement[place:]))
+        # ClickHouse: ALTER TABLE x DELETE WHERE …
+        or (
+            word in {"delete", "update"}
+            and statement[:2] == ["alter", "table"]
+            and before != "on"
+            and _is_unbounded(statement[place:])
+        )
     ):
         effects.add(_UNBOUNDED)
     elif word in {"alter", "create"} and is_start and _ACCOUNTS & set(statement[place + 1 : place + 4]):

@@ -37,6 +37,11 @@ ORDINARY = [
     ("php", "foreach ([1, 2] as $k => $v) { file_put_contents('a', $v); }"),
     ("lua", "io.popen('ls')"),
     ("mongosh", "db.users.find({a: 1}).limit(5)"),
+    ("perl", "chmod 0755, 'bin/run'"),
+    ("perl", "chmod 0600, @ARGV"),
+    ("node", "require('fs').chmodSync('dist/cli.js', 0o755)"),
+    ("node", "require('fs').chmodSync('dist/cli.js', 493)"),
+    ("php", "chmod('a', 0755);"),
 ]
 DANGEROUS = [
     ("node", "require('fs').rmSync('x', {recursive: true})"),
@@ -112,6 +117,13 @@ DANGEROUS = [
     ("R", "do.call('system', list('rm a'))"),
     ("Rscript", "eval(parse(text = readline()))"),
     ("brainfuck", "+++"),
+    ("perl", "chmod 0777, glob('/etc/*')"),
+    ("perl", "chmod 04755, $x"),
+    ("ruby", "Dir['**/*'].each { |f| File.chmod(0o777, f) }"),
+    ("node", "require('fs').chmodSync('a', 511)"),
+    ("node", "require('fs').promises.chmod(process.argv[1], 0o4755)"),
+    ("node", "require('fs/promises').chmod(f, 0o666)"),
+    ("php", "foreach (glob('*') as $f) chmod($f, 0777);"),
 ]
 
 

@@ -24,6 +24,9 @@ ORDINARY = [
     "\\d users",
     "pragma table_info(x);",
     "select 1 where a = 'it\\'s'",
+    "alter table hits delete where id = 4",
+    "alter table a add foreign key (b) references c on delete cascade on update cascade",
+    "alter table a add column delete_at text",
 ]
 DANGEROUS = [
     "drop table x",
@@ -63,6 +66,9 @@ DANGEROUS = [
     ".output /etc/passwd",
     ".once |sh",
     "system rm x",
+    "alter table hits delete where 1",
+    "alter table hits on cluster main delete where 1 = 1",
+    "alter table logs update level = '' where true",
 ]
 
 

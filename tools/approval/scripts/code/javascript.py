@@ -36,7 +36,8 @@ from tools.approval.scripts.naming import names
 def _of_fs(functions: str) -> str:
     """The functions of `fs` in all their places."""
     return " ".join(
-        f"fs.{name} fs.{name}Sync fs.promises.{name} promises.{name} fsp.{name} fse.{name} *.{name}Sync"
+        f"fs.{name} fs.{name}Sync fs.promises.{name} fs/promises.{name} promises.{name} fsp.{name} fse.{name}"
+        f" *.{name}Sync"
         for name in functions.split()
     )
 

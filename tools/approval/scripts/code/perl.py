@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.approval.scripts.code.rules import (
+    CHANGES_MODE_OF,
     CHANGES_OWNER,
     COPIES,
     DOUBTFUL,
@@ -39,7 +40,7 @@ _RULES = rules(
     ("copy cp File::Copy::copy", COPIES),
     ("link symlink", LINKS),
     ("mkdir make_path mkpath", MAKES_FOLDER),
-    ("chmod", Rule("like", "chmod {0} -- {1}", needs=2)),
+    ("chmod CORE::chmod", CHANGES_MODE_OF),
     ("chown utime", CHANGES_OWNER),
     ("system exec CORE::system CORE::exec readpipe POSIX::system", SHELL),
     ("open CORE::open", Rule("opens", place=0)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools.approval.scripts.code.rules import (
+    CHANGES_MODE,
     CHANGES_OWNER,
     COPIES,
     DOUBTFUL,
@@ -23,7 +24,6 @@ from tools.approval.scripts.code.rules import (
     TOUCHES,
     WRITES,
     Language,
-    Rule,
     always,
     rules,
 )
@@ -48,7 +48,7 @@ _RULES = rules(
     ("symlink link", LINKS),
     ("mkdir", MAKES_FOLDER),
     ("touch tempnam", TOUCHES),
-    ("chmod", Rule("like", "chmod 777 -- {0}", needs=1)),
+    ("chmod", CHANGES_MODE),
     ("chown chgrp lchown", CHANGES_OWNER),
     ("file_put_contents", WRITES),
     ("fopen SplFileObject gzopen", OPENS),

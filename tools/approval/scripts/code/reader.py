@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tools.approval.scripts.code.aliases import aliases_in
 from tools.approval.scripts.code.calls import Call, calls_of
+from tools.approval.scripts.code.modes import change_mode
 from tools.approval.scripts.code.rules import Language, Rule
 from tools.approval.scripts.code.syntax import Token
 from tools.approval.scripts.code.tokens import Tokenizer
@@ -199,6 +200,8 @@ class _Reader:
         match rule.does:
             case "like":
                 self._do_like(rule, call)
+            case "mode":
+                change_mode(call, rule.place, effects)
             case "shell":
                 self._run(call)
             case "starts":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools.approval.scripts.code.rules import (
+    CHANGES_MODE_OF,
     CHANGES_OWNER,
     COPIES,
     DOUBTFUL,
@@ -24,7 +25,6 @@ from tools.approval.scripts.code.rules import (
     TOUCHES,
     WRITES,
     Language,
-    Rule,
     always,
     methods,
     rules,
@@ -50,7 +50,7 @@ _RULES = rules(
     ("File.symlink File.link FileUtils.ln FileUtils.ln_s FileUtils.ln_sf", LINKS),
     ("Dir.mkdir FileUtils.mkdir FileUtils.mkdir_p FileUtils.makedirs", MAKES_FOLDER),
     ("FileUtils.touch", TOUCHES),
-    ("File.chmod FileUtils.chmod FileUtils.chmod_R", Rule("like", "chmod {0} -- {1}", needs=2)),
+    ("File.chmod File.lchmod FileUtils.chmod FileUtils.chmod_R", CHANGES_MODE_OF),
     ("File.chown FileUtils.chown FileUtils.chown_R File.lchown", CHANGES_OWNER),
     ("File.write IO.write IO.binwrite File.binwrite", WRITES),
     ("File.read IO.read File.readlines IO.readlines File.foreach IO.foreach File.binread", READS),

@@ -13,6 +13,7 @@ from tools.approval.scripts.naming import names
 
 Does = Literal[
     "like",
+    "mode",
     "shell",
     "starts",
     "always",
@@ -36,7 +37,7 @@ class Rule:
         template: for «like»: the shell command that does the same, `{0}` for the first argument.
         finding: for «always»; for the others, what it is at least.
         needs: for «like»: how many of the arguments must be known; otherwise the sandbox contains it.
-        place: which argument is the path, text or address.
+        place: which argument is the path, text or address; for «mode» the first of the paths.
     """
 
     does: Does
@@ -55,7 +56,10 @@ COPIES = Rule("like", "cp -r -- {0} {1}", needs=2)
 LINKS = Rule("like", "ln -s -- {0} {1}", needs=2)
 MAKES_FOLDER = Rule("like", "mkdir -p -- {0}", needs=1)
 TOUCHES = Rule("like", "touch -- {0}", needs=1)
-CHANGES_MODE = Rule("like", "chmod 777 -- {0}", needs=1)
+CHANGES_MODE = Rule("mode")
+"""The path and then the mode, as most languages have it."""
+CHANGES_MODE_OF = Rule("mode", place=1)
+"""The mode and then the paths, as the shell has it."""
 CHANGES_OWNER = Rule("always", finding=CHANGES_RIGHTS)
 KILLS = Rule("always", finding=ENDS)
 SHELL = Rule("shell")
