@@ -15,11 +15,11 @@ from tools.approval.command_patterns import DANGEROUS_PATTERNS, LOOSE_PATTERNS
 from tools.approval.command_reading import first_match, lines_of, readings
 from tools.approval.dangers.clues import is_known_hook, judge_text, kills_only_its_own
 from tools.approval.dangers.finding import Finding, Level
-from tools.approval.dangers.flows import scripts_written
 from tools.approval.dangers.inline import Script, language_of
 from tools.approval.dangers.judging import fed, findings_in, scripts_in
 from tools.approval.dangers.places import Scene
 from tools.approval.dangers.targets import written_by
+from tools.approval.dangers.written_scripts import scripts_written
 from tools.bash.doubts import NOT_BASH, UNKNOWN_TEXT
 from tools.bash.read import read_command
 from tools.bash.reading import Invocation, Reading

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from tools.approval.dangers.credentials import PROGRAMS_WITHOUT_CONTENT, names_secrets
 from tools.approval.dangers.deletion import DELETERS, find_starts, is_narrowed
 from tools.approval.dangers.essential import why_essential
 from tools.approval.dangers.finding import Finding
-from tools.approval.dangers.hidden import SHELLS
-from tools.approval.dangers.inline import language_of
 from tools.approval.dangers.places import Scene, full_path, is_below, place_of
-from tools.approval.dangers.targets import written_by
+from tools.approval.dangers.targets import unpacked_into, written_by
 from tools.approval.dangers.words import sort_words, texts
+from tools.approval.dangers.written_scripts import WRITES, copies_of, started_by
 from tools.bash.reading import UNKNOWN, Argument, Invocation, Reading
 
 _FETCHERS = frozenset({
@@ -23,18 +21,10 @@ _FETCHERS = frozenset({
     "ftp",
     "aws", "gsutil", "rclone", "lwp-request", "curlie",
 })  # fmt: skip
-_WRITES = frozenset({">", ">>", ">|", "&>"})
 _FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind", "ls", "locate", "rg", "grep", "git", "tree"})
 _PROGRAMS = re.compile(r"(?:/usr)?(?:/local)?/s?bin/[^/]+")
+_PACKED = re.compile(r"\.(?:gz|xz|bz2|zst|lz4|lzma|br|Z|gpg|asc|b64|age|enc)$")
 _MAX_PIPE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenScript:
-    """The text of a file that a command writes and then runs; `language` is «shell», or that of an interpreter."""
-
-    language: str
-    source: str
 
 
 def judge_flows(reading: Reading, scene: Scene) -> Iterator[Finding]:
@@ -45,91 +35,80 @@ def judge_flows(reading: Reading, scene: Scene) -> Iterator[Finding]:
     yield from _through_links(reading, scene)
 
 
-def scripts_written(reading: Reading) -> Iterator[WrittenScript]:
-    """The scripts that a command writes itself, and then runs."""
-    written: dict[str, str] = {}
-    for call in reading.invocations:
-        started = _started(call)
-        if started in written:
-            language = language_of(call.program) or "shell"
-            source = written[started]
-            if (shebang := re.match(r"#!\s*\S*?(?:env\s+(?:-S\s+)?)?([\w.]+)(?:\s|$)", source)) is not None:
-                language = language_of(shebang[1]) or language
-            yield WrittenScript(language, source)
-        text = _printed(call)
-        if text is None:
-            continue
-        targets = [one.target for one in call.redirections if one.operator in _WRITES]
-        if call.program == "tee":
-            targets.extend(written_by(call))
-        for target in targets:
-            path = full_path(target.text, call.cwd)
-            written[path] = f"{written.get(path, '')}\n{text}".strip("\n")
-
-
-def _printed(call: Invocation) -> str | None:
-    """What `call` prints, as far as its arguments tell; None where that is nothing."""
-    match call.program:
-        case "cat" | "tee" if call.input.kind == "text":
-            return call.input.text
-        case "echo":
-            words = [text for text in texts(call.arguments) if text not in {"-e", "-n", "-ne", "-en", "-E"}]
-            return " ".join(words).replace("\\n", "\n")
-        case "printf" if call.arguments:
-            form, *values = texts(call.arguments)
-            shown = form.replace("\\n", "\n")
-            for value in values:
-                shown = shown.replace("%s", value, 1) if "%s" in shown else f"{shown}\n{value}"
-            return shown
-        case _:
-            return None
-
-
 def _fetched_and_run(reading: Reading) -> Iterator[Finding]:
     files: set[str] = set()
     folders: set[str] = set()
     renamed: set[str] = set()
+    unpacked: set[str] = set()  # where nobody named a directory for what was fetched
     for call in reading.invocations:
-        started = _started(call)
-        if started in files or (started and any(is_below(started, folder) for folder in folders)):
+        started = started_by(call)
+        if started in files or (
+            started
+            and (
+                any(is_below(started, folder) for folder in folders)
+                or any(_is_new(started, folder, call) for folder in unpacked)
+            )
+        ):
             yield Finding("dangerous", "remote code", "runs code that comes from elsewhere")
             return
         if started in renamed:
             yield Finding("dangerous", "hidden", "runs a program under another name")
             return
         files.update(_fetched(call))
+        if named := files.intersection(full_path(one.text, call.cwd) for one in call.arguments):
+            files.update(_made_of(named, call))
         if call.program in {"mv", "cp", "install", "ln"}:
-            files.update(_copies(call, lambda path: path in files))
-            renamed.update(_copies(call, lambda path: _PROGRAMS.fullmatch(path) is not None))
+            files.update([copy for _, copy in copies_of(call, files.__contains__)])
+            renamed.update(copy for _, copy in copies_of(call, lambda path: _PROGRAMS.fullmatch(path) is not None))
         if call.program == "git" and texts(call.arguments[:1]) == ("clone",):
             folders.update(_cloned(call))
+        elif (folder := unpacked_into(call)) is not None and _is_of(files, call):
+            (folders if folder != "." else unpacked).add(full_path(folder, call.cwd))
+
+
+def _made_of(fetched: set[str], call: Invocation) -> Iterator[str]:
+    """What `call` makes of fetched files: `gunzip -c x.gz > x`, `gunzip x.gz`, `openssl … -out x`."""
+    targets = [one.target for one in call.redirections if one.operator in WRITES]
+    if call.program not in {"mv", "cp", "install", "ln", "tar", "unzip"}:
+        targets.extend(written_by(call))
+    yield from (full_path(one.text, call.cwd) for one in targets if one.text and UNKNOWN not in one.text)
+    yield from (_PACKED.sub("", path) for path in fetched)
+
+
+def _is_new(started: str, folder: str, call: Invocation) -> bool:
+    """Whether what is started may come from an archive that was unpacked right there, and not from the project."""
+    below = started.removeprefix(folder).strip("/")
+    return is_below(started, folder) and ("/" in below or "/" in call.written)
+
+
+def _is_of(files: set[str], call: Invocation) -> bool:
+    """Whether `call` gets something that was fetched, by name or through a pipe."""
+    named = {full_path(one.text, call.cwd) for one in call.arguments}
+    return bool(files & named) or _fetcher_of(call) is not None
 
 
 def _fetched(call: Invocation) -> Iterator[str]:
-    source: Invocation | None = call
-    for _ in range(_MAX_PIPE):
-        if source is None or source.program in _FETCHERS:
-            break
-        source = source.input.source
-    if source is None or source.program not in _FETCHERS:
+    if _fetcher_of(call) is None:
         return
-    targets = [one.target for one in call.redirections if one.operator in _WRITES]
+    targets = [one.target for one in call.redirections if one.operator in WRITES]
     targets.extend(written_by(call))
     if call.program.startswith("wget") and not targets:
         targets.extend(Argument(_last_part(url.text)) for url in sort_words(call.arguments, "PTtUQ").operands)
     yield from (full_path(one.text, call.cwd) for one in targets if one.text and UNKNOWN not in one.text)
 
 
+def _fetcher_of(call: Invocation) -> Invocation | None:
+    """What fetches the text that `call` gets or prints, itself or before it in its pipe."""
+    source: Invocation | None = call
+    for _ in range(_MAX_PIPE):
+        if source is None or source.program in _FETCHERS:
+            return source
+        source = source.input.source
+    return None
+
+
 def _last_part(url: str) -> str:
     return posixpath.basename(url.split("?", 1)[0].rstrip("/"))
-
-
-def _copies(call: Invocation, is_of_interest: Callable[[str], bool]) -> Iterator[str]:
-    operands = sort_words(call.arguments, "mtS").operands
-    for source in operands[:-1]:
-        if is_of_interest(full_path(source.text, call.cwd)):
-            yield full_path(operands[-1].text, call.cwd)
-            yield full_path(posixpath.join(operands[-1].text, posixpath.basename(source.text)), call.cwd)
 
 
 def _cloned(call: Invocation) -> Iterator[str]:
@@ -139,17 +118,6 @@ def _cloned(call: Invocation) -> Iterator[str]:
     if operands:
         name = operands[1].text if len(operands) > 1 else re.sub(r"\.git$", "", _last_part(operands[0].text))
         yield full_path(name, call.cwd)
-
-
-def _started(call: Invocation) -> str:
-    """The file whose text `call` runs, as a full path; '' where it runs an installed program."""
-    if "/" in call.written:
-        return full_path(call.written, call.cwd)
-    is_script = call.program in {"source", "."} or SHELLS.fullmatch(call.program)
-    if is_script or language_of(call.program) not in {None, "sed", "awk"}:
-        first = next((one.text for one in call.arguments if not one.text.startswith("-")), "")
-        return full_path(first, call.cwd) if first else ""
-    return ""
 
 
 def _found_and_deleted(reading: Reading, scene: Scene) -> Iterator[Finding]:
@@ -188,7 +156,7 @@ def _through_links(reading: Reading, scene: Scene) -> Iterator[Finding]:
     """A file elsewhere that is written through a link which the same command makes."""
     links: dict[str, Argument] = {}
     for call in reading.invocations:
-        targets = [one.target for one in call.redirections if one.operator in _WRITES]
+        targets = [one.target for one in call.redirections if one.operator in WRITES]
         if call.program in {"ln", "gln"}:
             operands = sort_words(call.arguments, "tS", ("--target-directory", "--suffix")).operands
             for source in operands[:-1]:

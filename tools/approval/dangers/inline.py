@@ -86,6 +86,7 @@ _SQL = re.compile(
     r"|truncate\s+(?:table\s+)?\w+\s*;?\s*$|delete\s+from\s|update\s+\S+\s+set\s|grant\s.+\son\s|/\*|--\s)",
     re.IGNORECASE,
 )
+_SQL_READS = re.compile(r"(?:^|[;\n])\s*(?:\.read|\\ir?|\\include|source|\\\.)\s+['\"]?([^\s;'\"]+)", re.IGNORECASE)
 # What they are told is stored, or searched for.
 _NO_CLIENTS = frozenset({"git", "hg", "svn", "jj", "sl", "alembic", "ast-grep", "sg", "comby", "codespell"})
 _DESCRIBES = re.compile(
@@ -105,6 +106,11 @@ def language_of(program: str) -> str | None:
     """The language that a program interprets; None for other programs."""
     name = re.sub(r"[\d.]+$", "", program.casefold()) or program
     return _LANGUAGES.get(name)
+
+
+def is_sql_client(program: str) -> bool:
+    """Whether a program sends SQL to a database."""
+    return program.casefold() in _SQL_VALUES or program in {"sqlite3", "sqlite"}
 
 
 def scripts_of(call: Invocation) -> Iterator[Script]:
@@ -128,6 +134,28 @@ def scripts_of(call: Invocation) -> Iterator[Script]:
         yield from (Script("python", text) for text in _debugged(call))
     elif program not in LOCAL and program not in _NO_CLIENTS:
         yield from (Script("sql", text) for text in _said(call) if _SQL.match(text))
+
+
+def script_files(call: Invocation) -> Iterator[tuple[str, Argument]]:
+    """The files whose text `call` is told to run by an option or in a script, each with its language."""
+    program = call.program.casefold()
+    language = language_of(program)
+    if language == "awk":
+        words = sort_words(call.arguments, "Fvfei", ("--file", "--source", "--field-separator", "--assign"))
+        yield from (("awk", one) for one in words.values("-f", "--file"))
+    elif language == "sed":
+        words = sort_words(call.arguments, "efl", ("--expression", "--file", "--line-length"), "i")
+        yield from (("sed", one) for one in words.values("-f", "--file"))
+    elif is_sql_client(program):
+        letters, _, files = _SQL_VALUES.get(program, ("", (), ("-init",)))
+        words = sort_words(call.arguments, letters, (*_SQL_LONG, *files))
+        yield from (("sql", one) for one in words.values(*files))
+        yield from (("sql", one) for text in (*texts(call.arguments), call.input.text) for one in files_read(text))
+
+
+def files_read(sql: str) -> Iterator[Argument]:
+    """The files that SQL tells its client to run."""
+    yield from (Argument(found[1]) for found in _SQL_READS.finditer(sql))
 
 
 def _said(call: Invocation) -> Iterator[str]:

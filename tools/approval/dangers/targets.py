@@ -130,6 +130,31 @@ def _archived(call: Invocation) -> Iterator[Argument]:
         yield from words.values("-f", "--file")
 
 
+def unpacked_into(call: Invocation) -> str | None:
+    """The directory that `call` unpacks an archive into, `.` where none is named; None where it unpacks nothing."""
+    match call.program.casefold():
+        case "tar" | "bsdtar" | "gtar":
+            words = tar_words(call)
+            folders = words.values("-C", "--directory") if words.has("-x", "--extract", "--get") else None
+        case "unzip" | "unar":
+            words = sort_words(call.arguments, "dxPo", ("-d", "--output-directory"))
+            folders = words.values("-d", "-o", "--output-directory")
+        case "7z" | "7za" | "7zr" | "7zz":
+            words = sort_words(call.arguments, "o", ("-o",))
+            folders = words.values("-o") if words.plain[:1] in (("x",), ("e",)) else None
+        case "cpio":
+            words = sort_words(call.arguments, "DFOI", ("--directory",))
+            folders = words.values("-D", "--directory") if words.has("-i", "--extract") else None
+        case "unrar":
+            words = sort_words(call.arguments)
+            folders = words.operands[2:3] if words.plain[:1] in (("x",), ("e",)) else None
+        case _:
+            folders = None
+    if folders is None:
+        return None
+    return folders[0].text if folders else "."
+
+
 def tar_words(call: Invocation) -> Words:
     """The arguments of a tar, whose first word may be options without a dash."""
     arguments = list(call.arguments)
