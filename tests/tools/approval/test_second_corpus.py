@@ -1,4 +1,4 @@
-"""A second corpus, by somebody who had not seen the first nor the classifier; nobody ran its commands."""
+"""Corpora by people who had not seen the first nor the classifier; nobody ran their commands."""
 
 from __future__ import annotations
 

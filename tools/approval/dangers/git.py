@@ -259,7 +259,8 @@ def _rm(rest: tuple[Argument, ...]) -> Iterator[Finding]:
     words = sort_words(rest)
     if words.has("--dry-run", "-n", "--help"):
         return
-    yield _found("takes files out of git" if words.has("--cached") else "deletes files through git", "deletion")
+    if not words.has("--cached"):  # otherwise the files stay, and git add takes them back
+        yield _found("deletes files through git", "deletion")
 
 
 def _grep(rest: tuple[Argument, ...]) -> Iterator[Finding]:

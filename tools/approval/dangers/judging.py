@@ -22,8 +22,9 @@ from tools.approval.dangers.inline import Script, module_run_by, scripts_of
 from tools.approval.dangers.machine import judge_machine, judge_processes, judge_rights
 from tools.approval.dangers.places import Scene
 from tools.approval.dangers.publishing import judge_persistence, judge_publishing
-from tools.approval.dangers.surroundings import judge_surroundings
+from tools.approval.dangers.surroundings import judge_surroundings, judge_workplace
 from tools.approval.dangers.verbs import judge_verbs
+from tools.approval.dangers.words import texts
 from tools.approval.dangers.writing import judge_writing
 from tools.bash.doubts import UNKNOWN_SCRIPT
 from tools.bash.reading import UNKNOWN, Argument, Doubt, Invocation, Reading
@@ -47,8 +48,11 @@ _FAMILIES: tuple[Callable[[Invocation, Scene], Iterator[Finding]], ...] = (
     judge_verbs,
     judge_rights,
     judge_surroundings,
+    judge_workplace,
 )
 _FORBIDDEN_DOUBTS = {"starts itself again and again": Finding("forbidden", "fork bomb", "is a fork bomb")}
+_INTO_PODS = frozenset({"kubectl", "oc", "k3s", "microk8s", "k"})
+_EXEC = re.compile(r"(?:-\S+ (?:[^-\s]\S* )?)*exec(?: |$)")
 _MAX_CHARS = 1_000
 _TOO_LONG = Finding("dangerous", "hidden", "is too long or too nested to be read")
 _FED = Finding("dangerous", "inline script", "feeds text to an interpreter")
@@ -58,7 +62,10 @@ def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
     """What is dangerous or forbidden in what a command runs; scripts inside it are left out."""
     filtered = {id(call.input.source) for call in reading.invocations if looks_for_harmless_names(call)}
     found: list[Finding] = []
+    carriers = _only_carrying(reading)
     for whole in reading.invocations:
+        if whole in carriers:
+            continue
         call = _shortened(whole)
         if call is not whole and any(".." in one.text for one in whole.arguments if "\n" not in one.text):
             found.append(_TOO_LONG)
@@ -69,6 +76,19 @@ def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
     is_named = all(_is_named(call) for call in reading.invocations)
     found.extend(_of_doubt(doubt) for doubt in reading.doubts if not (is_named and doubt.why == UNKNOWN_SCRIPT))
     return tuple(dict.fromkeys(found))
+
+
+def _only_carrying(reading: Reading) -> tuple[Invocation, ...]:
+    """The `kubectl exec`s of a command, where all that they run in pods is proven to look only."""
+    from tools.approval.harmless.proof import is_harmless  # noqa: PLC0415 - a circle otherwise
+
+    carriers = tuple(
+        call for call in reading.invocations
+        if call.program in _INTO_PODS and _EXEC.match(" ".join(texts(call.arguments))) and not call.redirections
+    )  # fmt: skip
+    inside = [call for call in reading.invocations if _INTO_PODS.intersection(call.via)]
+    harmless = all(is_harmless(replace(call, elsewhere=False, via=())) for call in inside)
+    return carriers if inside and harmless and len(inside) >= len(carriers) else ()
 
 
 def _shortened(call: Invocation) -> Invocation:

@@ -53,7 +53,7 @@ _SYSTEM = re.compile(
     r"|resolvectl|scutil|networksetup|security|tccutil|defaults|kextload|kextunload|chvt|setterm|loadkeys|zramctl"
 )
 _SYSTEM_SHOWS = re.compile(
-    r"-L|-S|--list\S*|-l|list|status|show|read|get|-a|--display|-p|-n|-q|query|--query|--state|tracking|sources"
+    r"-[nvxL]*[LS][nvxL]*|--list\S*|-l|list|status|show|read|get|-a|--display|-p|-n|-q|query|--query|--state|tracking|sources"
     r"|--help"
     r"|--version|-V|find-identity|verify-cert|print|--get\S*|--info\S*|dump|statistics|is-enabled|export|-v"
 )
@@ -184,6 +184,8 @@ def _service(program: str, given: tuple[str, ...], shows: frozenset[str]) -> Ite
 
 
 def _changes_system(given: tuple[str, ...]) -> bool:
+    if given == ("-h",):
+        return False
     if any(_SYSTEM_CHANGES.fullmatch(text) for text in given):
         return True
     return (

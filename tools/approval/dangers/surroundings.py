@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tools.approval.dangers.finding import Family, Finding
-from tools.approval.dangers.places import Scene
+from tools.approval.dangers.places import Scene, full_path, is_below, is_own
 from tools.approval.dangers.words import texts
 from tools.bash.reading import Invocation
 
@@ -75,6 +77,39 @@ _INSTALLERS = frozenset({
     "pip", "pip3", "uv", "pipx", "npm", "pnpm", "yarn", "bun", "npx", "gem", "bundle", "cargo", "poetry", "pdm",
     "nuget", "dotnet", "conda", "uvx", "easy_install",
 })  # fmt: skip
+
+_FOLDER_OPTION = re.compile(r"-C|--(?:directory|work-tree|git-dir|cwd|prefix|chdir|project-dir)(?:=(.+))?", re.DOTALL)
+_GIT_LOOKS = frozenset({"status", "log", "diff", "show", "ls-files", "remote", "branch", "rev-parse", "blame"})
+
+
+def judge_workplace(call: Invocation, scene: Scene) -> Iterator[Finding]:
+    """Whether `call` works inside this agent's own directory, by `cd`, `git -C` or `make -C`, and may change it."""
+    folder = _folder_of(call)
+    if call.elsewhere or folder is None or not is_own(folder, scene):
+        return
+    from tools.approval.harmless.proof import is_harmless  # noqa: PLC0415 - a circle otherwise
+
+    if any(is_below(folder, root) for root in scene.roots) or is_harmless(replace(call, cwd=folder)):
+        return
+    if call.program in {"git", "cd", "pushd", "popd"} and _only_goes_or_looks(call):
+        return
+    yield Finding("dangerous", "our configuration", "works inside this agent's own directory", outside=True)
+
+
+def _folder_of(call: Invocation) -> str | None:
+    """Where `call` works: its directory, and those that it is told to change to."""
+    folder = call.cwd
+    given = texts(call.arguments)
+    for name, value in itertools.pairwise((*given, "")):
+        glued = _FOLDER_OPTION.fullmatch(name)
+        if glued is not None and (glued[1] or value):
+            folder = full_path(glued[1] or value, folder)
+    return folder
+
+
+def _only_goes_or_looks(call: Invocation) -> bool:
+    given = [text for text in texts(call.arguments) if not text.startswith("-")]
+    return call.program != "git" or any(text in _GIT_LOOKS for text in given[:2])
 
 
 def judge_surroundings(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike

@@ -151,6 +151,7 @@ LOCAL = frozenset({
     "zstd", "7z", "patch",
     "compgen", "complete", "bind", "shopt", "enable", "dirs", "pushd", "popd", "ps", "top", "htop", "free",
     "uptime", "whoami", "id",
+    "pgrep", "pidof", "pstree", "pwdx", "lslocks",
     "groups", "hostname", "uname", "locale", "tty", "stty", "tput", "clear", "reset", "dd", "cal", "bc", "dc",
     "factor", "yes", "look",
     "locate", "mdfind", "open", "xdg-open", "pbcopy", "pbpaste", "xclip", "install", "shuf", "truncate", "tsort",

@@ -140,3 +140,44 @@ def test_what_the_sandbox_does_not_give_is_said(command):
 @pytest.mark.parametrize("command", ["rm a", "git reset --hard", "cat .env", "chmod 777 a"])
 def test_what_can_be_done_inside_it_too(command):
     assert not any(finding.outside for finding in findings_in(read_command(command, PROJECT), SCENE))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cd ~/.hermes && make",
+        "cd ~/.hermes && git pull",
+        "git -C ~/.hermes apply /tmp/p.diff",
+        "git --work-tree=$HOME/.hermes checkout main",
+        "make -C ~/.hermes config",
+        "npm --prefix ~/.hermes run setup",
+        "(cd ~/.hermes; ./setup.sh)",
+    ],
+)
+def test_work_inside_our_own_directory_is_asked_about(command):
+    assert "our configuration" in families(command)
+
+
+@pytest.mark.parametrize("command", ["cd ~/.hermes && ls", "git -C ~/.hermes log", "make -C lib", "cd src && make"])
+def test_a_look_at_our_own_directory_is_not(command):
+    assert "our configuration" not in families(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["kubectl exec web-0 -- cat /etc/passwd", "kubectl -n dev exec web-0 -c app -- sh -c 'ls; pwd'"]
+)
+def test_a_look_into_a_pod_changes_nothing(command):
+    assert families(command) == set()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "kubectl exec web-0 -- env",
+        "kubectl exec -it web-0 -- bash",
+        "kubectl exec web-0 -- ls && kubectl exec web-1 -- touch x",
+        "kubectl delete pod exec && kubectl exec web-0 -- sh -c 'ls; ls'",
+    ],
+)
+def test_anything_else_in_a_pod_is_asked_about(command):
+    assert "infrastructure" in families(command)
