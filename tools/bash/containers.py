@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -79,6 +80,15 @@ def _remote(machine: Machine, text: str, inner: Call) -> str | None:
     return None
 
 
+def _mussh(machine: Machine, call: Call) -> str | None:
+    """Its hosts follow `-h`, however many; the command is behind `-c`."""
+    machine.emit(call)
+    for name, value in itertools.pairwise(call.arguments):
+        if name.text == "-c":
+            _remote(machine, value.text, replace(call.inner((), call.name), elsewhere=True, cwd=None))
+    return None
+
+
 def _docker(machine: Machine, call: Call) -> str | None:
     words = call.arguments
     place = _verb(words, _DOCKER_GLOBAL, frozenset({"container", "compose", "exec", "run", "create"}))
@@ -138,7 +148,7 @@ def _old_command(words: tuple[Argument, ...], place: int) -> int | None:
 
 
 CONTAINERS: dict[str, Handler] = {
-    **dict.fromkeys(_REMOTE_SHELLS, _ssh),
+    **dict.fromkeys(_REMOTE_SHELLS, _ssh), "mussh": _mussh,
     "docker": _docker, "podman": _docker, "nerdctl": _docker, "docker-compose": _docker, "podman-compose": _docker,
     "finch": _docker, "kubectl": _kubectl, "oc": _kubectl, "k3s": _kubectl, "microk8s": _kubectl, "k": _kubectl,
 }  # fmt: skip

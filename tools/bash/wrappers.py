@@ -171,6 +171,17 @@ WRAPPERS: dict[str, Wrapper] = {
     "aws-vault": Wrapper(subcommand=_RUN, operands=1),
     "chamber": Wrapper(subcommand=_RUN, operands=1, needs_dashes=True),
     "vagrant": Wrapper("c", subcommand=_set("ssh"), texts=_set("-c --command"), elsewhere=True, is_shown=True),
+    # On several machines at once.
+    **dict.fromkeys(("pssh", "parallel-ssh", "prsh"), Wrapper(
+        "hHlpoetxXO",
+        _set("--hosts --host --user --par --outdir --errdir --timeout --extra-args --extra-arg --option"),
+        elsewhere=True, is_shown=True, is_text=True)),
+    "pdsh": Wrapper("wxgGltufRMFX", elsewhere=True, is_shown=True, is_text=True),
+    "clush": Wrapper("wxgXltufRmO", _set("--group --user --hostfile --fanout --worker --conf --option --mode"),
+        elsewhere=True, is_shown=True, is_text=True),
+    "dsh": Wrapper("mgrfoFn", _set("--machine --group --remoteshell --file --remoteshellopt --forklimit"),
+        elsewhere=True, is_shown=True, is_text=True),
+    "docker-machine": Wrapper(subcommand=_set("ssh"), operands=1, elsewhere=True, is_shown=True, is_text=True),
     "multipass": Wrapper(subcommand=_RUN, operands=1, elsewhere=True, is_shown=True),
     "lxc": Wrapper(subcommand=_set("exec"), operands=1, elsewhere=True, is_shown=True),
     "incus": Wrapper(subcommand=_set("exec"), operands=1, elsewhere=True, is_shown=True),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from tools.approval.dangers.essential import why_essential, why_may_be_essential
 from tools.approval.dangers.finding import Finding
-from tools.approval.dangers.places import Place, Scene, place_of
+from tools.approval.dangers.places import Place, Scene, is_on_a_machine, place_of
 from tools.approval.dangers.words import Words, shown, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
@@ -113,7 +113,7 @@ def _comes_back(argument: Argument, place: Place, scene: Scene) -> bool:
 
 def _floor(why: str, call: Invocation) -> Finding:
     """What no mode lifts, but in a container, whose root is not the machine's."""
-    if call.elsewhere and "ssh" not in call.via:
+    if not is_on_a_machine(call):
         return Finding("dangerous", "deletion", f"{why} of a container", outside=True)
     return Finding("forbidden", "deletion", why)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tools.approval.dangers.device_looks import only_looks
 from tools.approval.dangers.essential import why_essential
 from tools.approval.dangers.finding import Finding
-from tools.approval.dangers.places import Scene, place_of
+from tools.approval.dangers.places import Scene, is_on_a_machine, place_of
 from tools.approval.dangers.words import sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
@@ -133,9 +133,10 @@ def _on_everything(call: Invocation, scene: Scene) -> Finding | None:
     )
     if not gone:
         return None
-    is_here = not call.elsewhere or "ssh" in call.via
     return Finding(
-        "forbidden" if is_here else "dangerous", "permissions", f"changes permissions or ownership of {gone}"
+        "forbidden" if is_on_a_machine(call) else "dangerous",
+        "permissions",
+        f"changes permissions or ownership of {gone}",
     )
 
 

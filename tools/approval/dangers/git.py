@@ -295,7 +295,10 @@ def _others(program: str, call: Invocation) -> Iterator[Finding]:
         losing -= {"commit", "update", "forget"}
     if program == "svn":
         losing -= {"update", "restore", "undo", "rebase"}
-    if first[:1] and (first[0] in losing or first == ("git", "push")):
+    if program in {"hg", "sl"} and first[:1] in (("update",), ("up",), ("checkout",), ("co",), ("goto",)):
+        if words.has("-C", "--clean"):
+            yield _found("throws away changes")
+    elif first[:1] and (first[0] in losing or first == ("git", "push")):
         yield _found(REMOTE, outside="push" in first)
 
 

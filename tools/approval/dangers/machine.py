@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tools.approval.dangers.finding import Finding
-from tools.approval.dangers.places import Scene
+from tools.approval.dangers.places import OTHER_MACHINES, Scene
 from tools.approval.dangers.words import texts
 from tools.bash.reading import UNKNOWN, Invocation
 
@@ -99,7 +99,9 @@ def judge_rights(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: 
         if call.program == "machinectl" and given[:1] in (("list",), ("status",)):
             return
         yield Finding("dangerous", "other rights", "runs with other rights", outside=True)
-    if "ssh" in call.via or "mosh" in call.via:
+    if OTHER_MACHINES.intersection(call.via) or (
+        call.program in OTHER_MACHINES and not {"--version", "--help", "-V", "-h"}.issuperset(given)
+    ):
         yield Finding("dangerous", "exfiltration", "reaches another machine", outside=True)
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from tools.approval.dangers.words import shown
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
-from tools.bash.reading import UNKNOWN, Argument
+from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 Kind = Literal[
     "nothing", "disk", "device", "network", "own", "sensitive", "startup", "inside", "temporary", "system", "outside",
@@ -61,6 +61,10 @@ _STARTUP_ANYWHERE = re.compile(
 )
 _HOME = re.compile(r"/home/[^/]+|/Users/[^/]+|/root|/var/root", re.IGNORECASE)
 _OWN = re.compile(r"(?:^|/)\.hermes(?:/|$)", re.IGNORECASE)
+OTHER_MACHINES = frozenset({
+    "ssh", "autossh", "slogin", "rsh", "mosh", "pssh", "parallel-ssh", "prsh", "pdsh", "clush", "dsh", "mussh",
+})  # fmt: skip
+"""Programs that run a command on other machines, one or many."""
 _GLOB = re.compile(r"[*?\[]")
 
 
@@ -93,6 +97,11 @@ class Place:
     def shown(self) -> str:
         """For a person to read."""
         return shown(self.path)
+
+
+def is_on_a_machine(call: Invocation) -> bool:
+    """Whether `call` runs on a whole machine, this one or another, and not in a container."""
+    return not call.elsewhere or not OTHER_MACHINES.isdisjoint(call.via)
 
 
 def full_path(text: str, cwd: str | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tools.approval.dangers.finding import Finding
 from tools.approval.dangers.places import Scene
+from tools.approval.dangers.verb_tables import LOCAL, OWN_JUDGES
 from tools.approval.dangers.words import sort_words, texts
 from tools.bash.reading import Invocation
 
@@ -35,8 +36,10 @@ _PUBLISHES: Mapping[str, re.Pattern[str]] = {
     "eas": re.compile(r"submit|update"), "modal": re.compile(r"deploy"), "surge": re.compile(r".*"),
     "gh-pages": re.compile(r".*"),
     "huggingface-cli": re.compile(r"upload\S*|delete-\S+"), "hf": re.compile(r"upload"),
-    "conan": re.compile(r"upload"),
+    "conan": re.compile(r"upload"), "ko": re.compile(r"publish|build|apply|resolve|create"),
 }  # fmt: skip
+# Whatever tool says it first: `anything publish`.
+_ANY_PUBLISHER = re.compile(r"publish|unpublish")
 _OTHER_WORK = frozenset({"run", "run-script", "exec", "install", "add", "i", "view", "info", "config"})
 _KEEP_SETTINGS = frozenset(
     {"npm", "pnpm", "yarn", "pip", "pip3", "go", "composer", "gem", "bundle", "conda", "poetry", "cargo"}
@@ -53,7 +56,7 @@ def judge_publishing(call: Invocation, scene: Scene) -> Iterator[Finding]:  # no
         "register",
     }.intersection(given):
         yield Finding("dangerous", "publishing", "publishes a package", outside=True)
-    verbs = _PUBLISHES.get(program)
+    verbs = _PUBLISHES.get(program, None if program in LOCAL or program in OWN_JUDGES else _ANY_PUBLISHER)
     if verbs is None or _DRY.intersection(given):
         return
     words = sort_words(
@@ -61,6 +64,8 @@ def judge_publishing(call: Invocation, scene: Scene) -> Iterator[Finding]:  # no
         "pCF",
         ("--project", "--registry", "--filter", "--workspace", "--cwd", "--dir", "--prefix", "--directory"),
     )
+    if verbs is _ANY_PUBLISHER and not _publishes_packages(words.plain):
+        return
     first = words.plain[:3] if program not in {"mvn", "gradle", "gradlew", "mvnw"} else words.plain
     if words.plain[:1] and words.plain[0] in _OTHER_WORK and words.plain[:2] != ("npm", "publish"):
         return
@@ -75,6 +80,13 @@ def judge_publishing(call: Invocation, scene: Scene) -> Iterator[Finding]:  # no
         "cpan-upload",
     } or any(verbs.fullmatch(text) for text in first):
         yield Finding("dangerous", "publishing", "publishes a package", outside=True)
+
+
+def _publishes_packages(words: tuple[str, ...]) -> bool:
+    return words[:1] in (("publish",), ("unpublish",)) or (
+        words[1:2] == ("publish",)
+        and words[0] in {"package", "pkg", "module", "crate", "extension", "chart", "image"}
+    )
 
 
 def judge_persistence(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001

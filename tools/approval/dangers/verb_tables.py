@@ -62,7 +62,7 @@ READING = frozenset({
 })  # fmt: skip
 CHANGING = frozenset({
     "create", "change", "maintenance", "apply", "update", "put", "modify", "run", "start", "set", "patch", "edit",
-    "replace", "scale",
+    "replace", "scale", "execute",
     "deploy", "upgrade",
     "install", "add", "attach", "enable", "import", "taint", "untaint", "annotate", "label", "rollout", "expose",
     "cordon",

@@ -33,6 +33,7 @@ _QUALIFIERS = frozenset({"batch", "bulk", "admin", "force", "async", "mass", "mu
 _SERVICES_FIRST = frozenset(
     {"aws", "gcloud", "az", "oci", "aliyun", "ibmcloud", "openstack", "doctl", "gsutil", "awslocal"}
 )
+_MACHINES = frozenset({"compute", "machine", "machines", "instance", "vm", "console", "node", "server", "box", "env"})
 _NAMED_SO = re.compile(r"(?:flush|destroy|purge|nuke|wipe)$")
 _PIECES = re.compile(r"[-_:./]+|(?<=[a-z])(?=[A-Z])")
 _FILE = re.compile(r".*\.[A-Za-z][A-Za-z0-9]{0,4}|.*/.*|.*=.*|https?:.*", re.DOTALL)
@@ -76,6 +77,10 @@ def _elsewhere(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> 
     ):
         if not {"--list-tasks", "--list-hosts", "--syntax-check", "-C"}.intersection(given):
             yield Finding("dangerous", "infrastructure", "runs commands on other machines", outside=True)
+    elif (program in {"bolt", "mco"} and words[1:2] == ("run",)) or program in {"pyinfra", "rex"}:
+        yield Finding("dangerous", "infrastructure", "runs commands on other machines", outside=True)
+    elif words[:1] == ("ssh",) or (words[1:2] == ("ssh",) and words[0] in _MACHINES):
+        yield Finding("dangerous", "exfiltration", "reaches another machine", outside=True)
     elif (found := _by_verb(program, words, given)) is not None:
         yield found
     elif program in CLOUD and words and words[0].startswith(UNKNOWN):

@@ -158,6 +158,36 @@ def test_work_inside_our_own_directory_is_asked_about(command):
     assert "our configuration" in families(command)
 
 
+@pytest.mark.parametrize(
+    ("command", "family"),
+    [
+        ("pdsh -w web[1-9] reboot", "services"),
+        ("pssh -h hosts -i 'rm -rf /srv/app'", "deletion"),
+        ("mussh -h a b -c 'pkill java'", "processes"),
+        ("clush -a uptime", "exfiltration"),
+        ("anything ssh web uptime", "exfiltration"),
+        ("bolt command run uptime --targets all", "infrastructure"),
+        ("aws ecs execute-command --cluster c --task t --command date", "infrastructure"),
+        ("anything publish", "publishing"),
+        ("hg update --clean", "git"),
+    ],
+)
+def test_tools_are_known_by_what_they_are_told(command, family):
+    assert family in families(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["docker-machine ls", "pdsh -V", "anything publish --dry-run", "dotnet publish", "hg update tip"]
+)
+def test_their_harmless_forms_are_known_as_well(command):
+    assert families(command) == set()
+
+
+@pytest.mark.parametrize("reaching", ["ssh h", "rsh h", "mosh h --", "pdsh -w all", "clush -a"])
+def test_the_floor_holds_on_other_machines(reaching):
+    assert "forbidden" in levels(f"{reaching} rm -rf /")
+
+
 @pytest.mark.parametrize("command", ["cd ~/.hermes && ls", "git -C ~/.hermes log", "make -C lib", "cd src && make"])
 def test_a_look_at_our_own_directory_is_not(command):
     assert "our configuration" not in families(command)
