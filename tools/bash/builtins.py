@@ -95,6 +95,7 @@ def _trap(machine: Machine, call: Call) -> str | None:
     if len(words) > 1 and words[0].text not in {"-", "", "-p", "-l"}:
         machine.run_now_and_later(words[0].text, call.inner((), "trap", is_direct=True))
         _doubt_unknown(machine, words[0].text)
+        return None  # it prints when it runs
     return ""
 
 

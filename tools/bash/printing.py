@@ -235,3 +235,5 @@ _PRINTERS: dict[str, Callable[[Call], str | None]] = {
     "sleep": _nothing, "exit": _nothing, "return": _nothing, "umask": _nothing,
     "unset": _nothing, "local": _nothing, "shift": _nothing, "wait": _nothing, "read": _nothing,
 }  # fmt: skip
+PRINTERS = frozenset(_PRINTERS)
+"""The programs whose output is known, where their words are; they complain about nothing then."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tools.bash.machine import Call
+from tools.bash.printing import PRINTERS
 from tools.bash.reading import UNKNOWN, Argument, Input, Redirection
 from tools.bash.scanning import Scanner, Skeleton
 from tools.bash.scope import Value
@@ -23,6 +24,7 @@ DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 # Their arguments are names of variables, or sums.
 _NAMING = DECLARING | {"let", "test", "[", "unset", "read", "wait", "getopts", "mapfile", "readarray"}
 _SUBSCRIPT = re.compile(r"\[[^\[\]]*(?:\$\(|`)")
+_STREAM = re.compile(r"/dev/(?:stdout|fd/)|/proc/[^/]+/fd/")
 _OUTPUT = frozenset({">", ">>", ">|", "&>", "&>>"})
 
 
@@ -33,15 +35,21 @@ class Redirections:
     items: tuple[Redirection, ...] = ()
     input: Input | None = None
 
-    def printed(self, text: str | None) -> str | None:
-        """What of `text` still goes to standard output."""
+    def printed(self, text: str | None, *, complains: bool) -> str | None:
+        """What of `text` still goes to standard output.
+
+        Args:
+            complains: what runs may write to standard error, too.
+        """
         for item in self.items:
-            if item.descriptor in {None, 1} and item.operator in _OUTPUT:
-                return ""
-            if item.operator == ">&" and item.descriptor in {None, 1} and item.target.text != "1":
-                return ""
-            if item.operator == ">&" and item.descriptor not in {None, 1} and not text:
-                return None  # complaints come too
+            is_output = item.descriptor in {None, 1}
+            if is_output and item.operator in _OUTPUT:
+                # It goes back to where it came from, or through another program.
+                return None if _STREAM.match(item.target.text) or UNKNOWN in item.target.text else ""
+            if item.operator == ">&" and is_output and item.target.text != "1":
+                return "" if item.target.text in {"2", "-"} else None
+            if item.operator == ">&" and not is_output and (complains or not text):
+                return None
         return text
 
 
@@ -122,7 +130,8 @@ class SimpleCommand:
         if not self._raws and any(token.operator == "<" for token, _ in self._pairs):
             # `$(<file)` is the file's text, and in zsh a `<file` alone prints it, too.
             return redirections.input.text if redirections.input and redirections.input.kind == "text" else None
-        return redirections.printed(printed)
+        complains = call.name not in PRINTERS or call.name in shell.scope.functions
+        return redirections.printed(printed, complains=complains)
 
     def redirections(self) -> Redirections:
         """The redirections, and the input that they make."""

@@ -57,8 +57,8 @@ class Statements:
                 continue
             follows = statements[place + 1].type if place + 1 < len(statements) else ""
             if follows == "&":
-                self._on(self._shell.beside(background=True)).block_of(node)
-                known.append("")
+                # In a substitution its output is waited for; nobody knows in which order it comes.
+                known.append(self._on(self._shell.beside(background=True)).block_of(node) and None)
             else:
                 known.append(self.statement(node, node.end_byte))
         return None if None in known else "".join(text or "" for text in known)
@@ -125,6 +125,8 @@ class Statements:
             inner = self._on(self._shell.beside(input=given, is_piped=True))
             printed = inner.statement(part, end if place == len(parts) - 1 else part.end_byte)
             program = self._shell.sink.last
+            if part.next_sibling is not None and part.next_sibling.type == "|&":
+                printed = None  # complaints come too
             if printed is not None:
                 given = Input("text", printed, program)
             else:
@@ -149,7 +151,7 @@ class Statements:
                         cwd=shell.scope.cwd,
                     )
                 )
-        return redirections.printed(inner.compound(node))
+        return redirections.printed(inner.compound(node), complains=True)
 
     def compound(self, node: Node) -> str | None:
         """A compound statement without its redirections."""

@@ -45,8 +45,8 @@ def is_about_environment(call: Invocation) -> bool:
             return all(text in {"-0", "--null", "-v"} for text in given)
         case "set":
             return not given
-        case "export" | "declare" | "typeset" | "readonly" | "local":
-            return bool(given) and all(re.fullmatch(r"-[px]+", text) for text in given)
+        case "export" | "declare" | "typeset" | "readonly":
+            return all(re.fullmatch(r"-[px]+", text) for text in given)
         case "compgen":
             return given[:1] == ("-v",) or given[:1] == ("-e",)
         case "ps":
