@@ -1,4 +1,4 @@
-"""Corpora by people who had not seen the first nor the classifier; nobody ran their commands."""
+"""Corpora that nobody ran, most by people who had not seen the classifier; `docs/security.md` tells which."""
 
 from __future__ import annotations
 
