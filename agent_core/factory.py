@@ -131,7 +131,7 @@ class AgentFactory:
             judge=ModelJudge(self._auxiliary) if permissions.smart else None,
             readable=(self.sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,
-            variables=_without(variables_named(config.settings)),
+            variables=_without(variables_named(config.settings) - limits.terminal.passthrough.exact),
             containment=containment_of(
                 config.settings.sandbox,
                 roots,
