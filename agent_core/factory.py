@@ -48,6 +48,7 @@ from agent_core.signed_out import SignedOut, sign_out
 from agent_core.tool_settings import tool_settings
 from agent_core.web_access import WebAccess
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
+from tools.approval.commands import load_classifier
 from tools.approval.kept_grants import FILE_NAME as PERMISSIONS_FILE
 from tools.approval.kept_grants import KeptGrants
 from tools.approval.rules.paths import places_denied
@@ -130,7 +131,7 @@ class AgentFactory:
             judge=ModelJudge(self._auxiliary) if permissions.smart else None,
             readable=(self.sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,
-            variables=_without(variables_named(config.settings)),
+            variables=_without(variables_named(config.settings) - limits.terminal.passthrough.exact),
             containment=containment_of(
                 config.settings.sandbox,
                 roots,
@@ -378,6 +379,7 @@ class AgentFactory:
         except HermesError:
             log.info("the model is not ready", exc_info=True)
         self.sessions.warm()
+        load_classifier()
 
     def close(self) -> None:
         """End every process and connection."""

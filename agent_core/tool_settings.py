@@ -6,9 +6,13 @@ import os
 from dataclasses import replace
 
 from agent_core.config import Configuration
+from agent_core.providers.resolution.catalog import SERVICES
+from agent_core.providers.resolution.keys import variables_named
+from agent_core.settings import Settings
 from tools.browser.settings import BrowserSettings
 from tools.settings import TerminalSettings, ToolSettings
-from tools.web.settings import SearchKeys, WebSettings
+from tools.shell.passthrough import Passthrough
+from tools.web.settings import KEY_VARIABLES, SearchKeys, WebSettings
 
 
 def tool_settings(config: Configuration) -> ToolSettings:
@@ -19,7 +23,7 @@ def tool_settings(config: Configuration) -> ToolSettings:
     return ToolSettings(
         redact_results=settings.security.redact_tool_results,
         browser=replace(browser, allow_private=settings.web.allow_private),
-        terminal=TerminalSettings(default_timeout=settings.terminal.timeout),
+        terminal=TerminalSettings(default_timeout=settings.terminal.timeout, passthrough=_passthrough(settings)),
         web=WebSettings(
             search_backend=settings.web.search_backend,
             allow_private=settings.web.allow_private,
@@ -27,3 +31,9 @@ def tool_settings(config: Configuration) -> ToolSettings:
             keys=SearchKeys.from_environment(config.environ),
         ),
     )
+
+
+def _passthrough(settings: Settings) -> Passthrough:
+    """What commands get by name. The keys of models and searches are meant by no pattern: they are this program's."""
+    of_services = {name for service in SERVICES.values() for name in service.keys}
+    return Passthrough(settings.terminal.env_passthrough, variables_named(settings) | of_services | KEY_VARIABLES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tools.browser.settings import BrowserSettings
+from tools.shell.passthrough import Passthrough
 from tools.web.settings import WebSettings
 
 
@@ -21,12 +22,16 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class TerminalSettings:
-    """`terminal`: seconds a command may take when nothing is asked and at most; characters the model gets."""
+    """`terminal`: seconds a command may take when nothing is asked and at most; characters the model gets.
+
+    `passthrough` are the variables that commands get though they look like secrets.
+    """
 
     default_timeout: float = 180.0
     max_timeout: float = 600.0
     max_output_chars: int = 50_000
     head_share: float = 0.4
+    passthrough: Passthrough = field(default_factory=Passthrough)
 
 
 @dataclass(frozen=True, slots=True)

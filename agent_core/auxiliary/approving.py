@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message, user_message
 from tools.approval.actions import RunCommand
-from tools.bash.read import read_command
-from tools.bash.reading import Invocation, Reading
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+
+if TYPE_CHECKING:
+    from tools.bash.reading import Invocation, Reading
 
 _ROOM = 16
 _LONGEST = 1_000
@@ -42,6 +44,8 @@ class ModelJudge:
         Raises:
             ToolInterrupted: the turn is over.
         """
+        from tools.bash.read import read_command  # noqa: PLC0415 - smart approval is off by default
+
         question = _question(read_command(action.command, action.cwd))
         if question is None:
             return ""

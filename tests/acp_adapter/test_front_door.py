@@ -200,6 +200,27 @@ session_result(seed.session_id, first_options(seed, config.load(), client), clie
 print(json.dumps(sorted(sys.modules)))
 """
 
+_OPEN = """
+import json, pathlib, sys
+import acp_adapter.server
+from agent_core.choices import SessionChoices
+from agent_core.config import ConfigSource, Overrides
+from agent_core.factory import AgentFactory
+from agent_core.home import Home
+home = pathlib.Path(sys.argv[1])
+rules = "deny: [{run: git push}, {host: example.org}], allow: [{read: x}]"
+home.joinpath("config.yaml").write_text("approvals: {%s}" % rules)
+factory = AgentFactory(ConfigSource(Home(home), Overrides("offline", "offline")))
+factory.workspace(pathlib.Path("/"), (), SessionChoices(), "session-1")
+if sys.argv[2] == "warm":
+    factory.warm()
+factory.close()
+print(json.dumps(sorted(sys.modules)))
+"""
+# What a command is judged by. The rest of these packages is light.
+_JUDGES = ("tools.approval.dangers.", "tools.approval.harmless", "tools.approval.scripts", "tools.bash.")
+_LIGHT = {"tools.approval.dangers.finding", "tools.approval.dangers.repeatable", "tools.bash.unknown"}
+
 
 def _modules(script: str, *args: str) -> set[str]:
     ended = subprocess.run(
@@ -217,3 +238,12 @@ def test_nothing_heavy_is_loaded_when_initialize_is_answered() -> None:
 def test_the_protocol_sdk_is_not_needed_for_the_first_session(home: Path) -> None:
     heavy = {"acp", "openai", "anthropic", "acp_adapter.server", "agent_core.agent"}
     assert _modules(_SESSION, str(home)) & heavy == set()
+
+
+def test_a_session_opens_without_what_commands_are_judged_by(home: Path) -> None:
+    loaded = {name for name in _modules(_OPEN, str(home), "cold") if name.startswith(_JUDGES)}
+    assert loaded - _LIGHT == set()
+
+
+def test_what_commands_are_judged_by_is_loaded_while_the_person_types(home: Path) -> None:
+    assert "tools.approval.classifying" in _modules(_OPEN, str(home), "warm")

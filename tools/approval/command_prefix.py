@@ -12,18 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.approval.command_operands import Operands, real_path
-from tools.approval.command_reading import outside_quotes
 from tools.approval.commands import classify_command
-from tools.approval.dangers.git import REMOTE, STASHES
-from tools.changes.shell_reader import read_script
-from tools.changes.shell_syntax import Simple
-from tools.changes.wrappers import bare_name, unwrapped
+from tools.approval.dangers.repeatable import REMOTE, STASHES
+from tools.changes.wrappers import bare_name
 
 Words = tuple[str, ...]
 
-_MAX_CHARS = 1_000
-# Outside of quotes: no operator, no variable, no glob, no brace, no tilde, no line break.
-_PLAIN = re.compile(r"[\w@%+=:,./ \t-]+")
 _PROGRAM = re.compile(r"[\w.][\w./+-]*")
 _SUBCOMMAND = re.compile(r"[A-Za-z][\w:.-]*")
 # What they run is in their arguments, whatever they begin with.
@@ -98,6 +92,8 @@ class CommandPrefix:
 
     def covers(self, command: str, cwd: Path) -> bool:
         """Whether `command` is one of them. Where its paths lead is looked up on disk."""
+        from tools.approval.plain_words import plain_words  # noqa: PLC0415 - loaded with the first command
+
         words = plain_words(command)
         if real_path(cwd) != self.cwd or words is None or _first_words(words) != self.words:
             return False
@@ -113,6 +109,8 @@ class CommandPrefix:
 
 def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
     """What «always for commands like this» would mean for `command`; None where that is not safe to offer."""
+    from tools.approval.plain_words import plain_words  # noqa: PLC0415 - as above
+
     words = plain_words(command)
     first = _first_words(words) if words is not None else None
     if words is None or first is None:
@@ -124,28 +122,6 @@ def prefix_of(command: str, cwd: Path) -> CommandPrefix | None:
     return CommandPrefix(
         first, real_path(cwd), dangers, Operands.of(words[len(first) :], cwd, copies=first in _COPIES), only_looks
     )
-
-
-def plain_words(command: str) -> Words | None:
-    """The words of a command that is surely a single one, with nothing that the shell would still work out.
-
-    None for pipes, lists, background jobs, redirections, substitutions, variables, globs, assignments and wrappers.
-    """
-    text = command.strip()
-    blanked = outside_quotes(text) if len(text) <= _MAX_CHARS else None
-    if blanked is None or "\0" in text or not _PLAIN.fullmatch(blanked):
-        return None
-    script = read_script(text)
-    if not script.is_certain or len(script.items) != 1:
-        return None
-    command_read = script.items[0]
-    if not isinstance(command_read, Simple) or command_read.redirects:
-        return None
-    words = tuple(word.literal for word in command_read.words)
-    known = tuple(word for word in words if word is not None)
-    if not known or len(known) != len(words) or "=" in known[0]:
-        return None
-    return known if unwrapped(known) == known else None
 
 
 def dangers_of(command: str, cwd: Path | None = None) -> frozenset[str]:

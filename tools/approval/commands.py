@@ -6,29 +6,15 @@ in it by its own language (`scripts/`), and patterns are a second net. What is n
 
 from __future__ import annotations
 
-import functools
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.approval.command_patterns import DANGEROUS_PATTERNS, LOOSE_PATTERNS
-from tools.approval.command_reading import first_match, lines_of, readings
-from tools.approval.dangers.clues import is_known_hook, judge_text, kills_only_its_own
+from tools.approval.command_patterns import DANGEROUS_PATTERNS
 from tools.approval.dangers.finding import Finding, Level
-from tools.approval.dangers.inline import Script, language_of
-from tools.approval.dangers.judging import fed, findings_in, scripts_in
-from tools.approval.dangers.places import Scene
-from tools.approval.dangers.targets import written_by
-from tools.approval.dangers.written_scripts import scripts_written
-from tools.bash.doubts import NOT_BASH, UNKNOWN_TEXT
-from tools.bash.read import read_command
-from tools.bash.reading import Invocation, Reading
 
-# Stands for a directory that nobody has named: deep enough that a few `..` do not reach the root.
-_SOMEWHERE = Path("/srv/somewhere/project")
-_PROVABLE = frozenset({"python", "perl", "ruby", "javascript", "php", "lua"})
-_SCRIPT_OPTIONS = frozenset({"-c", "-e", "-p", "-r", "--eval", "--print"})
-_TOO_NESTED = Finding("dangerous", "hidden", "is too long or too nested to be read")
+SOMEWHERE = Path("/srv/somewhere/project")
+"""Stands for a directory that nobody has named: deep enough that a few `..` do not reach the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,106 +42,23 @@ def classify_command(command: str, cwd: Path | None = None, roots: tuple[Path, .
         cwd: where it would run, absolute; relative paths count as inside where it is not known.
         roots: what the session may change, absolute; `cwd` where there are none.
     """
+    from tools.approval.classifying import classified  # noqa: PLC0415 - much to load, and a start needs none of it
+    from tools.approval.dangers.places import Scene  # noqa: PLC0415
+
     own = os.environ.get("HERMES_HOME", "").strip().rstrip("/")
     home = os.path.expanduser("~").rstrip("/") or "/"  # noqa: PTH111 - text
-    place = cwd or _SOMEWHERE
+    place = cwd or SOMEWHERE
     folders = tuple(str(root).rstrip("/") or "/" for root in (roots or (place,)))
     scene = Scene(folders, home, own, is_placed=cwd is not None)
-    return _classified(command, cwd, roots, scene, tuple(DANGEROUS_PATTERNS))
+    return classified(command, cwd, roots, scene, tuple(DANGEROUS_PATTERNS))
+
+
+def load_classifier() -> None:
+    """Import what `classify_command` needs, so that the first command does not wait for it."""
+    import tools.approval.classifying  # noqa: F401, PLC0415 - that is what it is for
 
 
 def detect_dangerous_command(command: str) -> tuple[bool, str]:
     """Whether `command` would not simply run, and why."""
     found = classify_command(command)
     return found.level in {"dangerous", "forbidden"}, found.why
-
-
-@functools.lru_cache(maxsize=1024)
-def _classified(
-    command: str, cwd: Path | None, roots: tuple[Path, ...], scene: Scene, patterns: tuple[tuple[str, str], ...]
-) -> CommandClass:
-    try:
-        reading = read_command(command, cwd or _SOMEWHERE)
-        found = [*findings_in(reading, scene), *judge_text(command, reading)]
-        if is_known_hook(command, reading):
-            found = [one for one in found if one.why != UNKNOWN_TEXT]
-        found.extend(_of_written_scripts(reading, cwd, roots))
-        verdicts = [_judged(script, cwd, roots) for _, script in scripts_in(reading)]
-    except RecursionError:
-        return _class_of([_TOO_NESTED])
-    found.extend(finding for _, findings in verdicts for finding in findings)
-    if kills_only_its_own(command, reading):
-        found = [one for one in found if one.family != "processes" or one.level == "forbidden"]
-    found.extend(_second_net(command, reading, patterns))
-    if found:
-        return _class_of(found)
-    if (
-        not reading.doubts
-        and reading.invocations
-        and all(_is_proven(call, cwd, roots) for call in reading.invocations)
-    ):
-        return CommandClass("safe")
-    return CommandClass(
-        "ordinary", "runs an inline script" if any(level == "ordinary" for level, _ in verdicts) else ""
-    )
-
-
-def _class_of(found: list[Finding]) -> CommandClass:
-    ordered = tuple(sorted(dict.fromkeys(found), key=_weakness))
-    first = ordered[0]
-    return CommandClass(first.level, first.why, ordered, first.family, any(one.outside for one in ordered))
-
-
-def _weakness(finding: Finding) -> tuple[bool, bool]:
-    # What is hidden says less than what is known, and comes after it.
-    return finding.level != "forbidden", finding.family in {"hidden", "inline script", "detached"}
-
-
-def _of_written_scripts(reading: Reading, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Finding, ...]:
-    found: list[Finding] = []
-    for script in scripts_written(reading):
-        if script.language == "shell":
-            found.extend(classify_command(script.source, cwd, roots).findings)
-        else:
-            found.extend(_judged(Script(script.language, script.source), cwd, roots)[1])
-    return tuple(found)
-
-
-def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Level, tuple[Finding, ...]]:
-    # Scripts run commands, and commands scripts.
-    from tools.approval.scripts.judge import judge_script  # noqa: PLC0415 - a circle otherwise
-
-    unseen = fed(script)
-    if unseen is not None:
-        return "dangerous", (unseen,)
-    if script.language == "shell":
-        command = classify_command(script.source, cwd, roots)
-        return command.level, command.findings
-    verdict = judge_script(script.language, script.source, cwd, roots)
-    if verdict.level in {"dangerous", "forbidden"} and not verdict.findings:
-        return verdict.level, (Finding("dangerous", "inline script", verdict.why or "runs an inline script"),)
-    return verdict.level, verdict.findings
-
-
-def _is_proven(call: Invocation, cwd: Path | None, roots: tuple[Path, ...]) -> bool:
-    from tools.approval.harmless.proof import is_harmless, surroundings_are_harmless  # noqa: PLC0415 - as above
-
-    if is_harmless(call):
-        return True
-    if language_of(call.program) not in _PROVABLE or call.written != call.program or call.adds_unknown:
-        return False
-    first = call.arguments[0].text if call.arguments else "-"
-    is_plain = first in _SCRIPT_OPTIONS or (first == "-" and call.input.kind == "text")
-    if not is_plain or any(True for _ in written_by(call)) or not surroundings_are_harmless(call):
-        return False
-    verdicts = [_judged(script, cwd, roots)[0] for _, script in scripts_in(Reading((call,)))]
-    return bool(verdicts) and all(level == "safe" for level in verdicts)
-
-
-def _second_net(command: str, reading: Reading, patterns: tuple[tuple[str, str], ...]) -> list[Finding]:
-    texts = lines_of(command, reading)
-    found = [Finding("dangerous", "hidden", why) for why in first_match(patterns, texts)]
-    if any(doubt.why == NOT_BASH for doubt in reading.doubts):
-        loose = first_match((*LOOSE_PATTERNS, *patterns), readings(command[:20_000]))
-        found.extend(Finding("dangerous", "hidden", f"{why}, as far as it can be read") for why in loose)
-    return found

@@ -26,8 +26,8 @@ from tools.approval.actions import (
 from tools.approval.commands import classify_command
 from tools.approval.grants import PastAnswers
 from tools.approval.process_input import classify_input, reads_commands
-from tools.approval.rules.matching import Hit, denied_by, is_allowed_by
-from tools.approval.rules.rule import PermissionRule
+from tools.approval.rules.matching import denied_by, is_allowed_by
+from tools.approval.rules.rule import Hit, PermissionRule
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from tools.approval.commands import CommandClass, classify_command
-from tools.bash.read import read_command
 
 _MAX_ANSWER_CHARS = 64
 _TYPES = "types into a running program"
@@ -30,6 +29,8 @@ def reads_commands(command: str, cwd: Path) -> bool:
     """Whether `command` gives whoever types a prompt for commands, or runs where no sandbox holds what they type."""
     if classify_command(command, cwd).outside:
         return True
+    from tools.bash.read import read_command  # noqa: PLC0415 - loaded with the first command
+
     calls = read_command(command, cwd).invocations
     return any(
         _PROMPTS.fullmatch(call.program) and all(each.text.startswith("-") for each in call.arguments)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-# Stands in a text for each part that only the shell can know.
-UNKNOWN = "\ufffc"
+from tools.bash.unknown import UNKNOWN as UNKNOWN  # noqa: PLC0414 - whoever reads readings finds it here
 
 
 @dataclass(frozen=True, slots=True)

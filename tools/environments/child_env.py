@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tools.shell.passthrough import Passthrough
+
 _SECRET_NAME = re.compile(
     r"""
     API_?KEY | ACCESS_KEY | PRIVATE_KEY | SECRET | TOKEN | PASSWORD | PASSWD | CREDENTIAL
@@ -62,9 +64,12 @@ _UNDOING = frozenset(
     }
 )
 _AT_A_TERMINAL = {"TERM": "xterm-256color"}
+_NOTHING = Passthrough()
 
 
-def child_environment(base: Mapping[str, str], extra: Mapping[str, str] | None = None) -> dict[str, str]:
+def child_environment(
+    base: Mapping[str, str], extra: Mapping[str, str] | None = None, passed: Passthrough = _NOTHING
+) -> dict[str, str]:
     """The variables for a command.
 
     Dropped from `base` is every name that contains one of API_KEY, APIKEY, ACCESS_KEY, PRIVATE_KEY, SECRET, TOKEN,
@@ -72,24 +77,29 @@ def child_environment(base: Mapping[str, str], extra: Mapping[str, str] | None =
     _PWD, _PASS, _PASSPHRASE, _DSN, _AUTH, _JWT or _COOKIE, in any letter case (model and cloud keys), every
     variable whose value is a URL with
     a password, and every name of this program's own (HERMES_…). Kept all the same are SSH_AUTH_SOCK, which is only a
-    path, git's settings (GIT_CONFIG_…) and TOKENIZERS_PARALLELISM. Pagers, editors, prompts and colours are off
-    whatever `base` says; update checks and the like are off where it says nothing.
+    path, git's settings (GIT_CONFIG_…) and TOKENIZERS_PARALLELISM, and what `passed` has. Pagers, editors, prompts
+    and colours are off whatever `base` says; update checks and the like are off where it says nothing.
 
     Args:
         base: the variables of this process.
         extra: added last, unfiltered: whoever names a variable for a command wants it there.
+        passed: what the user wants commands to have all the same.
     """
-    kept = {name: value for name, value in base.items() if name not in _UNDOING and not is_secret(name, value)}
+    kept = {
+        name: value
+        for name, value in base.items()
+        if name not in _UNDOING and (not is_secret(name, value) or passed.has(name))
+    }
     return _UNLESS_SET | kept | _UNATTENDED | dict(extra or {})
 
 
-def terminal_environment(base: Mapping[str, str]) -> dict[str, str]:
+def terminal_environment(base: Mapping[str, str], passed: Passthrough = _NOTHING) -> dict[str, str]:
     """The variables for a command at a pseudo-terminal: those of `child_environment`, with a terminal's name."""
-    return child_environment(base) | _AT_A_TERMINAL
+    return child_environment(base, passed=passed) | _AT_A_TERMINAL
 
 
 def is_secret(name: str, value: str = "") -> bool:
-    """True when a variable of that name and value is not passed on to commands."""
+    """True when a variable of that name and value is not passed on to commands unless the user has named it."""
     folded = name.upper()
     if folded.startswith(_OWN_PREFIX):
         return True

@@ -142,7 +142,9 @@ class LocalEnvironment:
     ) -> tuple[dict[str, str], dict[str, str]]:
         """The variables of a fresh shell, and those for this command."""
         base = os.environ if self._variables is None else self._variables
-        fresh = (terminal_environment(base) if pty else child_environment(base)) | self._groups.variables
+        passed = self._settings.passthrough
+        fresh = terminal_environment(base, passed) if pty else child_environment(base, passed=passed)
+        fresh |= self._groups.variables
         fresh |= self._variables_inside(spec.confinement)
         without = spec.unset if isinstance(spec, ShellCommand) else unset
         given = {name: value for name, value in fresh.items() if name not in without}

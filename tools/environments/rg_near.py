@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tools.environments import rg_arguments as rg
+from tools.environments.resolved_open import open_resolved
 from tools.environments.rg_process import OutOfTime, Runner
 from tools.errors import ToolError
 from tools.files.searching import NearMiss, SearchQuery
@@ -49,7 +51,7 @@ def _names(runner: Runner, *arguments: str) -> Sequence[str]:
 
 def _is_binary(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_resolved(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             return b"\0" in file.read(_SNIFFED_BYTES)
     except OSError:
         return False

@@ -17,13 +17,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 from tools.context import Interrupt
 from tools.environments.child_env import child_environment
+from tools.environments.search_ground import SearchGround
 from tools.errors import ToolError, ToolInterrupted
 
 # The user's own rg settings must not change what a search means.
@@ -53,9 +54,11 @@ class Runner:
     Attributes:
         unreadable: files and directories that could not be opened, the most that one run has met.
         command: what searches; empty for what `search_program` finds.
+        ground: `folder`, held open, and what may be read in it.
     """
 
     folder: Path
+    ground: SearchGround
     deadline: float
     interrupt: Interrupt | None = None
     unreadable: int = 0
@@ -71,7 +74,7 @@ class Runner:
         if time.monotonic() >= self.deadline:
             raise OutOfTime("There was no time left to search.")
         with tempfile.TemporaryFile() as complaints:
-            process = _start([*(self.command or search_program()), *_ALWAYS, *arguments], self.folder, complaints)
+            process = self._start(arguments, complaints)
             late = threading.Event()
             timer = _kill_at(self.deadline, process, late)
             forget = self.interrupt.on_cancel(functools.partial(_kill, process)) if self.interrupt else _nothing
@@ -90,6 +93,21 @@ class Runner:
             if late.is_set():
                 raise OutOfTime("The search was stopped when its time was over.")
 
+    def _start(self, arguments: Sequence[str], complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+        try:
+            return self.ground.popen(
+                self.command or search_program(),
+                (*_ALWAYS, *arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                close_fds=True,
+                process_group=0,
+                env=child_environment(os.environ),
+            )
+        except (OSError, ValueError) as problem:
+            raise ToolError(f"The search in {self.folder} could not be started: {problem}.") from problem
+
     def _heed(self, complaints: str) -> None:
         rest, count = _UNREADABLE.subn("", complaints)
         self.unreadable = max(self.unreadable, count)
@@ -106,22 +124,6 @@ def search_program() -> list[str]:
 def substitute() -> list[str]:
     """The command for where there is no `rg`."""
     return [sys.executable, "-I", "-S", "-X", "utf8", "-c", _CODE, _OURS]
-
-
-def _start(command: list[str], folder: Path, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            close_fds=True,
-            process_group=0,
-            env=child_environment(os.environ),
-        )
-    except (OSError, ValueError) as problem:
-        raise ToolError(f"The search in {folder} could not be started: {problem}.") from problem
 
 
 def _kill_at(deadline: float, process: subprocess.Popen[bytes], late: threading.Event) -> threading.Timer:

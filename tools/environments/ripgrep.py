@@ -6,10 +6,11 @@ reads no more than the files that the asked page lies in.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -17,10 +18,13 @@ from typing import TypeVar
 from tools.approval.sensitive import why_sensitive
 from tools.context import Interrupt
 from tools.environments import rg_arguments as rg
+from tools.environments.file_errors import told_as_file_error
 from tools.environments.python_search.globs import GlobError, NamePattern
+from tools.environments.resolved_open import open_resolved
 from tools.environments.rg_events import Page, lines_of_page
 from tools.environments.rg_near import near_miss
 from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
+from tools.environments.search_ground import held_for_search
 from tools.errors import ToolError
 from tools.files.searching import SearchHit, SearchQuery, SearchResult
 from tools.settings import SearchSettings
@@ -44,15 +48,19 @@ def search(
         private: directories whose files are never shown.
 
     Raises:
-        ToolError: the pattern is wrong, or nothing was found until the time was over. ToolInterrupted.
+        ToolError: the pattern is wrong, or nothing was found until the time was over; the path leads elsewhere by
+            now. ToolInterrupted.
     """
     # Globs are about the path below the folder that rg runs in.
     one_file = not query.path.is_dir()
     folder, start = (query.path.parent, f"./{query.path.name}") if one_file else (query.path, "./")
     # The path of the query itself was approved: only what lies below it is judged.
     below = tuple(path for path in private if query.path in path.parents)
-    runner = Runner(folder, time.monotonic() + limits.timeout, interrupt)
-    return _Search(query, limits, runner, start, below, one_file).run()
+    with ExitStack() as held:
+        with told_as_file_error("search", query.path):
+            ground = held.enter_context(held_for_search(query.path, is_file=one_file))
+        runner = Runner(folder, ground, time.monotonic() + limits.timeout, interrupt)
+        return _Search(query, limits, runner, start, below, one_file).run()
 
 
 @dataclass(slots=True)
@@ -194,7 +202,7 @@ def _modified(path: Path) -> int:
 
 def _refuse_binary(path: Path) -> None:
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_resolved(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             start = file.read(_SNIFFED_BYTES)
     except OSError as problem:
         raise ToolError(f"{path} could not be searched: {problem.strerror}.") from problem

@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 MIB = 1024 * 1024
 
 
+KEY_VARIABLES = frozenset({"BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY", "TAVILY_API_KEY", "EXA_API_KEY"})
+"""The variables that hold the keys of search services."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchKeys:
     """Keys of search services, and where they answer; '' where there is none."""

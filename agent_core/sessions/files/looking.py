@@ -10,6 +10,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
+from tools.environments.resolved_open import Spot
+
 LINK_MODE = stat.S_IFLNK
 """The mode that stands for a symbolic link; its content is the text that it points to."""
 UNKNOWN = "?"
@@ -71,16 +73,25 @@ def look(path: Path, max_bytes: int) -> Found:
     Args:
         max_bytes: content larger than that is hashed, and not kept in memory.
     """
+    return _look(str(path), None, max_bytes)
+
+
+def look_at(spot: Spot, max_bytes: int) -> Found:
+    """As `look`, in a directory that is held open."""
+    return _look(spot.name, spot.folder, max_bytes)
+
+
+def _look(name: str, folder: int | None, max_bytes: int) -> Found:
     try:
-        facts = path.lstat()
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISLNK(facts.st_mode):
-            target = os.fsencode(path.readlink())
+            target = os.fsencode(os.readlink(name, dir_fd=folder))
             return Found("link", FileState(sha256(target), LINK_MODE), len(target), target, facts)
         if stat.S_ISDIR(facts.st_mode):
             return Found("directory", facts=facts)
         if not stat.S_ISREG(facts.st_mode):
             return Found("other", facts=facts, problem="it is a device, a pipe or a socket")
-        return _look_into(path, max_bytes)
+        return _look_into(name, folder, max_bytes)
     except FileNotFoundError:
         return Found("nothing")
     except NotADirectoryError:
@@ -101,9 +112,9 @@ def kept_mode(mode: int | None) -> int | None:
     return LINK_MODE if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
 
 
-def _look_into(path: Path, max_bytes: int) -> Found:
+def _look_into(name: str, folder: int | None, max_bytes: int) -> Found:
     # O_NONBLOCK: what was a file a moment ago may be a pipe by now.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as stream:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):

@@ -1,15 +1,19 @@
-"""Brings a path to a state, if it still is what was seen there, whole or not at all."""
+"""Brings a path to a state, if it still is what was seen there, whole or not at all.
+
+The path's directory is held open for all of it: a link that takes its place meanwhile leads nowhere.
+"""
 
 from __future__ import annotations
 
 import os
 import secrets
+from contextlib import ExitStack
 from pathlib import Path
 
-from agent_core.sessions.files.looking import FileState, Found, look
+from agent_core.sessions.files.looking import FileState, Found, look_at
 from tools.environments.file_errors import told_as_file_error
-from tools.environments.replacing import create_file, move_file, replace_file
-from tools.environments.resolved_open import holding
+from tools.environments.replacing import create_at, move_at, replace_at
+from tools.environments.resolved_open import Spot, holding
 from tools.errors import FileChanged
 
 _PERMISSION_BITS = 0o7777
@@ -23,61 +27,77 @@ def place(path: Path, seen: Found, wanted: FileState, content: bytes | None) -> 
         content: of `wanted`: a file's bytes, a link's target; None where nothing is wanted, or only another mode.
 
     Raises:
-        FileChanged: something else is at the path by now. FileAccessError: it failed half-way. OSError.
+        FileChanged: something else is at the path by now. FileAccessError: a link has come into its directories, or
+            it failed half-way. OSError.
     """
-    with told_as_file_error("bring back", path), holding(path, make=content is not None):
-        pass  # no link has come into its directories since, that would lead elsewhere
-    now = look(path, 0)
+    with ExitStack() as held:
+        with told_as_file_error("bring back", path):
+            spot = held.enter_context(holding(path, make=content is not None))
+        _place_at(spot, seen, wanted, content)
+
+
+def _place_at(spot: Spot, seen: Found, wanted: FileState, content: bytes | None) -> None:
+    now = look_at(spot, 0)
     if (now.kind, now.state) != (seen.kind, seen.state):
-        raise FileChanged(f"{path} has changed while it was looked at; nothing was written.")
+        raise _changed(spot)
     if wanted.hash is None:
-        path.unlink()
+        os.unlink(spot.name, dir_fd=spot.folder)
     elif content is None:
-        path.chmod(wanted.mode if wanted.mode is not None else now.state.mode or 0o600)
+        _change_mode(spot, now, wanted.mode if wanted.mode is not None else now.state.mode or 0o600)
     elif seen.kind in {"file", "link"}:
-        _replace(path, seen, wanted, content)
+        _replace(spot, seen, wanted, content)
     else:
-        _create(path, wanted, content)
+        _create(spot, wanted, content)
 
 
-def _replace(path: Path, seen: Found, wanted: FileState, content: bytes) -> None:
+def _change_mode(spot: Spot, now: Found, mode: int) -> None:
+    # The call that takes a name would follow a link that has just come there.
+    descriptor = spot.open(os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        if now.facts is None or not os.path.samestat(os.fstat(descriptor), now.facts):
+            raise _changed(spot)
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(spot: Spot, seen: Found, wanted: FileState, content: bytes) -> None:
     if seen.kind == "file" and not wanted.is_link and seen.content is not None and seen.facts is not None:
-        replace_file(path, content, seen.content, _facts(seen.facts, wanted.mode))
+        replace_at(spot, content, seen.content, _facts(seen.facts, wanted.mode))
         return
-    temporary = _temporary(path.parent, wanted, content)
+    temporary = _temporary(spot, wanted, content)
     try:
-        temporary.replace(path)
+        os.replace(temporary.name, spot.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
     finally:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink()
 
 
-def _create(path: Path, wanted: FileState, content: bytes) -> None:
-    if path.is_dir():
-        _remove_empty(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _create(spot: Spot, wanted: FileState, content: bytes) -> None:
+    if look_at(spot, 0).kind == "directory":
+        _remove_empty(spot)
     if wanted.mode is None:
-        create_file(path, content)
+        create_at(spot, content)
         return
-    temporary = _temporary(path.parent, wanted, content)
+    temporary = _temporary(spot, wanted, content)
     try:
-        move_file(temporary, path)
+        move_at(temporary, spot)
     finally:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink()
 
 
-def _temporary(folder: Path, wanted: FileState, content: bytes) -> Path:
-    temporary = folder / f".hermes-{secrets.token_hex(6)}.tmp"
+def _temporary(spot: Spot, wanted: FileState, content: bytes) -> Spot:
+    temporary = spot.beside(f".hermes-{secrets.token_hex(6)}.tmp")
     if wanted.is_link:
-        temporary.symlink_to(os.fsdecode(content))
+        os.symlink(os.fsdecode(content), temporary.name, dir_fd=spot.folder)
         return temporary
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fchmod(descriptor, 0o600 if wanted.mode is None else wanted.mode)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        temporary.unlink()
         raise
     return temporary
 
@@ -88,7 +108,13 @@ def _facts(facts: os.stat_result, mode: int | None) -> os.stat_result:
     return os.stat_result((wanted, *tuple(facts)[1:10]))
 
 
-def _remove_empty(folder: Path) -> None:
+def _remove_empty(folder: Spot) -> None:
     """Remove a tree of directories without files; an OSError tells of one that has any."""
-    for parent, _, _ in os.walk(folder, topdown=False):
-        Path(parent).rmdir()
+    for _, names, _, descriptor in os.fwalk(folder.name, topdown=False, dir_fd=folder.folder):
+        for name in names:
+            os.rmdir(name, dir_fd=descriptor)
+    os.rmdir(folder.name, dir_fd=folder.folder)
+
+
+def _changed(spot: Spot) -> FileChanged:
+    return FileChanged(f"{spot.path} has changed while it was looked at; nothing was written.")

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.approval.command_prefix import _REPEATABLE, dangers_of, plain_words, prefix_of
+from tools.approval.command_prefix import _REPEATABLE, dangers_of, prefix_of
+from tools.approval.plain_words import plain_words
 
 CWD = Path("/srv/project")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.interrupt import CancelToken
+from tests.support.searches import by_rg, by_substitute
 from tests.support.swapping import exchange, swapping
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import Action
@@ -21,9 +23,11 @@ from tools.environments import resolved_open
 from tools.environments.gated_files import GatedFileSystem
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.resolved_open import open_by_steps
-from tools.errors import Denied, FileAccessError, FileRefused
+from tools.environments.rg_process import search_program
+from tools.environments.search_ground import held_for_search
+from tools.errors import Denied, FileAccessError, FileRefused, ToolError
 from tools.files.history import NoHistory
-from tools.files.searching import SearchQuery
+from tools.files.searching import SearchQuery, SearchResult
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps names in one step")
 SECRET = b"secret"
@@ -243,3 +247,26 @@ def test_an_open_file_of_ours_is_known_by_its_own_path(ground: Ground) -> None:
     with (ground.outside / "f").open("rb") as held, pytest.raises(Denied):
         files.open(Path(f"/dev/fd/{held.fileno()}"))
     assert [getattr(action, "path", None) for action in approver.asked] == [ground.outside / "f"]
+
+
+@pytest.mark.parametrize("searched", ["", "d", "d/f"])
+@pytest.mark.parametrize("by", [by_rg, by_substitute])
+def test_what_a_search_shows_in_a_race_is_never_what_is_outside(
+    ground: Ground, searched: str, by: Callable[[SearchQuery], SearchResult]
+) -> None:
+    found = 0
+    with swapping(ground.folder, ground.link):
+        ends = time.monotonic() + 0.5
+        while time.monotonic() < ends or not found:
+            with contextlib.suppress(FileAccessError, ToolError):
+                result = by(SearchQuery("secret|0", ground.inside / searched))
+                assert not [hit for hit in result.hits if "secret" in hit.text]
+                found += result.total
+
+
+def test_a_search_that_has_begun_stays_in_the_directory_that_was_meant(ground: Ground) -> None:
+    with held_for_search(ground.folder, is_file=False) as held:
+        ground.swap()
+        ends = held.popen(search_program(), ("--no-config", "", "./"), stdout=subprocess.PIPE)
+        output, _ = ends.communicate(timeout=20)
+    assert output == b"./f:0\n"

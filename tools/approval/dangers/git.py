@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tools.approval.dangers.finding import Family, Finding
 from tools.approval.dangers.places import Scene
+from tools.approval.dangers.repeatable import REMOTE, STASHES
 from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
-REMOTE = "changes git history, the work tree or a remote"
-STASHES = "takes changes out of the work tree"
 CHANGES = "changes files through git"
 _REWRITES = frozenset({"filter-branch", "filter-repo", "update-ref", "replace", "fast-import", "symbolic-ref",
     "pack-refs",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.approval.actions import (
@@ -21,28 +19,10 @@ from tools.approval.actions import (
     UseBrowser,
     WritePath,
 )
-from tools.approval.harmless.proof import is_harmless
-from tools.approval.rules.commands import covers_command, denies_command, may_rename
-from tools.approval.rules.named import hosts_named, paths_named
+from tools.approval.rules.hosts import denies_host
 from tools.approval.rules.paths import covers_path, denies_path
 from tools.approval.rules.patterns import fits, may_fit
-from tools.approval.rules.rule import PermissionRule, RuleKind
-from tools.bash.read import read_command
-from tools.bash.reading import Invocation, Reading
-
-_FILES: frozenset[RuleKind] = frozenset({"read", "write", "delete"})
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A denying rule that an action comes under.
-
-    Attributes:
-        is_sure: False where the command cannot be read so far that one could know.
-    """
-
-    rule: PermissionRule
-    is_sure: bool = True
+from tools.approval.rules.rule import Hit, PermissionRule, RuleKind
 
 
 def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
@@ -76,7 +56,7 @@ def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path
         case CallOwnTool(name=name):
             found = _first(rule for rule in _of("tool", rules) if may_fit(rule.pattern, name))
         case UseBrowser() | ReachHost() | ConnectHost():
-            found = _first(rule for rule in _of("host", rules) if _denies_host(rule.pattern, action.place))
+            found = _first(rule for rule in _of("host", rules) if denies_host(rule.pattern, action.place))
         case SearchWeb(service=service):
             found = _first(rule for rule in _of("search", rules) if may_fit(rule.pattern, service))
         case LeavePlan():
@@ -104,14 +84,18 @@ def is_allowed_by(
             return any(covers_path(rule, path, roots, is_risky=is_risky) for rule in _of(kind, rules))
         case RunCommand(outside=False):
             usable = [rule for rule in _of("run", rules) if not (is_risky and rule.has_globs)]
-            return bool(usable) and covers_command(usable, action.command, _read(action.command, action.cwd), roots)
+            if not usable:
+                return False
+            from tools.approval.rules.command_hits import is_covered_by  # noqa: PLC0415 - as below
+
+            return is_covered_by(usable, action.command, action.cwd, roots)
         case CallMcpTool(server=server, tool=tool):
             return any(_is_mcp(rule.pattern, server, tool) for rule in _of("mcp", rules))
         case CallOwnTool(name=name):
             return any(fits(rule.pattern, name) for rule in _of("tool", rules))
         case UseBrowser() | ReachHost() | ConnectHost():
             usable = [rule for rule in _of("host", rules) if not (is_risky and rule.has_globs)]
-            return any(_covers_host(rule.pattern, action.place.lower()) for rule in usable)
+            return any(fits(rule.pattern, action.place.lower()) for rule in usable)
         case SearchWeb(service=service):
             return any(fits(rule.pattern, service) for rule in _of("search", rules))
         case RunCommand() | ProcessInput() | LeavePlan():
@@ -126,46 +110,6 @@ def _first(rules: Iterable[PermissionRule]) -> PermissionRule | None:
     return next(iter(rules), None)
 
 
-@functools.lru_cache(maxsize=256)
-def _read(command: str, cwd: Path) -> Reading:
-    return read_command(command, cwd)
-
-
-def _command_denied(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
-    about = [rule for rule in rules if rule.kind in {"run", "host"} | _FILES]
-    if not about:
-        return None
-    reading = _read(command, cwd)
-    for rule in about:
-        if _is_command_denied(rule, command, reading, cwd, roots):
-            return Hit(rule)
-    runs = _of("run", about)
-    # What runs unseen may be what is denied.
-    if runs and reading.doubts:
-        return Hit(runs[0], is_sure=False)
-    renamed = _first(rule for rule in runs if any(may_rename(rule, each) for each in reading.invocations))
-    return None if renamed is None else Hit(renamed, is_sure=False)
-
-
-def _is_command_denied(
-    rule: PermissionRule, command: str, reading: Reading, cwd: Path, roots: tuple[Path, ...]
-) -> bool:
-    if rule.kind == "run":
-        return denies_command(rule, command, reading)
-    if rule.kind == "host":
-        return any(_denies_host(rule.pattern, host) for each in reading.invocations for host in hosts_named(each))
-    return any(_touches(rule, each, cwd, roots) for each in reading.invocations)
-
-
-def _touches(rule: PermissionRule, invocation: Invocation, cwd: Path, roots: tuple[Path, ...]) -> bool:
-    """Whether a program is given a path that it must not read, or not change."""
-    only_reads = rule.kind != "read" and is_harmless(invocation)
-    return any(
-        (is_written or not only_reads) and denies_path(rule, path, roots)
-        for path, is_written in paths_named(invocation, cwd)
-    )
-
-
 def _is_mcp(pattern: str, server: str, tool: str) -> bool:
     if "/" not in pattern:
         return fits(pattern, server)
@@ -173,17 +117,7 @@ def _is_mcp(pattern: str, server: str, tool: str) -> bool:
     return fits(wanted_server, server) and fits(wanted_tool, tool)
 
 
-def _denies_host(pattern: str, place: str) -> bool:
-    """As written, with any port where none is written, and every host below."""
-    wanted = place.lower()
-    host = _without_port(wanted).rstrip(".")
-    return any(fits(each, text) for each in (pattern, f"*.{pattern}") for text in (wanted, host))
+def _command_denied(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
+    from tools.approval.rules.command_hits import hit_of  # noqa: PLC0415 - loads what reads commands
 
-
-def _covers_host(pattern: str, place: str) -> bool:
-    return fits(pattern, place)
-
-
-def _without_port(place: str) -> str:
-    host, colon, port = place.rpartition(":")
-    return host if colon and port.isdigit() and not host.endswith(":") else place
+    return hit_of(command, cwd, rules, roots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from tools.bash.reading import UNKNOWN
+from tools.bash.unknown import UNKNOWN
 
 _LONGEST = 8_000
 

@@ -34,3 +34,15 @@ class PermissionRule:
     def has_globs(self) -> bool:
         """Whether it may mean things that it does not name."""
         return not self.is_exact and not GLOB_SIGNS.isdisjoint(self.pattern)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A denying rule that an action comes under.
+
+    Attributes:
+        is_sure: False where the command cannot be read so far that one could know.
+    """
+
+    rule: PermissionRule
+    is_sure: bool = True

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from tools.approval.commands import classify_command
 from tools.approval.dangers.finding import Finding
 from tools.approval.scripts.verdict import ScriptVerdict, verdict_of
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
@@ -128,9 +129,6 @@ class Effects:
             self.add(TOO_MUCH)
             return "dangerous"
         self._commands.add(command)
-        # Commands hold scripts, and scripts commands.
-        from tools.approval.commands import classify_command  # noqa: PLC0415 - a circle otherwise
-
         found = classify_command(command, self.cwd, self.roots)
         if found.level in {"dangerous", "forbidden"}:
             strongest: Strong = "forbidden" if found.level == "forbidden" else "dangerous"

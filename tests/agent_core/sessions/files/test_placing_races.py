@@ -1,0 +1,118 @@
+"""A directory that becomes a link while undo writes: nothing outside is ever written, changed or removed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_core.sessions.files import placing
+from agent_core.sessions.files.looking import LINK_MODE, NOTHING, FileState, look, sha256
+from agent_core.sessions.files.placing import place
+from tests.support.swapping import exchange, swapping
+from tools.environments.resolved_open import Spot, holding
+from tools.errors import FileAccessError, FileChanged
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps names in one step")
+_SECONDS = 0.3
+_MODE = 0o640
+_SAME = b"the same"
+
+WANTED = {
+    "another content": (FileState(sha256(b"new"), 0o600), b"new"),
+    "nothing": (NOTHING, None),
+    "another mode": (FileState(sha256(_SAME), 0o777), None),
+    "a link": (FileState(sha256(b"to"), LINK_MODE), b"to"),
+}
+
+
+class Ground:
+    """The file `inside/d/f`, and one just like it outside, to which a link beside `d` leads."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.folder, self.link, self.outside = tmp_path / "inside/d", tmp_path / "inside/link", tmp_path / "outside"
+        self.folder.mkdir(parents=True)
+        self.outside.mkdir()
+        self.link.symlink_to(self.outside)
+        for folder in (self.folder, self.outside):
+            (folder / "f").write_bytes(_SAME)
+            (folder / "f").chmod(_MODE)
+        self.untouched = self._outside()
+
+    def restore(self, held: int) -> None:
+        """The file of the directory whose descriptor this is, wherever its name is now, as it was."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink("f", dir_fd=held)
+        descriptor = os.open("f", os.O_WRONLY | os.O_CREAT, _MODE, dir_fd=held)
+        os.write(descriptor, _SAME)
+        os.fchmod(descriptor, _MODE)
+        os.close(descriptor)
+
+    def _outside(self) -> list[tuple[str, bytes, int]]:
+        return [(each.name, each.read_bytes(), stat.S_IMODE(each.lstat().st_mode)) for each in self.outside.iterdir()]
+
+    def check(self) -> None:
+        assert self._outside() == self.untouched
+
+
+@pytest.mark.parametrize("wanted", WANTED)
+def test_what_is_outside_stays_as_it_is_however_the_directory_is_swapped(tmp_path: Path, wanted: str) -> None:
+    ground = Ground(tmp_path)
+    state, content = WANTED[wanted]
+    seen = look(ground.folder / "f", 1_000)
+    held = os.open(ground.folder, os.O_RDONLY)
+    placed = refused = 0
+    with swapping(ground.folder, ground.link):
+        ends = time.monotonic() + _SECONDS
+        while time.monotonic() < ends or not placed or not refused:
+            try:
+                place(ground.folder / "f", seen, state, content)
+            except (FileChanged, FileAccessError):
+                refused += 1
+            else:
+                placed += 1
+                ground.restore(held)
+            ground.check()
+    os.close(held)
+
+
+@pytest.mark.parametrize("wanted", WANTED)
+def test_a_link_that_comes_after_the_directory_is_held_leads_nowhere(
+    tmp_path: Path, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(tmp_path)
+    state, content = WANTED[wanted]
+    seen = look(ground.folder / "f", 1_000)
+    monkeypatch.setattr(placing, "holding", _then(lambda: exchange(ground.folder, ground.link)))
+    place(ground.folder / "f", seen, state, content)
+    ground.check()
+    assert look(ground.link / "f", 1_000).state.is_same(state)
+
+
+def test_empty_directories_in_the_way_are_removed_where_they_were_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(tmp_path)
+    for folder in (ground.folder, ground.outside):
+        (folder / "tree/a/b").mkdir(parents=True)
+    seen = look(ground.folder / "tree", 0)
+    monkeypatch.setattr(placing, "holding", _then(lambda: exchange(ground.folder, ground.link)))
+    place(ground.folder / "tree", seen, FileState(sha256(b"new"), 0o600), b"new")
+    assert (ground.link / "tree").read_bytes() == b"new"
+    assert (ground.outside / "tree/a/b").is_dir()
+
+
+def _then(act: Callable[[], None]) -> Callable[..., contextlib.AbstractContextManager[Spot]]:
+    @contextlib.contextmanager
+    def held(path: Path, *, make: bool = False) -> Iterator[Spot]:
+        with holding(path, make=make) as spot:
+            act()
+            yield spot
+
+    return held
