@@ -19,6 +19,7 @@ from tools.approval.actions import (
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
 )
 from tools.approval.harmless.proof import is_harmless
@@ -30,6 +31,7 @@ from tools.approval.rules.rule import PermissionRule, RuleKind
 from tools.bash.read import read_command
 from tools.bash.reading import Invocation, Reading
 
+_MEMORY = "memory"  # the tool, as a rule names it
 _FILES: frozenset[RuleKind] = frozenset({"read", "write", "delete"})
 
 
@@ -79,6 +81,9 @@ def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path
             found = _first(rule for rule in _of("host", rules) if _denies_host(rule.pattern, action.place))
         case SearchWeb(service=service):
             found = _first(rule for rule in _of("search", rules) if may_fit(rule.pattern, service))
+        case WriteMemory(path=path):
+            by_tool = (rule for rule in _of("tool", rules) if may_fit(rule.pattern, _MEMORY))
+            found = _first(by_tool) or _first(rule for rule in _of("write", rules) if denies_path(rule, path, roots))
         case LeavePlan():
             return None
     return None if found is None else Hit(found)
@@ -114,6 +119,8 @@ def is_allowed_by(
             return any(_covers_host(rule.pattern, action.place.lower()) for rule in usable)
         case SearchWeb(service=service):
             return any(fits(rule.pattern, service) for rule in _of("search", rules))
+        case WriteMemory():
+            return any(fits(rule.pattern, _MEMORY) for rule in _of("tool", rules))
         case RunCommand() | ProcessInput() | LeavePlan():
             return False
 
