@@ -31,7 +31,7 @@ class FileMemory:
         return "\n".join(line for line in [*self._lines(), *self.pending] if words & set(line.lower().split()))
 
     def sync_turn(self, user: str, assistant: str) -> None:
-        self.pending.append(f"{user} -> {assistant}".replace("\n", " "))
+        self.pending.append(" ".join(f"{user} -> {assistant}".split()))
 
     def on_session_end(self) -> None:
         with self.file.open("a", encoding="utf-8") as stream:
