@@ -89,20 +89,20 @@ async def test_a_provider_of_a_plugin_recalls_beside_the_prompt_unseen_and_commi
     async with serving(home) as editor:
         await editor.initialize(ZED)
         talk = await Talk.begin(editor, home, workspace)
-        await talk.say("say the colour is blue")
+        await talk.say("The colour is blue.\nsay noted")
         await editor.request("session/close", {"sessionId": talk.session})
-        assert file.read_text() == "say the colour is blue -> the colour is blue\n"
+        assert file.read_text() == "The colour is blue. say noted -> noted\n"
 
         other = await Talk.begin(editor, home, workspace)
-        shown = await other.say("say which colour?\ncall filed_count {}")
+        shown = await other.say("Which colour is it?\ncall filed_count {}")
         prompt = other.history()[0]
         assert "<memory-context>" in prompt
-        assert "say the colour is blue -> the colour is blue\n</memory-context>" in prompt
+        assert "The colour is blue. say noted -> noted\n</memory-context>" in prompt
         assert "is blue" not in shown
         [card] = editor.cards(other.session).values()
         assert '"lines": 1' in json.dumps(card["content"]).replace('\\"', '"')
         assert "memory-context" not in repr(await other.reloaded())
-    assert "which colour?" in file.read_text().splitlines()[-1]
+    assert "Which colour is it?" in file.read_text().splitlines()[-1]
 
 
 @pytest.mark.usefixtures("_plugins_go_with_the_test")

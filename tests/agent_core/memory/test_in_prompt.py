@@ -31,7 +31,7 @@ def agent(factory, cwd, session_id):
 
 
 def remember(content):
-    return Reply(tool_calls=[ToolCall("memory", json.dumps({"action": "add", "content": content}))])
+    return Reply(tool_calls=[ToolCall("call-1", "memory", json.dumps({"action": "add", "content": content}))])
 
 
 def prompts(model_server):
