@@ -11,6 +11,7 @@ import pytest
 
 from tests.acp_adapter.commands.talk import Talk
 from tests.support.editor import ZED, Editor
+from tests.support.editor_policies import reject
 from tests.support.file_memory import install
 from tests.support.in_memory import serving
 from tests.support.settings_files import configure
@@ -56,6 +57,20 @@ async def test_in_plan_mode_nothing_is_remembered(talk: Talk, home: Path) -> Non
     [card] = talk.editor.cards(talk.session).values()
     assert card["status"] == "failed"
     assert not (home / "memories" / "MEMORY.md").exists()
+
+
+async def test_who_is_asked_about_everything_sees_what_would_be_remembered(home: Path, workspace: Path) -> None:
+    configure(home, {"approvals": {"mode": "all"}})
+    async with serving(home) as editor:
+        await editor.initialize(ZED)
+        editor.on_permission = reject
+        talk = await Talk.begin(editor, home, workspace)
+        await talk.say(remember("Likes tabs", target="user"))
+        [asked] = [frame.message for frame in editor.frames if frame.method == "session/request_permission"]
+        card = asked["params"]["toolCall"]
+        assert card["title"] == "Change what is remembered in USER.md"
+        assert [block["newText"] for block in card["content"]] == ["Likes tabs\n"]
+    assert not (home / "memories").exists()
 
 
 async def test_entries_are_listed_added_and_forgotten_by_hand(talk: Talk, home: Path) -> None:
