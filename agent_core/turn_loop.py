@@ -87,10 +87,6 @@ class TurnLoop:
                 return ending.last_word(reply, asker.carried)
         return ending.out_of_budget(asker.carried)
 
-    def tool_names(self) -> frozenset[str]:
-        """The names of the tools that the model is told of."""
-        return frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions())  # type: ignore[index]
-
     def _asker(self, turn: Turn) -> Asker:
         return Asker(
             route=turn.route,
