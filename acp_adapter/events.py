@@ -51,6 +51,7 @@ Ask = Callable[[PersonQuestion, Interrupt], PersonAnswer]
 _NOTICES: Mapping[StatusKind, Severity] = {
     "context": "warning",
     "fallback": "warning",
+    "memory": "warning",
     "storage": "warning",
     "undelivered": "warning",
     "unused": "warning",

@@ -21,6 +21,7 @@ from tools.approval.actions import (
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
 )
 from tools.approval.questions import Question
@@ -47,6 +48,9 @@ def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
         case ReadPath(path=path):
             title = f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}"
             return {**card, "title": title, "locations": [{"path": str(path)}]}
+        case WriteMemory(path=path, before=before, after=after):
+            shown = diff_block(ShownDiff(path, before or None, unmasked(after)))
+            return {**card, "title": f"Change what is remembered in {path.name}", "content": [shown]}
         case LeavePlan(plan=plan):
             content = [text_block(unmasked(plan))]
             return {**card, "kind": "switch_mode", "title": "Begin with this plan?", "content": content}

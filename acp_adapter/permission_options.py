@@ -22,6 +22,7 @@ from tools.approval.actions import (
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
 )
 from tools.approval.questions import Answer, Question
@@ -153,6 +154,8 @@ def _same(action: Action) -> str:  # noqa: C901, PLR0911 - one for each kind of 
             return f"commands to reach {_end_of(action.place)}"
         case SearchWeb(service=service):
             return f"searches with {_clipped(service)}"
+        case WriteMemory():
+            return "changes of what is remembered"
         case LeavePlan():
             return "leaving plan mode"
 

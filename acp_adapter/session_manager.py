@@ -264,7 +264,7 @@ class SessionManager:
             if session.tickets or self._sessions.get(session.id) is not session:
                 return
             session.unload()
-            await self._run_blocking(lambda: self._factory.sessions.unload(session.id))
+            await self._run_blocking(lambda: self._let_go(session))
         log.info("session %s is unloaded; its next prompt brings it back", session.id)
 
     def _enter(self, seed: SessionSeed, prepared: _Prepared, *, held: bool) -> SessionState:
@@ -320,6 +320,10 @@ class SessionManager:
         if session.servers is not None:
             session.servers.close()
         session.workspace.close()
+        self._let_go(session)
+
+    def _let_go(self, session: SessionState) -> None:
+        self._factory.end_memory(session.id)
         self._factory.sessions.unload(session.id)
 
 

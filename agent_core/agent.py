@@ -19,6 +19,7 @@ from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
+from agent_core.memory.turn_memory import TurnMemory
 from agent_core.messages import Content, Message, closing, repaired, user_message, with_note
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
@@ -120,7 +121,7 @@ class AIAgent:
             services=self._services,
             target=lambda: self._target,
             toolsets=tuple(enabled_toolsets),
-            disabled=tuple(disabled_toolsets),
+            disabled=(*disabled_toolsets, *self._services.missing_tools()),
             cache_ttl=cache_ttl,
             patience=patience or Patience(),
             context_files=self._prompt.context_files,
@@ -296,11 +297,13 @@ class AIAgent:
 
     def _run(self, turn: Turn, content: Content, complete: Callable[[], Content] | None) -> ConversationResult:
         ending = Ending(turn, self._services)
+        memory = TurnMemory(self._services.memory, turn, content)
         try:
             note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
-            _remember_prompt(turn, content, complete, note)
+            _remember_prompt(turn, content, complete, lambda: memory.beside(note))
             _tell_unused(turn, content)
             stop, text = self._loop.run(turn, ending)
+            memory.over(text)
         except TurnInterrupted:
             turn.history.close_off(_INTERRUPTED)
             stop, text = "cancelled", ""
@@ -332,7 +335,12 @@ class AIAgent:
 
             choice = self._target.route.members[0].choice
             prompt, services.prompt_notes = session_prompt(
-                self.workspace, self._prompt, choice, platform=self.platform, tools=self._loop.tool_names()
+                self.workspace,
+                self._prompt,
+                choice,
+                platform=self.platform,
+                tools=self._loop.tool_names(),
+                memory_block="" if services.memory is None else services.memory.block(),
             )
             services.system, services.prompt_layers = prompt.text, prompt.sizes
             if (tell := callbacks.status_callback) is not None:
@@ -341,14 +349,16 @@ class AIAgent:
         return services.system
 
 
-def _remember_prompt(turn: Turn, content: Content, complete: Callable[[], Content] | None, note: str) -> None:
+def _remember_prompt(
+    turn: Turn, content: Content, complete: Callable[[], Content] | None, note: Callable[[], str]
+) -> None:
     """Put the message into the history: completed, or as it is where completing it was broken off."""
     try:
         content = content if complete is None else complete()
     except ToolInterrupted as stop:
         raise TurnInterrupted from stop
     finally:
-        turn.history.remember(user_message(with_note(content, note)))
+        turn.history.remember(user_message(with_note(content, note())))
 
 
 def _tell_unused(turn: Turn, content: Content) -> None:

@@ -79,7 +79,17 @@ class Step:
 
 
 StatusKind = Literal[
-    "budget", "circle", "context", "empty", "fallback", "refusal", "retry", "storage", "undelivered", "unused"
+    "budget",
+    "circle",
+    "context",
+    "empty",
+    "fallback",
+    "memory",
+    "refusal",
+    "retry",
+    "storage",
+    "undelivered",
+    "unused",
 ]
 
 

@@ -24,6 +24,7 @@ from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreErr
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
+from agent_core.memory.memories import Memories
 from agent_core.permission_settings import permission_settings
 from agent_core.project_context import context_file_settings
 from agent_core.prompt.settings import PromptSettings
@@ -61,6 +62,7 @@ from tools.home_tools.loading import HomeTools
 from tools.redaction.redactor import Redactor
 from tools.registry import registry
 from tools.result import ResultImage
+from tools.toolbox import Toolbox
 from tools.toolsets import load_tools
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.service_loop import ServiceLoop
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
+    from agent_core.memory.session_memory import SessionMemory
     from tools.environments.sandbox.port import Sandbox
 
 log = logging.getLogger(__name__)
@@ -94,6 +97,7 @@ class AgentFactory:
         self._ephemeral: str | None = None
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
+        self._memories = Memories(config.home.root)
         self.sessions = sessions or SessionLibrary(config.home)
         self.home_tools = HomeTools(
             config.home.root, variables=self._variables, is_allowed=lambda name: self._plugins().allows(name)
@@ -217,6 +221,7 @@ class AgentFactory:
     def services(self, session_id: str) -> SessionServices:
         """What a session keeps between its turns, as its last process left it, if that can be read."""
         services = SessionServices(lambda: self.sessions.recall, self._look)
+        services.memory = self._memory(session_id)
         try:
             kept = self.sessions.store.kept(session_id)
             used = self.sessions.archive.get(session_id).updated_at
@@ -229,6 +234,18 @@ class AgentFactory:
         if kept is not None:
             services.restore(kept, same_prompt=time.time() - used < _CACHED_SECONDS)
         return services
+
+    def _memory(self, session_id: str) -> SessionMemory | None:
+        try:
+            settings = self._config.load().settings.memory
+        except SettingsError:  # it is told where the agent is made
+            return None
+        load_tools()
+        return self._memories.of(session_id, settings, self.home_tools.memories)
+
+    def end_memory(self, session_id: str) -> None:
+        """A session is closed or unloaded: its memory provider commits. Blocks for seconds where that hangs."""
+        self._memories.end(session_id)
 
     def _look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
         from agent_core.auxiliary.looking import look_at  # noqa: PLC0415 - most models see for themselves
@@ -263,8 +280,11 @@ class AgentFactory:
         for problem in self.home_tools.problems:
             on_note(problem.text)
         enabled, disabled = self.toolsets()
+        workspace_tools = workspace.tools
         if choice.name == choices.model:
             services.model = choice.name
+        if services.memory is not None and (added := services.memory.tools()):
+            workspace = replace(workspace, tools=Toolbox(lambda: (*workspace_tools.extra(), *added)))
         return AIAgent(
             choice.model,
             self._provider(choice),
@@ -301,8 +321,9 @@ class AgentFactory:
         """
         settings = self._config.load().settings
         listed = settings.platform_toolsets.get("acp")
+        disabled = (*settings.agent.disabled_toolsets, *(() if settings.memory.has_files else ("memory",)))
         # Whoever lists toolsets still wants the servers that the editor gives a session.
-        return (*(listed or ()), "mcp") if listed is not None else ("hermes-acp",), settings.agent.disabled_toolsets
+        return (*(listed or ()), "mcp") if listed is not None else ("hermes-acp",), disabled
 
     def choices(self, record: SessionRecord) -> SessionChoices:
         """What was chosen for a stored session. A model that the command line names goes before the one in there.
@@ -383,6 +404,7 @@ class AgentFactory:
 
     def close(self) -> None:
         """End every process and connection."""
+        self._memories.end_all()
         if self._service_loop is not None:
             self._service_loop.stop()
         self._guardian.kill_all()

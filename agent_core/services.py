@@ -17,8 +17,10 @@ from tools.recall import SessionRecall
 from tools.result import ResultImage
 
 if TYPE_CHECKING:
+    from agent_core.memory.session_memory import SessionMemory
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonQuestion
+    from tools.memory_port import Memory
 
 
 Look = Callable[[ResultImage, str, Interrupt], str]
@@ -31,6 +33,8 @@ class SessionServices:
         self.recall = recall
         # Asks a model that sees about an image.
         self.look = look
+        # What is remembered over sessions; None where nothing is.
+        self.memory: SessionMemory | None = None
         self.plan: tuple[TodoItem, ...] = ()
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
         self.system: str | None = None
@@ -49,6 +53,10 @@ class SessionServices:
         self.call_ids: set[str] = set()
         # provider:model that the session uses; '' before the first turn.
         self.model = ""
+
+    def missing_tools(self) -> tuple[str, ...]:
+        """Names of tools that have nothing to work with in this session."""
+        return () if self.memory is not None and self.memory.notes() is not None else ("memory",)
 
     def kept(self) -> KeptState:
         """What a later process needs to go on as this one would."""
@@ -94,6 +102,10 @@ class TurnServices:
     def recall(self) -> SessionRecall | None:
         """Who searches earlier sessions."""
         return None if self._session.recall is None else self._session.recall()
+
+    def memory(self) -> Memory | None:
+        """What is remembered over sessions, as far as it may be changed."""
+        return None if self._session.memory is None else self._session.memory.notes()
 
     def look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
         """What a model that sees answers about an image."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from agent_core.settings_memory import MemoryPart
 from agent_core.settings_prompt import ContextFilesPart
 from agent_core.settings_tools import LspPart, SandboxPart, SecurityPart, TerminalPart, WebPart
 from tools.approval.rules.parsing import rule_text
@@ -239,6 +240,7 @@ class Settings(SettingsPart):
     terminal: TerminalPart = Field(default_factory=TerminalPart)
     web: WebPart = Field(default_factory=WebPart)
     lsp: LspPart = Field(default_factory=LspPart)
+    memory: MemoryPart = Field(default_factory=MemoryPart)
     security: SecurityPart = Field(default_factory=SecurityPart)
     sandbox: SandboxPart = Field(default_factory=SandboxPart)
     context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)

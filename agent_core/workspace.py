@@ -22,6 +22,7 @@ from tools.context import AgentServices, Environment, FileSystem, ToolContext
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.gated_files import GatedFileSystem
+from tools.environments.gated_memory import GatedMemory
 from tools.environments.gated_processes import GatedProcesses
 from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from agent_core.lsp.diagnostics import LanguageServers
     from tools.browser.port import BrowserPort
     from tools.mcp_port import McpTools
+    from tools.memory_port import Memory
     from tools.web.port import Web
 
 
@@ -112,6 +114,7 @@ class Workspace:
             processes=self._gated_processes(gate, history),
             web=None if self.web is None else self.web(gate),
             browser=self._gated_browser(gate),
+            memory=_gated_memory(services, gate),
             cache=self.cache,
             seen=self.seen,
             diagnostics=self.diagnostics,
@@ -145,6 +148,11 @@ class Workspace:
             self.processes.close()
         self.terminal.close()
         self.containment.close()
+
+
+def _gated_memory(services: AgentServices, gate: Gate) -> Memory | None:
+    inner = services.memory()
+    return None if inner is None else GatedMemory(inner, gate)
 
 
 def local_workspace(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.environments.sandbox.port import Confinement
     from tools.files.seen import FilesSeen
     from tools.mcp_port import McpTools
+    from tools.memory_port import Memory
     from tools.shell.processes import Processes
     from tools.web.port import Web
 
@@ -203,6 +204,10 @@ class AgentServices(Protocol):
         """Who searches earlier sessions; None where none are stored."""
         ...
 
+    def memory(self) -> Memory | None:
+        """What is remembered over sessions, with no gate before it (the context's has one); None where nothing is."""
+        ...
+
     def ask(self, question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:
         """Put a question to the person and wait for the answer."""
         ...
@@ -235,6 +240,7 @@ class ToolContext:
         processes: the session's background processes.
         web: HTTP, behind the gate.
         browser: a browser of the session.
+        memory: what is remembered over sessions, behind the gate.
         cache: a directory of ours for what can be computed anew.
         images: the model that is asked sees images, so results may hold them.
         ask_own: asks whether a tool of the user's own may run, whose effects pass no gate; raises `Denied`.
@@ -258,6 +264,7 @@ class ToolContext:
     processes: Processes | None = None
     web: Web | None = None
     browser: BrowserPort | None = None
+    memory: Memory | None = None
     cache: Path | None = None
     images: bool = False
     ask_own: Callable[[str], object] = lambda _name: None

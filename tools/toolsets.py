@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT = "hermes-acp"
 
-_CORE = ("files", "terminal", "planning", "recall", "web", "code", "vision", "browser")
+_CORE = ("files", "terminal", "planning", "recall", "web", "code", "vision", "browser", "memory")
 
 TOOLSETS: dict[str, Toolset] = {
     "hermes-acp": Toolset("What an editor's session has.", includes=_CORE, is_open=True),
@@ -31,6 +31,7 @@ TOOLSETS: dict[str, Toolset] = {
     "code": Toolset("An outline of the workspace."),
     "vision": Toolset("Looking at images."),
     "browser": Toolset("Using a web browser."),
+    "memory": Toolset("Remembering over sessions."),
     "search": Toolset("Searching the web only.", tools=("web_search",)),
     "debugging": Toolset("Finding out what is wrong.", includes=("files", "terminal", "web")),
     "safe": Toolset("Without commands and files.", includes=("web", "vision")),
@@ -41,7 +42,7 @@ _ALIASES = {"file": "files", "all": DEFAULT, "*": DEFAULT, "repo": "code"}
 _LEGACY_ENDING = "_tools"
 # Of other programs that share the home: no mistake, and nothing here.
 _OF_OTHERS = frozenset(
-    {"code_execution", "cronjob", "delegation", "homeassistant", "image_gen", "memory", "moa", "rl", "skills", "tts"}
+    {"code_execution", "cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "skills", "tts"}
 )
 _ALL_MCP = "mcp"
 _MOST_REMEMBERED = 64

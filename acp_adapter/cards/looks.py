@@ -24,6 +24,7 @@ from acp_adapter.cards.tool_titles import (
     fixed,
     image_title,
     map_title,
+    memory_title,
     navigate_title,
     on_element,
     process_title,
@@ -89,6 +90,7 @@ _LOOKS: dict[str, Look] = {
     "browser_press": Look("execute", "Press a key", on_element("Press", "key"), no_places),
     "browser_scroll": Look("execute", "Scroll", on_element("Scroll", "direction"), no_places),
     "browser_back": Look("execute", "Go back", fixed("Go back"), no_places),
+    "memory": Look("edit", "Remember", memory_title, no_places),
     "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
 }
 

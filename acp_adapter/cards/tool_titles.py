@@ -74,6 +74,19 @@ def map_title(arguments: Arguments, cwd: str) -> str:
     return "Map the code" if arguments.get("path") in {None, "", "."} else on_path("Map the code in", arguments, cwd)
 
 
+def memory_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """What is remembered or forgotten."""
+    steps = arguments.get("operations")
+    if isinstance(steps, list) and len(steps) > 1:
+        return f"Change {len(steps)} memories"
+    step = steps[0] if isinstance(steps, list) and steps and isinstance(steps[0], dict) else arguments
+    about = " about you" if arguments.get("target") == "user" else ""
+    if step.get("action") == "remove":
+        return f"Forget{about}: {first_line(step.get('old_text') or step.get('content'), '?')}"
+    verb = "Remember anew" if step.get("action") == "replace" else "Remember"
+    return f"{verb}{about}: {first_line(step.get('content'), '?')}"
+
+
 def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or url

@@ -10,6 +10,7 @@ from acp_adapter.commands.context import show_context
 from acp_adapter.commands.keeping import export, fork, name_session, reset
 from acp_adapter.commands.looking import show_cost, show_servers, show_tools, show_version
 from acp_adapter.commands.markdown import code, plain
+from acp_adapter.commands.memory import manage_memory
 from acp_adapter.commands.permissions import manage_permissions
 from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
 from acp_adapter.commands.rewinds import rewind
@@ -39,6 +40,12 @@ COMMANDS = (
         "Show what you have allowed and refused, or take an answer back",
         manage_permissions,
         "revoke number, or forget-refusals",
+    ),
+    SlashCommand(
+        "memory",
+        "Show what is remembered over sessions, forget or add an entry",
+        manage_memory,
+        "forget number, or add text",
     ),
     SlashCommand("tools", "Show the tools that the model has", show_tools),
     SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),

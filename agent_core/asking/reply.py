@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from agent_core.asking.arguments import settled_arguments
 from agent_core.callbacks import AgentCallbacks
 from agent_core.errors import ProviderProtocolError
+from agent_core.memory.scrubber import Scrubber
 from agent_core.messages import Message, SealedItems, ToolCall, assistant_message, tool_call
 from agent_core.providers.base import (
     Finished,
@@ -84,6 +85,7 @@ class Collector:
     _items: list[dict[str, object]] = field(default_factory=list)
     _drafts: list[tuple[int, ToolCallDraft]] = field(default_factory=list)
     _open: dict[int, ToolCallDraft] = field(default_factory=dict)
+    _scrubber: Scrubber = field(default_factory=Scrubber)
 
     @property
     def text(self) -> str:
@@ -108,8 +110,7 @@ class Collector:
         """
         match event:
             case TextDelta(text=text):
-                self._text.append(text)
-                _tell(self.callbacks.stream_delta_callback, text)
+                self._show(self._scrubber.feed(text))
             case ReasoningDelta(text=text):
                 self._reasoning.append(text)
                 _tell(self.callbacks.reasoning_callback, text)
@@ -128,6 +129,7 @@ class Collector:
 
     def reply(self) -> Reply:
         """The answer, once it is complete."""
+        self._show(self._scrubber.close())
         drafts = [draft for _, draft in sorted(self._drafts, key=lambda numbered: numbered[0])]
         finish = self.finish or ("tool_calls" if drafts else "stop")
         calls, problems = [], {}
@@ -139,6 +141,11 @@ class Collector:
                 problems[draft.id] = problem
         reasoning = "".join(self._reasoning)
         return Reply(self.text, reasoning, tuple(calls), finish, self.usage, problems, tuple(self._items))
+
+    def _show(self, text: str) -> None:
+        if text:
+            self._text.append(text)
+            _tell(self.callbacks.stream_delta_callback, text)
 
     def _start(self, event: ToolCallStarted) -> None:
         draft = self._open.get(event.index)

@@ -291,8 +291,8 @@ def test_a_restored_session_sends_the_same_beginning_and_keeps_plan_and_cost(hom
     use_model(home, model_server)
     model_server.add(Reply("one"), Reply("two"))
     with opened(home) as factory:
-        agent = make(factory, tmp_path)
-        agent.chat("hi")
+        factory.sessions.store.create("session-1", str(tmp_path))
+        restored(factory, tmp_path).chat("hi")
         spent = factory.services("session-1").spent
     with opened(home) as factory:
         restored(factory, tmp_path).chat("and now?")

@@ -148,6 +148,22 @@ class SearchWeb:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteMemory:
+    """Change what is remembered over sessions.
+
+    Attributes:
+        target: which of the files: «memory» or «user».
+        path: the file, for the person.
+        before, after: its text; '' for a missing one.
+    """
+
+    target: str
+    path: Path
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class LeavePlan:
     """Begin with the work that was planned. `plan` is Markdown."""
 
@@ -165,6 +181,7 @@ Action = (
     | ReachHost
     | ConnectHost
     | SearchWeb
+    | WriteMemory
     | LeavePlan
 )
 
@@ -194,5 +211,7 @@ def describe(action: Action) -> str:  # noqa: C901, PLR0911 - one for each kind 
             return f"connect to {host}:{port}"
         case SearchWeb(service=service, query=query):
             return f"search {service} for: {query}"
+        case WriteMemory(path=path):
+            return f"change what is remembered in {path.name}"
         case LeavePlan():
             return "leave plan mode"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.approval.actions import Action, ReadPath, WritePath
+from tools.approval.actions import Action, ReadPath, WriteMemory, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.policy import ALLOW, Decision
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
@@ -125,7 +125,7 @@ class Gate:
 
     def _question(self, action: Action, decision: Decision) -> Question:
         # Where every edit is to be shown, none may be allowed beforehand.
-        is_shown_always = isinstance(action, WritePath) and self._approvals.edits == "ask"
+        is_shown_always = isinstance(action, WritePath | WriteMemory) and self._approvals.edits == "ask"
         wider = () if is_shown_always else reaches(action, self._approvals.rules.roots, is_risky=decision.is_risky)
         # What may come under a rule of the user's is theirs to decide each day anew.
         is_kept = self._approvals.can_keep and decision.cause != "rule-unclear"

@@ -19,6 +19,7 @@ _WORDS: Mapping[SameKind, str] = {
     "fetch": "fetch pages of {0}",
     "connect": "let commands reach {0}",
     "search": "search with {0}",
+    "memory": "change what is remembered ({0})",
 }
 
 

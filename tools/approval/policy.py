@@ -21,6 +21,7 @@ from tools.approval.actions import (
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
 )
 from tools.approval.commands import classify_command
@@ -144,7 +145,7 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
         found = replace(found, verdict="ask", reason=_unclear(hit), cause="rule-unclear", undoable=False)
     if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb | CallOwnTool):
         return ALLOW if _only_looks(action, found, rules) else _PLANNING
-    if edits == "ask" and isinstance(action, WritePath):
+    if edits == "ask" and isinstance(action, WritePath | WriteMemory):
         return found
     if found.verdict != "ask" or _needs_no_question(action, rules, answers, found):
         return _allowed(action, answers, found)
@@ -168,6 +169,8 @@ def _found(action: Action, mode: Mode, rules: Rules, edits: EditPolicy) -> Decis
             return _ASK if mode == "plan" or rules.asks_all else ALLOW
         case UseBrowser():
             return _ASK if rules.asks_all else ALLOW
+        case WriteMemory():
+            return _ASK if rules.asks_all or edits == "ask" else ALLOW
         case CallMcpTool() | ReachHost() | ConnectHost() | SearchWeb() | LeavePlan():
             return _ASK
 

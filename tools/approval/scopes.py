@@ -20,6 +20,7 @@ from tools.approval.actions import (
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
 )
 from tools.approval.command_prefix import CommandPrefix, prefix_of
@@ -28,7 +29,19 @@ Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
 """`session` is the same thing for the rest of the session; the wider ones last as long."""
 
 SameKind = Literal[
-    "read", "write", "delete", "run", "outside", "type", "mcp", "own", "browse", "fetch", "connect", "search"
+    "read",
+    "write",
+    "delete",
+    "run",
+    "outside",
+    "type",
+    "mcp",
+    "own",
+    "browse",
+    "fetch",
+    "connect",
+    "search",
+    "memory",
 ]
 
 # `/`, the top of the file system and a home are no place of their own.
@@ -121,7 +134,7 @@ class PublicWeb:
 Grant = SameThing | CommandsLike | FilesBelow | OfServer | PublicWeb
 
 
-def same_thing(action: Action) -> SameThing | None:
+def same_thing(action: Action) -> SameThing | None:  # noqa: C901 - one for each kind of action
     """The narrowest scope of an answer; None for what is asked anew each time."""
     variables: tuple[str, ...] = ()
     match action:
@@ -146,6 +159,8 @@ def same_thing(action: Action) -> SameThing | None:
             kind, what = "connect", (action.place, inside)
         case SearchWeb(service=service):
             kind, what = "search", (service,)
+        case WriteMemory(target=target):
+            kind, what = "memory", (target,)
         case LeavePlan():
             return None
     return SameThing(kind, what, variables)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.home_tools.modules import LoadFailed, home_package, load_module, run_bounded
-from tools.home_tools.plugin import Manifest, PluginContext, read_manifest
+from tools.home_tools.plugin import MakeMemory, Manifest, PluginContext, read_manifest
 from tools.home_tools.trust import why_not_trusted
 from tools.registry import ToolRegistry, registry
 
@@ -59,11 +59,17 @@ class HomeTools:
         self._seconds = seconds
         self._registry = into or registry
         self._problems: list[ToolProblem] = []
+        self._memories: dict[str, MakeMemory] = {}
 
     @property
     def problems(self) -> tuple[ToolProblem, ...]:
         """What could not be loaded, for the person."""
         return tuple(self._problems)
+
+    @property
+    def memories(self) -> Mapping[str, MakeMemory]:
+        """The memory providers that plugins offer, by name."""
+        return self._memories
 
     def load(self) -> None:
         """Load all of it. Blocks, at most some seconds a file; raises nothing."""
@@ -121,7 +127,7 @@ class HomeTools:
         run_bounded(source, functools.partial(self._module, file), self._seconds)
 
     def _register_plugin(self, source: str, file: Path) -> None:
-        context = PluginContext(file.parent.name, file.parent, self._registry)
+        context = PluginContext(file.parent.name, file.parent, self._registry, self._memories)
 
         def work() -> None:
             register = getattr(self._module(file), "register", None)

@@ -17,6 +17,7 @@ from tools.result import ToolResult
 log = logging.getLogger(__name__)
 
 MANIFESTS = ("plugin.yaml", "plugin.yml")
+MakeMemory = Callable[[], Any]
 _OUR_KINDS = frozenset({"", "standalone", "backend"})
 
 
@@ -56,11 +57,28 @@ class PluginContext:
         passed_over: names of what it asked for in vain.
     """
 
-    def __init__(self, name: str, path: Path, registry: ToolRegistry) -> None:
+    def __init__(
+        self, name: str, path: Path, registry: ToolRegistry, memories: dict[str, MakeMemory] | None = None
+    ) -> None:
         self.name = name
         self.path = path
         self.passed_over: set[str] = set()
         self._registry = registry
+        self._memories = {} if memories is None else memories
+
+    def register_memory_provider(self, make: MakeMemory, name: str = "") -> None:
+        """Offer a memory that the setting `memory.provider` can choose (`agent_core.memory.provider`).
+
+        Args:
+            make: makes the provider of one session: its class, for instance.
+            name: what the setting calls it; the plugin's own name if left out.
+
+        Raises:
+            TypeError: `make` cannot be called.
+        """
+        if not callable(make):
+            raise TypeError("register_memory_provider takes the provider's class, or a function that makes one")
+        self._memories[name or self.name] = make
 
     def register_tool(self, *args: Any, **kwargs: Any) -> None:
         """As `registry.register`.

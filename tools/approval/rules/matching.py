@@ -17,12 +17,15 @@ from tools.approval.actions import (
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
 )
 from tools.approval.rules.hosts import denies_host
 from tools.approval.rules.paths import covers_path, denies_path
 from tools.approval.rules.patterns import fits, may_fit
 from tools.approval.rules.rule import Hit, PermissionRule, RuleKind
+
+_MEMORY = "memory"  # the tool, as a rule names it
 
 
 def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
@@ -59,6 +62,9 @@ def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path
             found = _first(rule for rule in _of("host", rules) if denies_host(rule.pattern, action.place))
         case SearchWeb(service=service):
             found = _first(rule for rule in _of("search", rules) if may_fit(rule.pattern, service))
+        case WriteMemory(path=path):
+            by_tool = (rule for rule in _of("tool", rules) if may_fit(rule.pattern, _MEMORY))
+            found = _first(by_tool) or _first(rule for rule in _of("write", rules) if denies_path(rule, path, roots))
         case LeavePlan():
             return None
     return None if found is None else Hit(found)
@@ -98,6 +104,8 @@ def is_allowed_by(
             return any(fits(rule.pattern, action.place.lower()) for rule in usable)
         case SearchWeb(service=service):
             return any(fits(rule.pattern, service) for rule in _of("search", rules))
+        case WriteMemory():
+            return any(fits(rule.pattern, _MEMORY) for rule in _of("tool", rules))
         case RunCommand() | ProcessInput() | LeavePlan():
             return False
 

@@ -1,0 +1,191 @@
+"""A memory file on disk: read with care, locked by every process that changes it, replaced whole."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+LARGEST = 256 * 1024
+"""Bytes; a file that is larger is none of ours."""
+
+_MODE = 0o600
+_LOCK_SECONDS = 5.0
+
+Stamp = tuple[int, ...]
+
+
+class MemoryUnusable(Exception):
+    """A memory file cannot be read or written; the text says which, why, and what to do."""
+
+
+class MemoryGarbled(MemoryUnusable):
+    """What is there is the user's own, but no text of entries: it can be put aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was read. `stamp` changes when the file does; None where there is none."""
+
+    text: str
+    stamp: Stamp | None = None
+
+
+def real_path(path: Path, home: Path) -> Path:
+    """The file that `path` means, links followed; none may lead out of the home.
+
+    Raises:
+        MemoryUnusable: one does.
+    """
+    real, root = Path(os.path.realpath(path)), Path(os.path.realpath(home))
+    if root not in real.parents:
+        raise MemoryUnusable(
+            f"{path} is a link that leads out of {home}, to {real}. It is not followed: put the file itself there."
+        )
+    return real
+
+
+def read(path: Path, home: Path) -> Found:
+    """The file's text; '' where there is none. Never waits for a pipe's writer.
+
+    Raises:
+        MemoryUnusable: it cannot be read, or others may have written it.
+        MemoryGarbled: it is too large, or no UTF-8 text.
+    """
+    try:
+        # O_NOFOLLOW: a link that comes in its place just now is not followed either.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(real_path(path, home), flags)
+    except (FileNotFoundError, NotADirectoryError):
+        return Found("")
+    except OSError as problem:
+        raise _unusable(path, "read", problem) from problem
+    try:
+        facts = os.fstat(descriptor)
+        _check(path, facts)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            data = stream.read(LARGEST + 1)
+    except OSError as problem:
+        raise _unusable(path, "read", problem) from problem
+    finally:
+        os.close(descriptor)
+    if len(data) > LARGEST:
+        size = f"{LARGEST // 1024} KiB"
+        raise MemoryGarbled(f"{path} has more than {size}, and is no list of short entries. Shorten it.")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as problem:
+        raise MemoryGarbled(f"{path} is not UTF-8 text. Mend it, or move it away.") from problem
+    if "\0" in text:
+        raise MemoryGarbled(f"{path} is a binary file. Move it away.")
+    return Found(text, _stamp(facts))
+
+
+@contextlib.contextmanager
+def locked(path: Path, home: Path) -> Iterator[Path]:
+    """Hold the file's lock, as every process does that changes it; gives the file that is meant.
+
+    Raises:
+        MemoryUnusable: it cannot be had.
+    """
+    from filelock import FileLock, Timeout  # noqa: PLC0415 - takes a tenth of a second to load
+
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        target = real_path(path, home)
+        lock = FileLock(f"{target}.lock", mode=_MODE, fallback_to_soft=False)
+        lock.acquire(timeout=_LOCK_SECONDS, poll_interval=0.02)
+    except Timeout as problem:
+        raise MemoryUnusable(
+            f"{path} could not be locked within {_LOCK_SECONDS:g} s: another process holds {path}.lock. Try again."
+        ) from problem
+    except OSError as problem:
+        raise _unusable(path, "locked", problem) from problem
+    try:
+        yield target
+    finally:
+        lock.release()
+
+
+def replace(target: Path, text: str, previous: Stamp | None) -> bool:
+    """Put the text in the file's place, whole and for its owner alone. The lock is held.
+
+    Args:
+        previous: the stamp of what it is based on; None for a missing file.
+
+    Returns:
+        False, and nothing is changed, where somebody without the lock has changed the file since.
+
+    Raises:
+        MemoryUnusable: it could not be written; what was there still is.
+    """
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
+            os.fchmod(stream.fileno(), _MODE)  # the umask may have taken from the mode
+            stream.write(text.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        if _stamp_of(target) != previous:
+            return False
+        temporary.replace(target)
+    except OSError as problem:
+        raise _unusable(target, "written", problem) from problem
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+    return True
+
+
+def put_aside(target: Path) -> Path:
+    """Move a file that is no memory file out of the way; gives where it is now. The lock is held.
+
+    Raises:
+        MemoryUnusable: it could not be moved.
+    """
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    for number in range(1, 100):
+        backup = target.with_name(f"{target.name}.bak.{stamp}" + (f"-{number}" if number > 1 else ""))
+        try:
+            # Unlike a rename, a link never takes the place of an earlier backup.
+            os.link(target, backup, follow_symlinks=False)
+            target.unlink()
+        except FileExistsError:
+            continue
+        except OSError as problem:
+            raise _unusable(target, "moved away", problem) from problem
+        return backup
+    raise MemoryUnusable(f"{target} could not be moved away: there are too many backups of it. Remove some.")
+
+
+def _check(path: Path, facts: os.stat_result) -> None:
+    if not stat.S_ISREG(facts.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    if facts.st_uid != os.getuid() or facts.st_mode & stat.S_IWOTH:
+        raise MemoryUnusable(
+            f"{path} belongs to, or may be changed by, other users, so nothing in it counts. Look it through, then "
+            f"make it yours alone: chmod 600 {path}"
+        )
+
+
+def _stamp_of(path: Path) -> Stamp | None:
+    try:
+        return _stamp(path.lstat())
+    except FileNotFoundError:
+        return None
+
+
+def _stamp(facts: os.stat_result) -> Stamp:
+    return facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size, facts.st_ino
+
+
+def _unusable(path: Path, tried: str, problem: OSError) -> MemoryUnusable:
+    said = problem.strerror or type(problem).__name__
+    return MemoryUnusable(f"{path} could not be {tried}: {said}. Check that it is a file of yours.")
