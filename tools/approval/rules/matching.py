@@ -97,21 +97,23 @@ def is_allowed_by(
             return is_covered_by(usable, action.command, action.cwd, roots)
         case CallMcpTool(server=server, tool=tool):
             return any(_is_mcp(rule.pattern, server, tool) for rule in _of("mcp", rules))
-        case CallOwnTool(name=name):
-            return any(fits(rule.pattern, name) for rule in _of("tool", rules))
+        case CallOwnTool() | WriteMemory():
+            return any(fits(rule.pattern, _tool_of(action)) for rule in _of("tool", rules))
         case UseBrowser() | ReachHost() | ConnectHost():
             usable = [rule for rule in _of("host", rules) if not (is_risky and rule.has_globs)]
             return any(fits(rule.pattern, action.place.lower()) for rule in usable)
         case SearchWeb(service=service):
             return any(fits(rule.pattern, service) for rule in _of("search", rules))
-        case WriteMemory():
-            return any(fits(rule.pattern, _MEMORY) for rule in _of("tool", rules))
         case RunCommand() | ProcessInput() | LeavePlan():
             return False
 
 
 def _of(kind: RuleKind, rules: Iterable[PermissionRule]) -> list[PermissionRule]:
     return [rule for rule in rules if rule.kind == kind]
+
+
+def _tool_of(action: CallOwnTool | WriteMemory) -> str:
+    return action.name if isinstance(action, CallOwnTool) else _MEMORY
 
 
 def _first(rules: Iterable[PermissionRule]) -> PermissionRule | None:
