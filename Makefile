@@ -7,6 +7,8 @@ READY  := $(VENV)/.ready
 # The newest Python this machine has, from those the project supports; `make PYTHON=… setup` picks another.
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+# Without it each of hundreds of processes would compile anew whatever it imports, the SDKs too.
+unexport PYTHONDONTWRITEBYTECODE
 # Two for each core, at most eight: many tests wait for a process more than they compute.
 PYTEST_WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? 8 : 2 * n)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +18,12 @@ _VENDOR_KEYS = ("OPENAI_", "ANTHROPIC_", "OPENROUTER_", "HERMES_")
 _KEYS = frozenset(name for service in SERVICES.values() for name in service.keys)
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _homes = count(1)
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of collected tests are made of stays to the end: no garbage collection need look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +45,8 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HERMES_WIRE_RULES", "raise")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    # Programs of a test leave no __pycache__ in its workspace; what they import of ours, the run has compiled.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     return hermes
 
 
