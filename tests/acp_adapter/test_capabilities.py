@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
+from tests.support.each import each
 from tests.support.editor_profiles import PROFILES, ZED
 
 
@@ -15,7 +14,7 @@ def test_zed_offers_terminal_output_and_no_other_profile_does() -> None:
     assert offers == {"zed"}
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [None, [], "text", 7, {}, {"_meta": None}, {"_meta": []}, {"_meta": {"terminal_output": "true"}},
      {"_meta": {"terminal_output": 1}}, {"_meta": {"terminal_output": {}}}, {"terminal_output": True},

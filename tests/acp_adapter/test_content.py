@@ -11,6 +11,7 @@ from acp.schema import PromptRequest
 from acp_adapter.content import MAX_ATTACHMENT, to_draft
 from acp_adapter.links.draft import Link
 from agent_core.errors import RequestError
+from tests.support.each import each
 
 _TEXT = {"type": "text", "text": "Look:"}
 _IMAGE = {"type": "image", "data": "aGk=", "mimeType": "image/png"}
@@ -100,7 +101,7 @@ def test_an_attached_binary_file_is_said_to_be_there(kind: str | None, shown: st
     assert "not base64" not in text
 
 
-@pytest.mark.parametrize(
+@each(
     ("uri", "kind", "name"),
     [
         ("file:///srv/report.pdf", "application/pdf", "report.pdf"),
@@ -135,8 +136,8 @@ _CARRIERS = {
 }
 
 
-@pytest.mark.parametrize("carrier", _CARRIERS.values(), ids=_CARRIERS)
-@pytest.mark.parametrize("data", ["", "aGk", "a", "@@@@", "aGk=aGk=", "aGé=", "====", "a-_k"])
+@each("carrier", _CARRIERS.values())
+@each("data", ["", "aGk", "a", "@@@@", "aGk=aGk=", "aGé=", "====", "a-_k"])
 def test_an_attachment_that_is_no_base64_is_refused_by_name(carrier: Any, data: str) -> None:
     with pytest.raises(RequestError, match=r"The attached (document a\.pdf|image)") as caught:
         _content(carrier(data))
@@ -159,7 +160,7 @@ def test_the_largest_attachment_is_taken_and_one_byte_more_is_not(end: str, take
         _content(block)
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "name"),
     [
         ("audio/wav", "wav"),

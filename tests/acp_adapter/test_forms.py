@@ -8,6 +8,7 @@ import pytest
 from acp.schema import CreateFormSessionElicitationRequest
 
 from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
+from tests.support.each import each
 from tools.asking import Field, PersonQuestion
 
 EVERY_KIND = PersonQuestion(
@@ -58,7 +59,7 @@ def test_a_filled_form_becomes_values_by_name() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "expected"),
     [
         ({"count": 4.0}, {"count": 4}),
@@ -82,7 +83,7 @@ def test_what_means_the_same_is_understood(changes: dict[str, Any], expected: di
     assert "unasked" not in values
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"name": ...},

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from acp_adapter.launch import setup_arguments, setup_command, without_repeated_launch
+from tests.support.each import each
 
 PYTHON = sys.executable
 SCRIPT = str(Path(PYTHON).with_name("hermes-acp"))
@@ -71,7 +72,7 @@ def test_only_our_own_launch_is_repeated(launch: list[str], expected: list[str])
     assert setup_arguments(launch) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "expected"),
     [
         (["setup", "--provider", "x"], ["setup", "--provider", "x"]),

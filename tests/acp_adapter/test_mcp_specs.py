@@ -10,6 +10,7 @@ from acp.schema import EnvVariable, HttpHeader, HttpMcpServer, McpServerStdio, S
 from acp_adapter.mcp_specs import read_servers
 from agent_core.errors import RequestError
 from agent_core.mcp.specs import ServerSpec
+from tests.support.each import each
 
 STDIO = {
     "name": "git",
@@ -68,7 +69,7 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
     assert [spec.name for spec in read_servers([STDIO, STDIO, HTTP, STDIO])] == ["git", "git-2", "web", "git-3"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "told"),
     [
         ("git", "mcpServers[0] must be an object"),

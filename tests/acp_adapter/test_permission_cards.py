@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.permission_cards import asked_card
+from tests.support.each import each
 from tools.approval.actions import (
     Action,
     CallOwnTool,
@@ -30,7 +31,7 @@ def _card(action: Action, reason: str = "") -> dict[str, object]:
     return asked_card(Question("call-7", action, reason), _ROOT)
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "reason", "title"),
     [
         (ReachHost(_URL, "example.com"), "", f"Fetch {_URL}"),

@@ -12,6 +12,7 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.permissions import EditorApprover
 from agent_core.interrupt import CancelToken
+from tests.support.each import each
 from tests.support.wire import check_outgoing
 from tools.approval.actions import (
     Action,
@@ -97,7 +98,7 @@ class Person:
         return [(option["optionId"], option["kind"], option["name"]) for option in options]
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "title"),
     [
         (_RUN, "rm -r build (it deletes files)"),
@@ -109,7 +110,6 @@ class Person:
         (_MCP, "Call write of the MCP server files"),
         (_PLAN, "Begin with this plan?"),
     ],
-    ids=["run", "create", "edit", "delete", "read", "read below", "mcp", "plan"],
 )
 def test_the_question_is_put_on_the_calls_own_card(action: Action, title: str) -> None:
     person = Person(_chosen("reject_once"))
@@ -284,7 +284,7 @@ def test_an_mcp_call_shows_its_arguments_and_a_plan_itself() -> None:
 _KEPT = "Always allow {} (every session here)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "is_risky", "what"),
     [
         (RunCommand("pytest -q", _ROOT), False, "`pytest …` in this directory"),
@@ -329,7 +329,7 @@ def test_the_answer_that_is_kept_reaches_as_far_as_its_label_says() -> None:
     assert not person.ask(_PUSH, is_risky=True).allowed, "it was not offered"
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "option", "answer"),
     [
         (_RUN, "allow_once", Answer(allowed=True)),
@@ -351,7 +351,7 @@ def test_the_choice_is_the_answer(action: Action, option: str, answer: Answer) -
 _INVALID = "the editor's answer was not valid"
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "note"),
     [
         ({"outcome": {"outcome": "cancelled"}}, "the question was dismissed"),
@@ -397,7 +397,7 @@ def test_a_plan_that_is_to_be_changed_is_rejected_with_the_words() -> None:
     assert "plan" in person.asked[1][1]["message"]
 
 
-@pytest.mark.parametrize(
+@each(
     "reply",
     [
         {"action": "accept", "content": {}},

@@ -13,6 +13,7 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.questions import EditorQuestions, SecretWanted
 from agent_core.interrupt import CancelToken
+from tests.support.each import each
 from tools.asking import Field, PersonAnswer, PersonQuestion
 from tools.context import Interrupt
 
@@ -62,7 +63,7 @@ def test_a_question_is_a_form_on_the_card_that_asks_and_its_content_the_answer()
     assert desk.shown == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("reply", "outcome"),
     [
         ({"action": "decline"}, "declined"),

@@ -13,6 +13,7 @@ import pytest
 
 from acp_adapter.wire_rules import BROKEN_RULE_EXIT, ENVIRONMENT, WireRules, wire_rules
 from acp_adapter.wire_state import MOST_ENDED_CARDS
+from tests.support.each import each
 from tests.support.editor_profiles import MINIMAL, ZED
 
 Message = dict[str, Any]
@@ -91,7 +92,7 @@ def _violations(said: Iterable[Said]) -> list[str]:
     return told
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "said"),
     [
         ("known-session", [_tells("usage_update", used=1, size=2)]),

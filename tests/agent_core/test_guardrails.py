@@ -7,12 +7,13 @@ import json
 import pytest
 
 from agent_core.guardrails import Steps, Tally, Thresholds, Verdict, decide, farewell, refusal, warning, with_warning
+from tests.support.each import each
 
 USUAL = Thresholds()
 NEVER = Thresholds(Steps(0, 0, 0), Steps(0, 0, 0), Steps(0, 0, 0))
 
 
-@pytest.mark.parametrize(
+@each(
     ("tally", "due"),
     [
         (Tally(), ("go", 0)),

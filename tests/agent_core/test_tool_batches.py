@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.tool_batches import PlannedCall, plan_batches
+from tests.support.each import each
 from tools.registry import Parallel
 
 
@@ -26,7 +27,7 @@ def paths(*paths: str) -> PlannedCall:
     return call("paths", *paths)
 
 
-@pytest.mark.parametrize(
+@each(
     ("calls", "batches"),
     [
         ([], []),
@@ -51,30 +52,6 @@ def paths(*paths: str) -> PlannedCall:
         ([paths("/w/caf\u00e9"), paths("/w/cafe\u0301")], [[0], [1]]),
         ([paths("/"), safe("/w/a")], [[0], [1]]),
         ([paths("/w/a"), paths("/w/b"), paths("/w/a"), paths("/w/c")], [[0, 1], [2, 3]]),
-    ],
-    ids=[
-        "none",
-        "one",
-        "safe ones together",
-        "never alone",
-        "never splits",
-        "different files",
-        "the same file",
-        "read after write",
-        "write after read",
-        "search above a write",
-        "below one another",
-        "similar names",
-        "an unknown path",
-        "a call that works on no file",
-        "a call that works on no file beside one that may change any",
-        "several paths each",
-        "one path of several in common",
-        "below one path of several",
-        "names that some disks take for the same",
-        "letters that some disks take for the same",
-        "the root",
-        "conflict with any call of the batch",
     ],
 )
 def test_batches(calls, batches):

@@ -8,6 +8,7 @@ import pytest
 from agent_core.providers.knowledge import facts as facts_module
 from scripts import model_facts
 from scripts.model_facts import GENAI_PRICES, LITELLM, _from_genai_prices, _from_litellm, _rendered
+from tests.support.each import each
 
 PRICES = {"input_cost_per_token": 1.25e-06, "output_cost_per_token": 1e-05}
 
@@ -100,7 +101,7 @@ def test_a_price_of_writing_to_the_cache_below_the_prompts_is_no_price_of_tokens
     assert not {"written", "written_1h"} & set(facts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("key", "more", "name"),
     [
         ("gemini/gemini-9", {"provider": "gemini"}, ("gemini", "gemini-9")),

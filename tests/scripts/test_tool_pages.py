@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripts.tool_pages import INDEX, MARK, NOTES, is_generated, main, page, pages
+from tests.support.each import each
 from tools.registry import ToolEntry
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "tools"
@@ -29,7 +30,7 @@ def _entry(**options: object) -> ToolEntry:
     return ToolEntry("demo", "files", _SCHEMA, lambda args, **kw: "{}", "Does it. And more.", **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", sorted(pages(FOLDER)))
+@each("name", sorted(pages(FOLDER)))
 def test_the_page_is_up_to_date(name: str) -> None:
     """`make docs` renews them."""
     assert (FOLDER / name).read_text(encoding="utf-8") == pages(FOLDER)[name]

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.each import each
 from tests.support.editor_profiles import JETBRAINS, PLAIN, ZED
 from tests.support.wire import WireInvariants, WireViolation, check_outgoing, parse_line
 
@@ -94,7 +95,7 @@ def test_a_line_must_be_one_json_object(line):
         parse_line(line)
 
 
-@pytest.mark.parametrize(
+@each(
     ("frame", "message"),
     [
         ({"id": 1, "result": {}}, "jsonrpc"),
@@ -201,7 +202,7 @@ def test_a_refused_second_prompt_leaves_the_first_turn_running():
     end(talk, prompt)
 
 
-@pytest.mark.parametrize(
+@each(
     ("breach", "message"),
     [
         (lambda talk: talk.card() or talk.card(), "second tool_call"),

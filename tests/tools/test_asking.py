@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.asking import wants_secret
 
 
@@ -21,7 +22,7 @@ def test_asking_for_a_secret_is_noticed(text):
     assert wants_secret(text)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Which database?",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.cards.blocks import diff_block, live_block, saved_blocks, shown_block, text_block
+from tests.support.each import each
 from tools.result import MAX_SHOWN_CHARS, SavedOutput, ShownDiff, ShownOutput, ShownText
 
 
@@ -80,7 +81,7 @@ def test_of_an_output_that_is_one_long_line_both_ends_are_shown() -> None:
     assert MAX_SHOWN_CHARS < len(shown) < MAX_SHOWN_CHARS + 100
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         "\x1b[1;31mred\x1b[0m", "\x1b]0;title\x07red", "\x1b]8;;http://x\x1b\\red\x1b]8;;\x1b\\", "\x1b(B\x1b[mred",

@@ -11,6 +11,7 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.cards.updates import requested_call, running_call
 from agent_core.events import ToolAnnounced, ToolRunning
+from tests.support.each import each
 from tools.toolsets import select
 
 PLAIN = ClientCapabilities()
@@ -45,7 +46,7 @@ GOLDEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "arguments", "look", "place"), GOLDEN)
+@each(("name", "arguments", "look", "place"), GOLDEN)
 def test_the_look_of_every_tool(
     name: str, arguments: dict[str, Any], look: tuple[str, str, str], place: list[Any] | None
 ) -> None:

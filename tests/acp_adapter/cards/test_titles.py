@@ -6,6 +6,7 @@ import pytest
 
 from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.cards.titles import first_line, one_line, unmasked
+from tests.support.each import each
 
 CWD = "/srv/project"
 
@@ -14,7 +15,7 @@ def _title(name: str, **arguments: object) -> str:
     return str(card_details(name, arguments, CWD)["title"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "line"),
     [
         ("a\nb", "a b"),
@@ -40,7 +41,7 @@ def test_a_title_has_at_most_200_characters_and_shows_that_it_was_cut(length: in
     assert title.endswith("…")
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "title"),
     [
         ("make test", "make test"),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acp_adapter.cards.looks import card_details
+from tests.support.each import each
 
 CWD = "/srv/app"
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "title", "kind"),
     [
         ("process", {}, "List background processes", "execute"),

@@ -12,6 +12,7 @@ from acp_adapter.card_fields import CardFields
 from acp_adapter.permission_cards import asked_card
 from acp_adapter.projection import project
 from agent_core.events import SessionEvent, ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
+from tests.support.each import each
 from tests.support.merged_view import MergedView
 from tests.support.sample_events import EVENTS
 from tools.approval.actions import Action, CallMcpTool, LeavePlan, ReadPath, RunCommand, WritePath
@@ -71,10 +72,10 @@ def test_every_kind_of_event_leaves_the_same_picture(client: ClientCapabilities)
     assert editor.view == _untrimmed(client, *EVENTS)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("folds", [True, False])
-@pytest.mark.parametrize("allowed", [True, False])
-@pytest.mark.parametrize(("name", "action", "arguments", "shown"), CALLS)
+@each("client", CLIENTS)
+@each("folds", [True, False])
+@each("allowed", [True, False])
+@each(("name", "action", "arguments", "shown"), CALLS)
 def test_a_question_leaves_nothing_behind_and_nothing_out(
     name: str, action: Action, arguments: dict[str, Any], shown: Any, allowed: bool, folds: bool, client: Any
 ) -> None:

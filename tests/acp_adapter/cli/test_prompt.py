@@ -14,6 +14,7 @@ import pytest
 from acp_adapter.cli.arguments import parse_prompt_arguments
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.database.database import Database
+from tests.support.each import each
 from tests.support.scripted import agent_command, permission_step, update_step
 from tests.support.terminal import Terminal
 
@@ -111,7 +112,7 @@ def test_the_prompt_is_read_from_standard_input(prompt):
     assert out.startswith("two\nlines ü\n")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ([" "], "the prompt is empty"),

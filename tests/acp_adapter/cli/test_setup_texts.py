@@ -10,11 +10,12 @@ from dotenv import dotenv_values
 
 from acp_adapter.cli.setup_env import EnvNotEditable, with_variable
 from acp_adapter.cli.setup_yaml import NotEditable, model_lines, with_model
+from tests.support.each import each
 
 NEW = {"provider": "openai", "default": "gpt-5"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ("", "model:\n  provider: openai\n  default: gpt-5\n"),
@@ -89,14 +90,14 @@ def test_a_key_at_the_end_of_the_file_can_become_a_comment() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["qwen:7b", "1.5", "a b", "yes", "x#y", "-", "a: b", "~", "org/model@v1", 'quo"te'])
+@each("name", ["qwen:7b", "1.5", "a b", "yes", "x#y", "-", "a: b", "~", "org/model@v1", 'quo"te'])
 def test_any_name_of_a_model_is_read_back_as_it_is(name: str) -> None:
     written = with_model("", {"provider": "custom", "default": name})
     assert yaml.safe_load(written)["model"]["default"] == name
     assert yaml.safe_load(model_lines({"default": name})) == {"model": {"default": name}}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"model": {"default": "old"}}',
@@ -131,7 +132,7 @@ def test_a_key_is_set_where_it_was_and_every_other_line_stays(before: str, after
     assert with_variable(before, "KEY", "sk-1") == after
 
 
-@pytest.mark.parametrize("value", ["a b", "it's", "x#y", "$HOME", "back\\slash", '"q"', "${A}", "a'b\\'c"])
+@each("value", ["a b", "it's", "x#y", "$HOME", "back\\slash", '"q"', "${A}", "a'b\\'c"])
 def test_any_key_is_read_back_as_it_is(value: str) -> None:
     written = with_variable("A=1\n", "KEY", value)
     assert dict(dotenv_values(stream=StringIO(written), interpolate=False)) == {"A": "1", "KEY": value}

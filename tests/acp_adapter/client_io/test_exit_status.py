@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from acp_adapter.client_io.exit_status import ExitStatus, read_status
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "expected"),
     [
         ({"exitCode": 0, "signal": None}, ExitStatus(0, None)),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_adapter.client_io.refusals import in_its_words, means_no
 from acp_adapter.editor_calls import EditorRefused
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "text"),
     [
         (-32601, "Method not found"),
@@ -26,7 +25,7 @@ def test_what_it_cannot_do(code: int, text: str) -> None:
     assert not means_no(EditorRefused(code, text))
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "text"),
     [
         (-32603, "The buffer is read-only."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_adapter.commands.custom import CustomCommand, filled, read_command
+from tests.support.each import each
 
 
 def test_a_file_with_a_head_is_read():
@@ -14,7 +15,7 @@ def test_a_file_with_a_head_is_read():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "description", "hint", "body"),
     [
         ("# Look at it\n\nWell.", "Look at it (project)", "", "# Look at it\n\nWell."),
@@ -46,7 +47,7 @@ def test_a_description_is_one_short_line_without_signs_that_hide_something():
     assert not {"\u202e", "\x1b"} & set(command.description)
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "arguments", "text"),
     [
         ("Say $ARGUMENTS!", "a b", "Say a b!"),

@@ -10,6 +10,7 @@ from acp_adapter.commands.table import BUILT_IN
 from acp_adapter.commands.typed import is_slip
 from agent_core.errors import RequestError
 from agent_core.prompt_parts import SaidDocument, SaidImage, SaidLink, SaidText
+from tests.support.each import each
 
 _OWN = tuple(
     command
@@ -19,7 +20,7 @@ _OWN = tuple(
 _LINK = SaidLink("file:///srv/app/a.py", "a.py")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name", "rest"),
     [
         ("/undo", "undo", ""),
@@ -39,7 +40,7 @@ def test_a_prompt_that_begins_with_a_commands_name_is_that_command(text, name, r
     assert (typed.command.name, typed.rest) == (name, rest)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "undo",
@@ -62,7 +63,7 @@ def test_everything_else_is_for_the_model(text):
     assert typed_command((SaidText(text),), _OWN) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meant"),
     [
         ("/undoo", "undo"),
@@ -90,7 +91,7 @@ def test_a_slip_that_may_mean_two_commands_names_both():
     assert "Did you mean `/mode` or `/model`?" in typed.command.run(typed, None).text
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "slip"),
     [
         ("undo", "undo", False),

@@ -1,11 +1,10 @@
 """Terminal output as HTML."""
 
-import pytest
-
 from acp_adapter.export.ansi import coloured
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "made"),
     [
         ("plain <b> & \n", "plain &lt;b&gt; &amp; \n"),

@@ -3,9 +3,10 @@
 import pytest
 
 from acp_adapter.export.markdown_blocks import markdown
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "made"),
     [
         ("", ""),
@@ -41,7 +42,7 @@ def test_code_stays_as_it_was_written(source, made):
     assert markdown(source) == made
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "made"),
     [
         ("- a\n- b", "<ul><li>a</li><li>b</li></ul>"),

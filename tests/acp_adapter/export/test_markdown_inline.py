@@ -3,9 +3,10 @@
 import pytest
 
 from acp_adapter.export.markdown_inline import inline
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "made"),
     [
         ("a *b* **c** _d_ __e__ ~~f~~", "a <em>b</em> <strong>c</strong> <em>d</em> <strong>e</strong> <del>f</del>"),

@@ -9,12 +9,13 @@ from acp_adapter.export.story import Turn
 from acp_adapter.export.words import count, dollars, duration, ending, moment, token_totals, turn_figures
 from agent_core.providers.base import Usage
 from agent_core.providers.knowledge.pricing import Spent
+from tests.support.each import each
 from tests.support.sample_transcript import sample_transcript
 
 TURN = Turn(1, 0.0, "end_turn", "", (), 72.4, 3_400, is_estimate=True, cost=None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "words"),
     [(0, "0.0 s"), (0.44, "0.4 s"), (9.94, "9.9 s"), (42.3, "42 s"), (59.7, "1 min"), (72, "1 min 12 s"),
      (3_600, "1 h"), (7_500, "2 h 5 min"), (90_000, "1 d 1 h")],

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.links.addresses import NotLocal, Place, lines_of, place_of
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("uri", "path", "lines"),
     [
         ("file:///srv/a.py", "/srv/a.py", None),
@@ -52,7 +53,7 @@ def test_a_path_of_this_machine_with_its_lines(uri: str, path: str, lines: tuple
     assert lines_of(uri) == lines
 
 
-@pytest.mark.parametrize(
+@each(
     ("uri", "why"),
     [
         ("https://docs.example/a", "pages of the web"),

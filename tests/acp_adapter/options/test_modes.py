@@ -8,6 +8,7 @@ import pytest
 
 from acp_adapter.options.modes import MODES, mode_state, parse_mode
 from agent_core.errors import RequestError
+from tests.support.each import each
 from tests.support.wire import check_outgoing
 from tools.approval.policy import Mode
 
@@ -30,7 +31,7 @@ def test_a_mode_is_found_by_its_id(mode: Mode) -> None:
     assert parse_mode(mode) == mode
 
 
-@pytest.mark.parametrize("value", ["", "Default", "yolo", None, True, 0, ["default"], {"value": "default"}])
+@each("value", ["", "Default", "yolo", None, True, 0, ["default"], {"value": "default"}])
 def test_an_unknown_mode_is_refused_with_those_there_are(value: Any) -> None:
     with pytest.raises(RequestError) as refused:
         parse_mode(value)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from agent_core.asking.arguments import settled_arguments
+from tests.support.each import each
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', ' {"path":"ü", "n": [1,2]}\n', "{}", '{"a": {"b": null}}'])
@@ -19,7 +20,7 @@ def test_no_arguments_are_an_empty_object(text):
     assert settled_arguments(text) == ("{}", None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ('{"a": 1,}', {"a": 1}),
@@ -31,8 +32,6 @@ def test_no_arguments_are_an_empty_object(text):
         ('{"a": "x" "b": "y"}', {"a": "x", "b": "y"}),
         (json.dumps('{"a": 1}'), {"a": 1}),
     ],
-    ids=["trailing comma", "single quotes", "bare key", "python words", "raw control characters", "fence", "no comma",
-         "encoded twice"],
 )  # fmt: skip
 def test_what_can_be_mended_is_mended(text, value):
     mended, problem = settled_arguments(text)

@@ -7,9 +7,10 @@ import random
 import pytest
 
 from agent_core.asking.backoff import Backoff
+from tests.support.each import each
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_a_wait_is_never_shorter_than_the_base_nor_longer_than_the_cap_and_grows_at_most_threefold(seed):
     backoff = Backoff(base=0.5, cap=10.0, chance=random.Random(seed))
     before = 0.5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agent_core.asking.policy import (
     DropImages,
     FallBack,
@@ -17,6 +15,7 @@ from agent_core.asking.policy import (
     decide,
 )
 from agent_core.providers.errors import ClassifiedError
+from tests.support.each import each
 
 
 def failure(reason, flags="", *, retry_after=None, status=None):
@@ -36,7 +35,7 @@ LIMIT = failure("rate_limit", "retry rotate fallback")
 OVERLOADED = failure("overloaded", "retry fallback")
 
 
-@pytest.mark.parametrize(
+@each(
     ("failed", "ways", "step"),
     [
         (OVERLOADED, {}, Wait(None)),

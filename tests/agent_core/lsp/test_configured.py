@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent_core.lsp.configured import configured_servers
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "command"),
     [
         (["pylsp", "-v"], ("pylsp", "-v")),

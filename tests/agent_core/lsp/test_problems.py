@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_core.lsp.problems import problems_of
+from tests.support.each import each
 from tools.diagnostics.port import Problem
 
 
@@ -33,7 +34,7 @@ def test_less_than_errors_are_left_out(severity: object) -> None:
     assert problems_of([_item(severity=severity)], "x", "fake") == ()
 
 
-@pytest.mark.parametrize("items", [None, "x", {}, [None], [{}], [_item(-1)], [_item("0")], [_item(message=" ")]])
+@each("items", [None, "x", {}, [None], [{}], [_item(-1)], [_item("0")], [_item(message=" ")]])
 def test_what_is_malformed_is_left_out(items: object) -> None:
     assert problems_of(items, "x", "fake") == ()
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import json
 
-import pytest
-
 from agent_core.mcp.results import to_result
+from tests.support.each import each
 from tests.support.images import png
 from tools.result import ResultImage
 
 DATA = "QUJD" * 4_000  # 12 kB
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "text"),
     [
         ([{"type": "text", "text": "one"}, {"type": "text", "text": "two"}], "one\ntwo"),

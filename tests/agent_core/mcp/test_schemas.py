@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_core.mcp.schemas import UnusableSchema, safe_schema, short_description
+from tests.support.each import each
 
 
 def test_a_good_schema_stays_as_it_is() -> None:
@@ -69,7 +70,7 @@ def nested(depth: int) -> dict[str, Any]:
     return schema
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "told"),
     [
         (None, "not an object"),

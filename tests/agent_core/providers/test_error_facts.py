@@ -9,6 +9,7 @@ import pytest
 from agent_core.errors import ProviderStatusError
 from agent_core.providers.error_facts import LONGEST_WAIT, asked_wait, body_wait, read_facts, stated_wait
 from tests.agent_core.providers.error_bodies import NOW
+from tests.support.each import each
 
 DAY = 24 * 3600
 
@@ -18,7 +19,7 @@ def facts_of(body="", status=429, **headers):
     return read_facts(ProviderStatusError("text", status, text, {k.replace("_", "-"): v for k, v in headers.items()}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "said", "codes"),
     [
         ({"error": {"message": "the cause", "type": "T", "code": "C"}}, "the cause", {"t", "c"}),
@@ -68,7 +69,7 @@ def test_the_name_of_an_error_of_amazon_comes_from_its_header():
     assert "throttlingexception" in facts_of("{}", x_amzn_errortype="ThrottlingException:http://x/").codes
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "seconds"),
     [
         ({"retry_after": "7"}, 7),
@@ -101,7 +102,7 @@ def test_headers_say_how_long_to_wait(headers, seconds):
     assert asked_wait(facts_of("", **headers), NOW) == seconds
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "seconds"),
     [
         ("Please try again in 1.898s. Visit the docs", 1.898),
@@ -128,7 +129,7 @@ def test_words_say_how_long_to_wait(words, seconds):
     assert stated_wait(facts_of({"error": {"message": words}}), NOW) == pytest.approx(seconds)
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "seconds"),
     [
         ({"resets_in_seconds": 90}, 90),

@@ -13,6 +13,7 @@ from agent_core.providers.error_patterns import ADVICE, FLAGS
 from agent_core.providers.errors import Reason, classify
 from tests.agent_core.providers.error_bodies import ERROR_BODIES, NOW
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 ADDRESS = "https://api.example/v1"
 KEY, SPARE = "sk-test-0123456789", "sk-test-0123456789-spare"
@@ -38,7 +39,7 @@ def message(text, **fields):
     return {"error": {"message": text, **fields}}
 
 
-@pytest.mark.parametrize("entry", ERROR_BODIES, ids=str)
+@each("entry", ERROR_BODIES)
 def test_a_real_failure_has_its_reason(entry):
     told = failure(entry.status, entry.body, provider=entry.provider)
     assert told.reason == entry.reason
@@ -46,7 +47,7 @@ def test_a_real_failure_has_its_reason(entry):
     assert told.status_code == entry.status or entry.status is None
 
 
-@pytest.mark.parametrize("entry", ERROR_BODIES, ids=str)
+@each("entry", ERROR_BODIES)
 def test_a_message_names_provider_address_model_and_next_step_in_one_line(entry):
     text = failure(entry.status, entry.body, provider=entry.provider).public_message
     assert text.startswith(f"{entry.provider} ({ADDRESS}) failed for model some-model: ")
@@ -85,7 +86,7 @@ def test_what_a_reason_allows(reasons, flags):
         assert (told.retryable, told.compress, told.rotate, told.fallback) == flags, reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "reason"),
     [
         (400, "format_error"),
@@ -110,7 +111,7 @@ def test_what_a_reason_allows(reasons, flags):
         (None, "unknown"),
     ],
 )
-@pytest.mark.parametrize("body", ["", "words that nobody knows", "<html>a page</html>"])
+@each("body", ["", "words that nobody knows", "<html>a page</html>"])
 def test_a_status_without_known_words_tells_by_itself(status, reason, body):
     if body.startswith("<") and status == 403:
         reason = "provider_policy_blocked"
@@ -133,7 +134,7 @@ def test_a_402_that_passes_by_itself_is_a_limit_and_no_bill(body, headers, reaso
     assert (told.reason, told.retry_after) == (reason, wait)
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "body", "reason"),
     [
         # A provider's own words come before the status, whoever passes them on.
@@ -164,7 +165,7 @@ def test_what_tells_more_comes_first(status, body, reason):
     assert failure(status, body).reason == reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("reason", "codes"),
     [
         ("context_overflow", "context_length_exceeded exceed_context_size_error"),

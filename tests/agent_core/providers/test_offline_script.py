@@ -8,6 +8,7 @@ import pytest
 
 from agent_core.providers.base import ReasoningDelta, TextDelta
 from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, parse_script
+from tests.support.each import each
 
 
 def call(tool: str, **arguments: object) -> tuple[str, object]:
@@ -18,7 +19,7 @@ def seen(step):
     return (step.tool, json.loads(step.arguments)) if isinstance(step, Call) else step
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "step"),
     [
         ("say Hello there.", Say("Hello there.")),
@@ -114,8 +115,6 @@ def test_a_flood_has_as_many_pieces_as_asked_all_different():
     assert len(set(pieces)) == 1000
 
 
-@pytest.mark.parametrize(
-    "word", ["say", "think", "read", "write", "edit", "search", "run", "todo", "call", "sleep", "stream", "fail"]
-)
+@each("word", ["say", "think", "read", "write", "edit", "search", "run", "todo", "call", "sleep", "stream", "fail"])
 def test_every_step_is_explained(word):
     assert f"    {word} " in HELP

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support import command_corpus as corpus
 from tests.support.command_mutations import MUTATIONS
+from tests.support.each import each
 from tools.approval.commands import classify_command, detect_dangerous_command
 
 LEVELS = ("safe", "ordinary", "dangerous", "forbidden")
@@ -83,7 +84,7 @@ def test_a_harmless_command_beside_it_makes_no_dangerous_one_harmless(danger, ha
     assert _level(f"{danger}\n{harmless}") in {"dangerous", "forbidden"}
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "$(" * 3000, "(" * 5000, "`" * 5001, '"' * 9999, "{ " * 3000, "a" * 200_000, "a " * 60_000, "\\" * 50_000,
@@ -91,7 +92,6 @@ def test_a_harmless_command_beside_it_makes_no_dangerous_one_harmless(danger, ha
         "x=$x$x;" * 2000, "sudo " * 5000 + "ls", "cat <(" * 1000 + ")" * 1000, "a | " * 5000 + "a", "\0" * 1000,
         "x=aaaaaaaaaaaaaaaa;" + "x=$x$x$x$x;" * 30 + "echo $x", "echo {1..9}{1..9}{1..9}{1..9}{1..9}{1..9}{1..9}",
     ],
-    ids=lambda text: f"{text[:12]!r} {len(text)}",
 )  # fmt: skip
 def test_no_text_takes_long(text):
     begun = time.process_time()

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.command_prefix import _REPEATABLE, dangers_of, prefix_of
 from tools.approval.plain_words import plain_words
 
 CWD = Path("/srv/project")
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "shown"),
     [
         ("pytest -q tests", "pytest …"),
@@ -35,7 +36,7 @@ def test_a_simple_command_is_known_by_its_program_and_its_subcommand(command, sh
     assert prefix.covers(command, CWD)
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "",
@@ -100,7 +101,7 @@ def test_whatever_else_a_command_may_be_has_none(command):
     assert prefix_of(command, CWD) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "rm a.txt",
@@ -124,7 +125,7 @@ def test_most_dangerous_commands_are_never_allowed_by_their_first_words(command)
     assert prefix_of(command, CWD) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("granted", "later"),
     [
         ("pytest tests/a.py", "pytest tests/b.py -x --lf"),
@@ -149,7 +150,7 @@ def test_later_commands_of_the_same_kind_are_covered(granted, later):
     assert prefix_of(granted, CWD).covers(later, CWD)
 
 
-@pytest.mark.parametrize(
+@each(
     ("granted", "later"),
     [
         ("pytest", "pytestx"),

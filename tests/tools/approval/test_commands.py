@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.command_patterns import DANGEROUS_PATTERNS
 from tools.approval.commands import classify_command, detect_dangerous_command
 
@@ -69,14 +70,12 @@ FORBIDDEN = [
 ]
 
 
-@pytest.mark.parametrize("command", FORBIDDEN)
+@each("command", FORBIDDEN)
 def test_a_command_that_destroys_the_machine_never_runs(command):
     assert classify_command(command).level == "forbidden"
 
 
-@pytest.mark.parametrize(
-    "command", [command for command in FORBIDDEN if not command.startswith(("cd ", ":", "bomb"))]
-)
+@each("command", [command for command in FORBIDDEN if not command.startswith(("cd ", ":", "bomb"))])
 def test_nor_does_it_in_a_directory_that_is_known_or_behind_others(command):
     assert classify_command(command, PROJECT, (PROJECT,)).level == "forbidden"
     assert classify_command(f"ls -la && {command}", PROJECT, (PROJECT,)).level == "forbidden"
@@ -111,7 +110,7 @@ def test_what_is_proven_to_change_nothing_is_safe(command):
     assert classify_command(command, PROJECT, (PROJECT,)).level == "safe"
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "",

@@ -2,9 +2,8 @@
 
 from collections import Counter
 
-import pytest
-
 from tests.support import command_corpus as corpus
+from tests.support.each import each
 
 FILES = sorted(corpus.FOLDER.rglob("*.yaml"))
 ENTRIES = corpus.load()
@@ -12,7 +11,7 @@ DANGERS = tuple(entry for entry in ENTRIES if entry.label in {"dangerous", "forb
 EVERYDAY = tuple(entry for entry in ENTRIES if entry.label in {"safe", "ordinary"})
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(corpus.FOLDER).with_suffix("")))
+@each("path", FILES)
 def test_a_file_of_the_corpus_is_classified_as_labelled(path):
     wrong = [verdict for verdict in corpus.judge(corpus.load_file(path)) if verdict.is_missed]
     assert not wrong, _listed("missed", wrong)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tests.support.gate_calls import DANGEROUS, EDIT, ROOT, YES, Case, SlowApprover
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
@@ -375,7 +376,7 @@ def test_a_judge_that_is_not_sure_leaves_it_to_the_person_and_is_asked_once():
     assert (len(judge.asked), len(approver.asked), notes, told) == (1, 1, [], [])
 
 
-@pytest.mark.parametrize(
+@each(
     "action",
     [
         RunCommand("rm -rf src", ROOT),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
 from tools.approval.grants import Grants
 from tools.approval.kept_file import KeptGrantsError
@@ -31,7 +32,7 @@ def _granted(action, scope):
     return grants
 
 
-@pytest.mark.parametrize(
+@each(
     ("granted", "other"),
     [
         (ReadPath(ROOT / "a"), ReadPath(ROOT / "b")),
@@ -68,7 +69,7 @@ def test_a_tool_that_may_be_called_may_be_called_with_other_arguments():
     assert _granted(CallMcpTool("s", "t", "{}"), "session").allows(CallMcpTool("s", "t", '{"a": 1}'), is_risky=False)
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "scopes"),
     [
         (_write(ROOT / "src/a"), ["session", "directory"]),
@@ -99,7 +100,7 @@ def test_a_directory_above_the_workspace_is_never_offered_for_reading():
     assert [grant.scope for grant in beside] == ["session", "directory"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("later", "covered"),
     [
         (_write(ROOT / "src/b"), True),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.actions import (
     CallMcpTool,
     CallOwnTool,
@@ -85,7 +86,7 @@ def _expected_for_path(kind, mode, place, edits, answer):
     return "allow" if is_quiet or mode == "dont_ask" or answer == "yes" else "ask"
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "mode", "place", "edits", "answer"),
     list(itertools.product(PATH_ACTIONS, MODES, PLACES, EDITS, ANSWERS)),
 )
@@ -161,8 +162,8 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("table", "kind"), [(table, kind) for table, (_, rows) in TABLES.items() for kind in rows])
+@each("mode", MODES)
+@each(("table", "kind"), [(table, kind) for table, (_, rows) in TABLES.items() for kind in rows])
 def test_what_may_happen_in_each_mode(table, kind, mode):
     rules, rows = TABLES[table]
     action, verdicts = rows[kind]
@@ -176,8 +177,8 @@ def test_what_may_happen_in_each_mode(table, kind, mode):
         assert decision.reason
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", WITHOUT_A_SANDBOX)
+@each("mode", MODES)
+@each("kind", WITHOUT_A_SANDBOX)
 def test_a_rule_of_the_users_that_denies_wins_in_every_mode_over_every_answer(kind, mode):
     action, _ = WITHOUT_A_SANDBOX[kind]
     if isinstance(action, LeavePlan):
@@ -194,8 +195,8 @@ def test_a_rule_of_the_users_that_denies_wins_in_every_mode_over_every_answer(ki
     assert decision.cause in {"rule", "floor"}
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("kind", ["read", "create", "edit", "delete"])
+@each("mode", MODES)
+@each("kind", ["read", "create", "edit", "delete"])
 def test_so_does_one_about_files(kind, mode):
     deny = parse_rule({"read" if kind == "read" else "write": "src/**"})
     rules = replace(RULES, deny=(deny,), allow=(parse_rule("read: src/**"), parse_rule("write: src/**")))
@@ -205,7 +206,7 @@ def test_so_does_one_about_files(kind, mode):
     assert decide(PATH_ACTIONS[kind](ROOT / "lib/app.py"), "accept_edits", rules, Grants()).verdict == "allow"
 
 
-@pytest.mark.parametrize(("kind", "mode", "answer"), list(itertools.product(WITHOUT_A_SANDBOX, MODES, ["yes", "no"])))
+@each(("kind", "mode", "answer"), list(itertools.product(WITHOUT_A_SANDBOX, MODES, ["yes", "no"])))
 def test_an_earlier_answer_counts_where_the_mode_asks(kind, mode, answer):
     action, verdicts = WITHOUT_A_SANDBOX[kind]
     unanswered = verdicts.split()[MODES.index(mode)]
@@ -247,7 +248,7 @@ def test_running_again_says_what_was_refused_and_is_risky():
     assert asked.is_risky
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "command", "verdict"),
     [
         ("run: rm *", "rm file", "allow"),
@@ -275,7 +276,7 @@ def test_no_rule_that_allows_counts_in_plan_mode_or_for_running_free():
     assert decide(_run(ORDINARY, outside=True), "default", rules, Grants()).verdict == "ask"
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "cause"),
     [
         ("git push", "rule"),
@@ -320,7 +321,7 @@ def test_what_comes_back_by_itself_is_told_apart_where_a_sandbox_contains_the_re
     assert not decide(_run("rm -rf node_modules; sudo ls"), "default", CONTAINED, Grants()).undoable
 
 
-@pytest.mark.parametrize(("mode", "edits", "answer"), list(itertools.product(MODES, EDITS, ANSWERS)))
+@each(("mode", "edits", "answer"), list(itertools.product(MODES, EDITS, ANSWERS)))
 def test_what_may_happen_to_a_tool_of_an_mcp_server(mode, edits, answer):
     expected = "deny" if answer == "no" or mode == "plan" else "allow"
     if answer == "none" and mode in {"default", "accept_edits"}:
@@ -329,7 +330,7 @@ def test_what_may_happen_to_a_tool_of_an_mcp_server(mode, edits, answer):
     assert decide(MCP, mode, RULES, _answered(MCP, answer), edits).verdict == expected
 
 
-@pytest.mark.parametrize(("mode", "edits"), list(itertools.product(MODES, EDITS)))
+@each(("mode", "edits"), list(itertools.product(MODES, EDITS)))
 def test_leaving_plan_mode_is_asked_whatever_was_answered_before(mode, edits):
     plan = LeavePlan("1. Begin")
     grants = Grants()
@@ -339,7 +340,7 @@ def test_leaving_plan_mode_is_asked_whatever_was_answered_before(mode, edits):
     assert reaches(plan, RULES.roots, is_risky=False) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "verdict"),
     [
         ("ls -l src", "allow"),
@@ -358,7 +359,7 @@ def test_in_plan_mode_only_commands_run_that_surely_change_nothing(command, verd
     assert decide(RunCommand(command, ROOT), "plan", RULES, Grants()).verdict == verdict
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "phrase"),
     [
         (ReadPath(ROOT), "read /srv/project"),

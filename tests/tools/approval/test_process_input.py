@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.process_input import classify_input, reads_commands
 
 
-@pytest.mark.parametrize(
-    "data", ["y\n", "r\n", "w", "2\n", "my-project\n", "q", "\x03", "\r", "\x1b[A", "v1.2\n", "yes\r\n"]
-)
+@each("data", ["y\n", "r\n", "w", "2\n", "my-project\n", "q", "\x03", "\r", "\x1b[A", "v1.2\n", "yes\r\n"])
 def test_short_answers_and_keys_are_ordinary(data):
     assert classify_input(data).level in {"safe", "ordinary"}
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/home/u/.ssh/id_ed25519",
@@ -64,7 +65,7 @@ def test_a_path_that_holds_keys_or_hooks_is_sensitive(path):
     assert why_sensitive(Path(path))
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/w/src/app.py",
@@ -98,7 +99,7 @@ def test_a_private_directory_is_sensitive_as_a_whole_and_its_neighbour_is_not():
     assert not why_sensitive(Path("/home/u/agents/a"), private)
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/home/u/.bashrc",
@@ -135,7 +136,7 @@ def test_what_is_sensitive_to_read_is_sensitive_to_write():
     assert why_sensitive_to_write(Path("/p/a"), (Path("/p"),)) == why_sensitive(Path("/p/a"), (Path("/p"),))
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         # Browsers, on each system.
@@ -207,7 +208,7 @@ def test_secrets_of_many_programs_are_known_wherever_they_are(path):
     assert why_sensitive(Path(path))
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/w/src/credentials.service.ts",
@@ -245,7 +246,7 @@ def test_what_only_sounds_like_a_secret_is_none(path):
     assert why_sensitive(Path(path)) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/home/u/.config/systemd/user/a.service",
@@ -280,7 +281,7 @@ def test_what_the_editor_or_git_or_another_agent_runs_asks_before_it_is_changed(
     assert why_sensitive_to_write(Path(path))
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/w/package.json",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tools.approval.actions import ReachHost, SearchWeb
 from tools.approval.grants import Grants
 from tools.approval.policy import Mode, Rules, decide
@@ -17,8 +16,8 @@ INSIDE = ReachHost("http://docs.example.org/", "docs.example.org", "this machine
 SEARCH = SearchWeb("Brave Search", "how to")
 
 
-@pytest.mark.parametrize("action", [PAGE, INSIDE, SEARCH])
-@pytest.mark.parametrize("mode", ["plan", "default", "accept_edits"])
+@each("action", [PAGE, INSIDE, SEARCH])
+@each("mode", ["plan", "default", "accept_edits"])
 def test_the_web_is_asked_about_in_every_mode_with_a_person(action: ReachHost | SearchWeb, mode: Mode) -> None:
     decision = decide(action, mode, RULES, Grants())
     assert decision.verdict == "ask"

@@ -3,10 +3,10 @@
 import shlex
 import time
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tools.bash.read import read_command
 from tools.bash.reading import Invocation, Reading
 
@@ -50,7 +50,7 @@ def test_no_pile_of_syntax_makes_the_reader_fail(text: str) -> None:
     assert isinstance(read_command(text), Reading)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "(" * 20_000,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.bash import doubts
 from tools.bash.read import read_command
 from tools.bash.reading import UNKNOWN, Argument, Invocation, Reading
@@ -33,7 +34,7 @@ def _one(command: str, program: str) -> Invocation:
     return found[0]
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "rm -rf x",
@@ -131,7 +132,7 @@ def test_what_runs_is_seen_whatever_it_hides_in(command: str) -> None:
     assert "rm -rf x" in _lines(_read(command))
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "echo 'rm -rf /'",
@@ -160,7 +161,7 @@ def test_data_is_not_taken_for_code(command: str) -> None:
     assert not reading.doubts
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "why"),
     [
         ("$X -rf a", doubts.HIDDEN_PROGRAM),
@@ -201,7 +202,7 @@ def test_what_cannot_be_read_is_a_doubt(command: str, why: str) -> None:
     assert why in {doubt.why for doubt in _read(command).doubts}
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "cd build && cmake .. && make -j$(nproc)",

@@ -1,7 +1,6 @@
 """What wrappers run is found behind them, with what they do to it."""
 
-import pytest
-
+from tests.support.each import each
 from tools.bash.read import read_command
 from tools.bash.reading import Invocation
 
@@ -12,7 +11,7 @@ def _inner(command: str, program: str = "rm") -> Invocation:
     return found[0]
 
 
-@pytest.mark.parametrize(
+@each(
     "wrapper",
     [
         "sudo", "sudo -n", "sudo -u name", "sudo -iu name --", "sudo --user=name", "sudo --user name", "sudo A=1",
@@ -50,7 +49,7 @@ def test_the_command_behind_a_wrapper_is_found(wrapper: str) -> None:
     assert told.via or wrapper.startswith("time")
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "is_elsewhere"),
     [
         ("ssh example.com rm x", True),
@@ -86,7 +85,7 @@ def test_wrappers_are_named_from_the_outside_in() -> None:
     assert [(name, value.text) for name, value in told.assignments] == [("A", "1")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "program"),
     [
         ("npm run build", "npm"),

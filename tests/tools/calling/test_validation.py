@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.each import each
 from tools.calling.validation import Checked, checked
 from tools.registry import ToolEntry
 
@@ -34,7 +35,7 @@ ITEM = {"type": "object", "properties": {"n": INTEGER, "text": STRING}, "require
 MODE = {"type": "string", "enum": ["replace", "patch"]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "schema", "expected"),
     [
         ("5", INTEGER, 5),
@@ -84,7 +85,7 @@ def test_what_is_clear_is_put_right(value: Any, schema: dict[str, Any], expected
     assert type(fitted) is type(expected)
 
 
-@pytest.mark.parametrize(
+@each(
     "schema",
     [
         {"$ref": "#/$defs/x"},
@@ -101,7 +102,7 @@ def test_where_a_schema_says_more_than_is_read_nothing_is_changed(schema: dict[s
     assert _one("5", schema) == "5"
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "schema", "told"),
     [
         ("soon", INTEGER, "The argument 'a' has to be a whole number, not 'soon'."),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tests.support.tool_context import make_context
 from tools.diagnostics.report import new_problems
 from tools.diagnostics.syntax import MAX_CHARS, syntax_problems
@@ -39,14 +40,14 @@ FINE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text", "line"), BROKEN)
+@each(("name", "text", "line"), BROKEN)
 def test_what_cannot_be_parsed_is_told_with_its_line(name: str, text: str, line: int) -> None:
     (problem,) = syntax_problems(Path("/srv") / name, text)
     assert (problem.line, problem.severity) == (line, "error")
     assert problem.message
 
 
-@pytest.mark.parametrize(("name", "text"), FINE)
+@each(("name", "text"), FINE)
 def test_what_can_be_parsed_or_is_in_no_known_language_is_no_problem(name: str, text: str) -> None:
     assert list(syntax_problems(Path("/srv") / name, text)) == []
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.environments.child_env import child_environment, is_secret, terminal_environment
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "OPENAI_API_KEY",
@@ -45,7 +46,7 @@ def test_a_secret_is_not_passed_on(name):
     assert name not in child_environment({name: "x"})
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "PATH",
@@ -92,7 +93,7 @@ def test_a_value_without_a_password_is_passed_on(value):
     assert child_environment({"DATABASE_URL": value})["DATABASE_URL"] == value
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value"),
     [
         ("PAGER", "cat"),

@@ -7,6 +7,7 @@ from itertools import count
 
 import pytest
 
+from tests.support.each import each
 from tests.support.grammars import needs
 from tools.outline.languages import TONGUES, can_map, tongue_of
 from tools.outline.model import BadOutline, Outline, unpacked
@@ -248,7 +249,7 @@ def read(ending: str, text: bytes) -> Outline:
     return outline_of(text, needs(ending), lambda: False)
 
 
-@pytest.mark.parametrize("ending", CASES)
+@each("ending", CASES)
 def test_a_file_is_told_by_its_definitions_and_what_it_refers_to(ending: str):
     text, expected, referred = CASES[ending]
     outline = read(ending, text)
@@ -257,7 +258,7 @@ def test_a_file_is_told_by_its_definitions_and_what_it_refers_to(ending: str):
     assert unpacked(outline.packed()) == outline
 
 
-@pytest.mark.parametrize("ending", sorted(TONGUES))
+@each("ending", sorted(TONGUES))
 def test_every_grammar_takes_its_queries(ending: str):
     assert read(ending, b"\n") == Outline()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.support.each import each
 from tools.errors import ToolError
 from tools.patching.replacing import Replacement, replaced
 
@@ -99,7 +100,7 @@ def named(case: Case) -> str:
     return case.name
 
 
-@pytest.mark.parametrize("case", DONE, ids=named)
+@each("case", DONE)
 def test_what_is_safe_is_done_and_told(case: Case):
     made = replaced(case.text, [Replacement(case.old, case.new, every=case.every)], "f")
     assert made.text == case.after
@@ -108,7 +109,7 @@ def test_what_is_safe_is_done_and_told(case: Case):
     assert bool(note) == bool(case.told)
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=named)
+@each("case", REFUSED)
 def test_what_is_not_safe_is_refused_with_its_reason(case: Case):
     with pytest.raises(ToolError) as told:
         replaced(case.text, [Replacement(case.old, case.new, every=case.every)], "f")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tools.redaction.redactor import Redactor, redact
 
 LETTERS = string.ascii_letters + string.digits
@@ -138,8 +139,8 @@ HARMLESS = [
 ]
 
 
-@pytest.mark.parametrize("around", AROUND)
-@pytest.mark.parametrize("name", BY_SHAPE)
+@each("around", AROUND)
+@each("name", BY_SHAPE)
 def test_a_key_is_known_by_its_shape_wherever_it_stands(name, around):
     secret, what = BY_SHAPE[name]
 
@@ -151,7 +152,7 @@ def test_a_key_is_known_by_its_shape_wherever_it_stands(name, around):
     assert told.endswith(around.format("\0").partition("\0")[2])
 
 
-@pytest.mark.parametrize(("around", "secret"), BY_NAME)
+@each(("around", "secret"), BY_NAME)
 def test_a_value_is_known_by_the_name_before_it(around, secret):
     told = redact(around.format(secret))
 
@@ -159,7 +160,7 @@ def test_a_value_is_known_by_the_name_before_it(around, secret):
     assert "[redacted: " in told
 
 
-@pytest.mark.parametrize("text", HARMLESS)
+@each("text", HARMLESS)
 def test_what_only_looks_like_a_secret_stays(text):
     assert redact(text) == text
 

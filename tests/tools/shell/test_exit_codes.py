@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.shell.exit_codes import explain_exit
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "grep foo file",
@@ -30,7 +31,7 @@ def test_an_answer_of_no_is_not_a_failure(command):
     assert meaning.note.startswith("1 means")
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "make",
@@ -74,7 +75,7 @@ def test_zero_is_success_without_a_note():
     assert not explain_exit("anything", 0).note
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "code", "words"),
     [
         ("timeout 5 make", 124, "`timeout`"),

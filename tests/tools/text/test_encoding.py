@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.support.each import each
 from tools.text.encoding import decode, looks_binary
 from tools.text.legacy import guess_encoding
 
@@ -34,7 +35,7 @@ CASES = [(text, encoding) for text, encodings in TEXTS.values() for encoding in 
 NAMES = [f"{name} {encoding}" for name, (_, encodings) in TEXTS.items() for encoding in encodings]
 
 
-@pytest.mark.parametrize(("text", "encoding"), CASES, ids=NAMES)
+@each(("text", "encoding"), CASES)
 def test_an_old_encoding_is_recognised(text: str, encoding: str):
     file = decode(text.encode(encoding))
     assert file is not None
@@ -42,7 +43,7 @@ def test_an_old_encoding_is_recognised(text: str, encoding: str):
     assert file.is_unmarked
 
 
-@pytest.mark.parametrize(("text", "encoding"), CASES, ids=NAMES)
+@each(("text", "encoding"), CASES)
 def test_an_old_encoding_is_recognised_behind_much_ascii(text: str, encoding: str):
     whole = "plain = 1\n" * 5000 + text
     file = decode(whole.encode(encoding))

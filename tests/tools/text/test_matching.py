@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from tests.support.each import each
 from tools.text.diffs import compact_diff
 from tools.text.line_difference import describe_difference
 from tools.text.matching import closest_regions, line_number, occurrences
@@ -70,7 +71,7 @@ def test_an_empty_file_resembles_nothing():
     assert closest_regions("", "def f():") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrote", "has", "reason"),
     [
         ("    x", "\tx", "indented with 1 tab, not 4 spaces"),

@@ -1,7 +1,6 @@
 """Text that comes in pieces, without what was written over."""
 
-import pytest
-
+from tests.support.each import each
 from tools.text.overwritten import Overwritten
 
 
@@ -10,7 +9,7 @@ def settle(pieces, **limits):
     return "".join([*(overwritten.settled(piece) for piece in pieces), overwritten.rest()])
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("", ""),

@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.text.prompts import open_line, question, takes_the_screen
 
 
-@pytest.mark.parametrize(
+@each(
     "tail",
     [
         "Proceed? [y/N] ",
@@ -42,7 +43,7 @@ def test_a_question_is_one(tail):
     assert question(f"earlier output\n{tail}")
 
 
-@pytest.mark.parametrize(
+@each(
     "tail",
     [
         "",

@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.text.terminal_output import for_model, plain_text
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "expected"),
     [
         ("a: 1%\nb: 1%\n\x1b[2A\x1b[Ka: 100%\n\x1b[Kb: 100%\nend\n", "a: 100%\nb: 100%\nend\n"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.text.terminal_output import plain_text
 
 
@@ -19,7 +20,7 @@ def test_ordinary_text_stays_as_it_is(output, expected):
     assert plain_text(output) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "expected"),
     [
         ("\x1b[31mred\x1b[0m", "red"),

@@ -1,11 +1,10 @@
 """Characters that nobody sees are found; those that writing systems and emoji need stay."""
 
-import pytest
-
+from tests.support.each import each
 from tools.untrusted.invisible import hidden_in, made_visible, without_hidden
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "what"),
     [
         ("a\u200bb", "zero-width characters"),
@@ -27,7 +26,7 @@ def test_a_hidden_character_is_found_and_taken_out(text, what):
     assert without_hidden(text).isascii()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "plain",

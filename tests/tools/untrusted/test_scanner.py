@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tests.tools.untrusted.samples import attacks, harmless
 from tools.untrusted.scanner import scan
 from tools.untrusted.threats import FAMILY_WORDS
@@ -17,7 +18,7 @@ SHORT = [sample.text for sample in attacks() if len(sample.text) < 80 and sample
 MISSED = 7
 
 
-@pytest.mark.parametrize("sample", list(attacks()), ids=lambda sample: sample.text[:40])
+@each("sample", list(attacks()))
 def test_an_attack_is_found_by_its_family_and_blocks_what_would_be_a_part_of_the_prompt(sample):
     result = scan(sample.text, sample.kind)
 
@@ -33,7 +34,7 @@ def test_of_attacks_that_were_written_before_their_patterns_few_are_missed():
     assert len(missed) <= MISSED, missed
 
 
-@pytest.mark.parametrize("sample", HARMLESS, ids=lambda sample: sample.text[:40])
+@each("sample", HARMLESS)
 def test_a_harmless_text_is_not_blocked_and_not_changed(sample):
     result = scan(sample.text, sample.kind)
 
@@ -48,7 +49,7 @@ def test_there_are_enough_of_both():
     assert {family for sample in ATTACKS for family in sample.families} == set(FAMILY_WORDS)
 
 
-@pytest.mark.parametrize("sample", ATTACKS[:60], ids=lambda sample: sample.text[:40])
+@each("sample", ATTACKS[:60])
 def test_an_attack_within_a_long_harmless_text_is_told_with_its_line(sample):
     around = "\n".join(f"{number}. Write small functions and name them well." for number in range(200))
 

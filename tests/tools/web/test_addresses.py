@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tools.web.addresses import inside, inside_by_name
 
 PUBLIC = ["8.8.8.8", "172.32.0.1", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808", "2002:808:808::"]
@@ -48,14 +49,14 @@ def test_a_public_address_is_not_inside(address: str) -> None:
     assert inside(address) is None
 
 
-@pytest.mark.parametrize("address", PRIVATE)
+@each("address", PRIVATE)
 def test_a_private_address_can_be_allowed(address: str) -> None:
     found = inside(address)
     assert found is not None
     assert not found.is_closed
 
 
-@pytest.mark.parametrize("address", [*CLOSED, *METADATA])
+@each("address", [*CLOSED, *METADATA])
 def test_some_addresses_cannot_be_allowed(address: str) -> None:
     found = inside(address)
     assert found is not None
@@ -79,7 +80,7 @@ def test_what_python_calls_not_global_is_never_public(address: ipaddress.IPv4Add
         assert embedded is not None or inside(str(address)) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "localhost",

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tests.support.each import each
 from tools.web.markdown import can_read_html, html_to_text
 
 pytestmark = pytest.mark.skipif(
@@ -54,7 +55,7 @@ HUGO = """<div class="highlight"><table class="lntable"><tbody><tr><td class="ln
 </span></span></code></pre></td></tr></tbody></table></div>"""
 
 
-@pytest.mark.parametrize(
+@each(
     ("block", "code"),
     [
         (SPHINX, '```python\ndef run(x):\n    if x < 2:\n\n        return "a_b"  # **not bold**\n```'),
@@ -68,7 +69,6 @@ HUGO = """<div class="highlight"><table class="lntable"><tbody><tr><td class="ln
         ('<pre class="brush: js">x</pre>', "```js\nx\n```"),
         ("<pre>a ``` b</pre>", "````\na ``` b\n````"),
     ],
-    ids=["sphinx", "material", "docusaurus", "github", "rustdoc", "hugo", "plain", "hljs", "brush", "fence"],
 )
 def test_code_keeps_its_language_and_its_indentation(block: str, code: str) -> None:
     assert code in text_of(f"<main><h1>Title</h1>{FILLING}{block}</main>")
@@ -126,9 +126,7 @@ def test_the_title_is_on_one_line() -> None:
     assert html_to_text("<title>\n A &amp;\n b </title><p>x", URL)[0] == "A & b"
 
 
-@pytest.mark.parametrize(
-    "page", ["", " ", "<", "<html></html>", "<!-- only -->", "\0", "<pre>", "<table><tr><td>", "x" * 50]
-)
+@each("page", ["", " ", "<", "<html></html>", "<!-- only -->", "\0", "<pre>", "<table><tr><td>", "x" * 50])
 def test_odd_pages_do_not_raise(page: str) -> None:
     from tools.web.port import WebError  # noqa: PLC0415
 

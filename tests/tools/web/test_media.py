@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tools.web.media import content_type, kind_of, text_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 
 
-@pytest.mark.parametrize(
+@each(
     ("told", "body", "kind"),
     [
         ("text/html", b"<p>x", "html"),
@@ -52,7 +53,7 @@ def test_a_content_type_is_read_with_its_charset(header: str, told: tuple[str, s
     assert content_type({"content-type": header}) == told
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "charset", "text"),
     [
         ("grün".encode(), "", "grün"),

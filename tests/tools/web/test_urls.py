@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each import each
 from tools.web.port import WebError
 from tools.web.urls import redirected, target_of
 
@@ -25,7 +26,7 @@ def test_a_url_is_read(url: str, place: str, path: bytes) -> None:
     assert "#" not in target.url
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "",

@@ -11,11 +11,12 @@ from agent_core.providers.credentials.cooldowns import LONGEST, remaining, reset
 from agent_core.providers.credentials.records import KeyRecord
 from agent_core.providers.errors import Reason
 from tests.agent_core.providers.credentials.conftest import NOW
+from tests.support.each import each
 
 DAY = 24 * 3600.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("reason", "retry_after", "seconds"),
     [
         ("auth", None, 300),
@@ -36,14 +37,12 @@ def test_a_key_rests_for_its_reason_or_as_long_as_the_provider_says(reason, retr
     assert rest_after(reason, retry_after) == seconds
 
 
-@pytest.mark.parametrize(
-    "reason", sorted(set(get_args(Reason)) - {"auth", "auth_permanent", "rate_limit", "billing"})
-)
+@each("reason", sorted(set(get_args(Reason)) - {"auth", "auth_permanent", "rate_limit", "billing"}))
 def test_a_failure_that_is_not_the_keys_lets_no_key_rest(reason):
     assert rest_after(reason, 60.0) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         (30, NOW + 30),
@@ -65,7 +64,7 @@ def test_a_reset_time_is_read_in_every_form_that_providers_use(value, expected):
     assert reset_time(value, NOW) == pytest.approx(expected, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [None, "", "soon", "nan", "inf", "-3", -3, math.nan, math.inf, True, [], {}, 1e30, 10**400, "9" * 500, "13:61"],
 )

@@ -14,6 +14,7 @@ from agent_core.providers.credentials.records import KeyRecord, ProviderRecord
 from agent_core.providers.credentials.state import MemoryPoolState
 from agent_core.providers.credentials.strategies import STRATEGIES
 from agent_core.settings import PoolStrategy
+from tests.support.each import each
 
 KEYS = ("key-a", "key-b", "key-c", "key-d")
 ALL = tuple(credential_for(key) for key in KEYS)
@@ -42,8 +43,8 @@ def test_there_is_a_function_for_every_strategy_of_the_settings():
     assert set(STRATEGIES) == set(get_args(PoolStrategy))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("usable", SUBSETS, ids=lambda subset: "".join(one.key[-1] for one in subset))
+@each("strategy", STRATEGIES)
+@each("usable", SUBSETS)
 def test_every_strategy_takes_a_usable_key_whatever_was_taken_before(strategy, usable):
     for last in ("", "gone", *(credential.id for credential in ALL)):
         record = ProviderRecord(last, {ALL[0].id: KeyRecord(uses=3), ALL[2].id: KeyRecord(uses=1)})

@@ -1,11 +1,10 @@
 """What a model's name tells of its work."""
 
-import pytest
-
 from agent_core.providers.knowledge.chat_models import seems_to_chat
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "gpt-5.1",
@@ -29,7 +28,7 @@ def test_a_model_that_talks_is_kept(name):
     assert seems_to_chat(name)
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "text-embedding-3-large",

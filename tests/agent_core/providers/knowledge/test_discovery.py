@@ -6,6 +6,7 @@ import pytest
 
 from agent_core.providers.knowledge.discovery import USUAL_PORTS, FoundServer, discover_local
 from agent_core.providers.resolution.catalog import SERVICES
+from tests.support.each import each
 from tests.support.list_server import Fixed, ListServer, Silence, model_list
 
 LIST = "/v1/models"
@@ -15,7 +16,7 @@ def found(*servers, named="vllm"):
     return discover_local({named: [server.port for server in servers]}, seconds=1.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answers", "service"),
     [
         ({LIST: model_list("m", owned_by="library"), "/api/version": Fixed({"version": "0.9"})}, "ollama"),
@@ -29,7 +30,7 @@ def found(*servers, named="vllm"):
         ({LIST: model_list("m"), "/api/version": Fixed({"error": "Unexpected endpoint"})}, "custom"),
     ],
 )
-@pytest.mark.parametrize("named", ["ollama", "vllm"])
+@each("named", ["ollama", "vllm"])
 def test_a_server_is_known_by_what_it_says_not_by_its_port(answers, service, named):
     with ListServer(answers) as server:
         assert found(server, named=named) == (FoundServer(service, f"{server.origin}/v1", ("m",)),)

@@ -11,6 +11,7 @@ from agent_core.providers.choice import ModelFacts
 from agent_core.providers.knowledge import facts as facts_module
 from agent_core.providers.knowledge.facts import facts_of, known_models
 from agent_core.providers.resolution.catalog import SERVICES
+from tests.support.each import each
 
 DATA = Path(facts_module.__file__).with_name("model_facts.json")
 FIGURES = {"context", "output", "in", "out", "cached", "written", "written_1h", "upto"}
@@ -94,7 +95,7 @@ def test_a_name_with_a_known_date_has_its_own_facts():
     assert facts_of("openai", "gpt-4o-2024-05-13").input_price == 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("service", "model"),
     [
         ("openai", "gpt-5-turbo"),

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from agent_core.providers.knowledge.model_list import read_page
+from tests.support.each import each
 
 
 def entry(**more):
@@ -28,7 +29,7 @@ def test_its_age_is_read_in_either_form(more, created):
     assert entry(**more).created == created
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "chats"),
     [
         ({"capabilities": {"completion_chat": True, "function_calling": True}}, True),

@@ -12,6 +12,7 @@ from agent_core.providers.resolution.catalog import SERVICES
 from agent_core.providers.resolution.catalog_table import BEGIN, END, catalog_table, main, with_table
 from agent_core.providers.resolution.dialects import dialect_for
 from agent_core.providers.resolution.modes import resolve_mode
+from tests.support.each import each
 
 PAGE = Path(__file__).parents[4] / "docs" / "models.md"
 WANTED = [
@@ -47,7 +48,7 @@ def test_every_service_that_was_promised_is_there():
     assert set(SERVICES) == set(WANTED)
 
 
-@pytest.mark.parametrize("service", SERVICES.values(), ids=SERVICES)
+@each("service", SERVICES.values())
 def test_an_entry_is_whole_and_says_where_it_comes_from(service):
     assert service.source.startswith("https://")
     assert service.title
@@ -93,12 +94,12 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@each("name", PLAIN)
 def test_what_no_page_speaks_of_is_not_in_a_services_dialect(name):
     assert SERVICES[name].dialect == Dialect()
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "model", "base_url", "expected"),
     [
         ("openai", "gpt-4.1", None, {"cache_key": True, "developer_role": False, "effort": "none", "files": True}),
@@ -134,7 +135,7 @@ def test_a_dialect_is_that_of_the_service_the_model_and_the_address(name, model,
     assert {key: getattr(dialect, key) for key in expected} == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "address", "own"),
     [
         ("openai", "https://api.openai.com", True),
@@ -162,7 +163,7 @@ def test_a_service_has_its_own_hosts_and_no_others(name, address, own):
     assert (service_at(address) is SERVICES[name]) is own
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "local"),
     [
         ("http://localhost:11434/v1", True),

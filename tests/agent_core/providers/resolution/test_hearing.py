@@ -11,9 +11,10 @@ from agent_core.home import Home
 from agent_core.providers.knowledge.facts import facts_of
 from agent_core.providers.resolution.resolve import resolve_model
 from agent_core.providers.resolution.traits import is_known_to_hear
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "model",
     [
         "gpt-audio",
@@ -32,7 +33,7 @@ def test_models_that_their_makers_call_able_to_hear(model):
     assert is_known_to_hear(model)
 
 
-@pytest.mark.parametrize(
+@each(
     "model",
     [
         "gpt-4o",

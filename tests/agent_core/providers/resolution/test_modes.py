@@ -12,12 +12,13 @@ from agent_core.providers.resolution.traits import (
     seems_to_reason,
     takes_temperature,
 )
+from tests.support.each import each
 
 CHAT, MESSAGES, RESPONSES, CONVERSE = "chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse"
 OPENAI = "https://api.openai.com/v1"
 
 
-@pytest.mark.parametrize(
+@each(
     ("base_url", "model", "mode"),
     [
         ("https://api.anthropic.com", "claude-x", MESSAGES),
@@ -67,7 +68,7 @@ def test_a_provider_with_one_protocol_has_it_at_every_address():
     assert resolve_mode(None, MESSAGES, "https://gateway.example/v1", "m") == MESSAGES
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "model", "mode"),
     [
         ("openai", "gpt-4.1", CHAT),
@@ -87,7 +88,7 @@ def test_the_services_of_the_catalog_have_these_protocols(name, model, mode):
     assert resolve_mode(None, service.api_mode, service.base_url, model) == mode
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "gpt_5", "reasoning"),
     [
         ("gpt-5", True, True),
@@ -109,7 +110,7 @@ def test_openais_reasoning_models_are_known_by_their_names(model, gpt_5, reasoni
     assert (is_gpt_5_class(model), is_openai_reasoning(model)) == (gpt_5, reasoning)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "takes"),
     [
         ("gpt-4.1", True),
@@ -134,7 +135,7 @@ def test_models_with_a_fixed_temperature_are_sent_none(model, takes):
     assert takes_temperature(model) is takes
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "reasons"),
     [
         ("gpt-5", True),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agent_core.providers.resolution.catalog import SERVICES
 from agent_core.providers.resolution.names import ALIASES, canonical, split_model, unknown_provider
+from tests.support.each import each
 
 MINE = frozenset({"work", "my-box", "local"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "meant"),
     [
         ("openai", "openai"),
@@ -60,7 +59,7 @@ def test_every_alias_means_a_service_and_is_none_itself():
     assert not set(ALIASES) & set(SERVICES)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "beside", "provider", "model"),
     [
         ("anthropic:claude-x", None, "anthropic", "claude-x"),

@@ -10,6 +10,7 @@ import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.wire.anthropic_blocks import mark, to_blocks
+from tests.support.each import each
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CALL, OTHER = tool_call("a", "read_file", '{"path": "x.py"}'), tool_call("b", "read_file", '{"path": "y.py"}')
@@ -139,7 +140,7 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("kind", CONTENTS)
+@each("kind", CONTENTS)
 def test_content_becomes_blocks_and_no_empty_ones(kind):
     content, blocks = CONTENTS[kind]
     assert sent(user_message("before"), user_message(content))[0]["content"] == [text("before"), *blocks]

@@ -18,6 +18,7 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.wire.anthropic_decoder import MessagesDecoder
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 STOP = {"type": "message_stop"}
 
@@ -118,7 +119,7 @@ def test_an_input_that_comes_at_once_and_in_pieces_counts_once():
     assert of(ToolCallArguments, events) == [ToolCallArguments(0, '{"x": 1}')]
 
 
-@pytest.mark.parametrize(
+@each(
     ("reason", "finish"),
     [
         ("end_turn", "stop"),
@@ -183,7 +184,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("kind", MALFORMED)
+@each("kind", MALFORMED)
 def test_an_answer_that_cannot_be_understood_names_the_server(kind):
     with pytest.raises(ProviderProtocolError, match=r"^custom \(https://model\.example/v1\) sent"):
         answer(MALFORMED[kind], STOP)

@@ -9,6 +9,7 @@ from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelFacts
 from agent_core.providers.wire.anthropic_thinking import Claude, claude, thinking
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 NEWEST = (99, 0)
 ADAPTIVE = {"type": "adaptive", "display": "summarized"}
@@ -57,12 +58,12 @@ def plan(model, effort=None, messages=(), facts=ModelFacts(), context_length=Non
     return thinking(ModelRequest(model, [user_message("hi"), *messages], reasoning=effort, **options), choice)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_name_tells_which_claude_it_is(name):
     assert claude(name) == NAMES[name]
 
 
-@pytest.mark.parametrize(("model", "effort", "asked", "level", "back", "sampling"), PLANS)
+@each(("model", "effort", "asked", "level", "back", "sampling"), PLANS)
 def test_each_model_is_asked_in_its_own_way(model, effort, asked, level, back, sampling):
     found = plan(model, effort, max_tokens=16_000)
     assert found.fields.get("thinking") == asked
@@ -101,7 +102,7 @@ BUDGETS = [
 ]
 
 
-@pytest.mark.parametrize(("effort", "limit", "most", "budget", "sent"), BUDGETS)
+@each(("effort", "limit", "most", "budget", "sent"), BUDGETS)
 def test_the_budget_fits_into_the_answer(effort, limit, most, budget, sent):
     found = plan("claude-sonnet-4-5", effort, facts=ModelFacts(max_output=most), max_tokens=limit)
     assert found.fields.get("thinking", {}).get("budget_tokens") == budget

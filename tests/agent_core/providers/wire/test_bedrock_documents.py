@@ -12,6 +12,7 @@ from agent_core.providers.base import ModelRequest
 from agent_core.providers.wire.bedrock_documents import document_block, name_apart
 from tests.agent_core.providers.wire.conftest import MODEL
 from tests.support.bedrock_server import Stream, reply
+from tests.support.each import each
 
 PDF = b"%PDF-1.7\n\x00\xff"
 DATA = f"data:application/pdf;base64,{base64.b64encode(PDF).decode()}"
@@ -21,7 +22,7 @@ def block(filename, data=DATA):
     return document_block({"filename": filename, "file_data": data})
 
 
-@pytest.mark.parametrize(
+@each(
     ("filename", "name"),
     [
         ("report.pdf", "report"),

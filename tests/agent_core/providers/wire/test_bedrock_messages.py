@@ -11,6 +11,7 @@ from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelFacts
 from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT, to_converse
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 LLAMA = "us.meta.llama3-3-70b-instruct-v1:0"
 CLAUDE = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -249,7 +250,7 @@ def marks(body):
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "marked"),
     [
         (CLAUDE, ["system", 2, 4, 6]),

@@ -24,6 +24,7 @@ from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
 from tests.agent_core.providers.conftest import KEY
 from tests.support.agents import in_background
 from tests.support.choices import choice_for
+from tests.support.each import each
 from tests.support.model_server import Disconnect, Garbage, Gate, Hang, Reply, Status, ToolCall
 from tests.support.model_server import Usage as ServerUsage
 
@@ -251,7 +252,7 @@ def test_a_bound_of_the_answer_is_never_below_the_least_that_the_api_takes(asked
     assert encoded(max_tokens=asked).get("max_output_tokens") == sent
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "facts", "asked", "sent"),
     [
         ("gpt-5", THINKS, None, {"summary": "auto"}),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "efforts"),
     [
         ("gpt-5", "minimal low medium high"),
@@ -40,7 +41,7 @@ def test_of_other_names_nothing_is_known(model):
     assert efforts_of(model) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "wanted", "sent"),
     [
         ("gpt-5", "none", "minimal"),

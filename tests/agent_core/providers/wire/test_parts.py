@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agent_core.messages import assistant_message, user_message
 from agent_core.providers.choice import Dialect, ModelFacts
 from agent_core.providers.wire.parts import fitting
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 TEXT = {"type": "text", "text": "look"}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -28,13 +27,13 @@ def parts(chosen):
     return message["content"]
 
 
-@pytest.mark.parametrize("api_mode", PROTOCOLS)
-@pytest.mark.parametrize(("vision", "sent"), [(None, PICTURE), (True, PICTURE), (False, NO_IMAGE)])
+@each("api_mode", PROTOCOLS)
+@each(("vision", "sent"), [(None, PICTURE), (True, PICTURE), (False, NO_IMAGE)])
 def test_only_a_model_that_is_known_to_be_blind_is_sent_no_images(api_mode, vision, sent):
     assert parts(choice(api_mode, vision))[:2] == [TEXT, sent]
 
 
-@pytest.mark.parametrize(
+@each(
     ("api_mode", "files", "sent"),
     [
         ("chat_completions", None, NO_DOCUMENT),

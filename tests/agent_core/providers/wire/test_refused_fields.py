@@ -8,6 +8,7 @@ from agent_core.errors import ProviderStatusError
 from agent_core.providers.choice import Dialect
 from agent_core.providers.wire.refused_fields import without_refused
 from tests.support.choices import choice_for
+from tests.support.each import each
 from tests.support.model_server import Reply, Status
 
 
@@ -73,7 +74,7 @@ def test_a_server_that_refuses_either_name_is_not_asked_for_ever(model_server, c
     assert len(model_server.requests) == 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "body"),
     [
         (400, '{"error": {"code": "invalid_value", "param": "temperature"}}'),

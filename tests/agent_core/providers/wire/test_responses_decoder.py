@@ -18,6 +18,7 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.wire.responses_decoder import ResponsesDecoder
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 CHOICE = choice_for("http://models.example/v1", provider="openai", model="gpt-5", api_mode="codex_responses")
 CALL = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "t", "arguments": ""}
@@ -299,7 +300,7 @@ def test_the_failures_code_is_kept_for_classification():
     assert json.loads(caught.value.body) == {"error": {"code": "rate_limit_exceeded", "message": "Too fast"}}
 
 
-@pytest.mark.parametrize(
+@each(
     "payload",
     [
         b"{half",
@@ -312,7 +313,6 @@ def test_the_failures_code_is_kept_for_classification():
         arguments("{}", output_index=7),
         at("completed", response="done"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_understood_is_an_error_that_names_the_server(payload):
     with pytest.raises(ProviderProtocolError, match=r"models\.example"):

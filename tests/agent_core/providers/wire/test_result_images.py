@@ -17,6 +17,7 @@ from agent_core.providers.wire.parts import fitting
 from agent_core.providers.wire.responses_items import to_input
 from agent_core.providers.wire.result_images import takes_images_in_results
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 CALLS = [tool_call("a", "read_file", "{}"), tool_call("b", "look", "{}")]
 
@@ -41,7 +42,7 @@ def choice(api_mode="chat_completions", base_url="http://models.example/v1", **o
     return choice_for(base_url, api_mode=api_mode, **options)
 
 
-@pytest.mark.parametrize(
+@each(
     ("api_mode", "base_url", "model", "provider", "within"),
     [
         ("chat_completions", "https://api.openai.com/v1", "gpt-4o", "openai", False),

@@ -13,13 +13,14 @@ from agent_core.home import Home
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.providers.base import Usage
 from agent_core.sessions.archive.titles import ask_title, clean_title, title_from_prompt
+from tests.support.each import each
 from tests.support.model_server import Reply, Status
 from tests.support.settings_files import configure
 from tests.support.side_tasks import at
 from tests.support.wire_agents import Connections, pooled
 
 
-@pytest.mark.parametrize(
+@each(
     ("prompt", "title"),
     [
         ("Fix the sums", "Fix the sums"),
@@ -103,7 +104,7 @@ def answering(text, truncated=False):
     return complete
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "title"),
     [
         ("Mend the sums", "Mend the sums"),
@@ -122,7 +123,7 @@ def test_a_models_title_is_freed_of_what_is_around_it(answer, title):
     assert ask_title(answering(answer), "Why?", "Because.") == title
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         None,

@@ -6,6 +6,7 @@ import pytest
 
 from agent_core.errors import StoreError
 from agent_core.sessions.database.bodies import pack, unpack
+from tests.support.each import each
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_short_values_are_readable_text_and_long_ones_compressed():
     assert len(packed) < 1000
 
 
-@pytest.mark.parametrize("stored", ["", "{", "\x00", b"no zlib", pack("x" * 5000)[:-9], 7, None, "[" * 200_000])
+@each("stored", ["", "{", "\x00", b"no zlib", pack("x" * 5000)[:-9], 7, None, "[" * 200_000])
 def test_damage_is_told_as_such(stored):
     with pytest.raises(StoreError, match="hermes-acp doctor") as caught:
         unpack(stored)

@@ -31,6 +31,7 @@ from agent_core.sessions.events import event_codec
 from agent_core.sessions.events.event_codec import FORMS, Form, decode, encode
 from agent_core.sessions.events.journal import JournalRow, TurnJournal
 from agent_core.sessions.events.stored_values import plain
+from tests.support.each import each
 from tests.support.images import png
 from tests.support.sample_events import EVENTS
 from tools.result import ResultImage, ShownDiff, ShownOutput, ShownText, ToolResult
@@ -57,7 +58,7 @@ def test_what_comes_at_once_comes_back_as_it_was(event: SessionEvent) -> None:
     assert _back(_row(event)) == (event,)
 
 
-@pytest.mark.parametrize("event", [event for event in EVENTS if isinstance(event, ToolFinished)])
+@each("event", [event for event in EVENTS if isinstance(event, ToolFinished)])
 def test_a_call_comes_back_with_all_that_it_was(event: ToolFinished) -> None:
     requested = ToolRequested(event.call_id, event.name, event.arguments, event.cwd, announced=False)
     output = ToolOutput(event.call_id, "more\n", "tail\nmore\n", event.name)
@@ -86,7 +87,7 @@ def test_whether_a_call_ran_is_kept(ran: bool) -> None:
     assert _back(_row(ToolRequested("c", "terminal", {}, "/", announced=False), end))[-1] == end
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "kept"),
     [
         (math.nan, None),
@@ -150,8 +151,8 @@ def test_what_a_later_program_stored_is_a_note(kind: str, version: int) -> None:
     assert event.message_id == f"note-{kind}-{version}"
 
 
-@pytest.mark.parametrize("kind", sorted(FORMS))
-@pytest.mark.parametrize("body", [{}, {"id": 1, "text": 2}, {"parts": [1]}, {"items": None}], ids=repr)
+@each("kind", sorted(FORMS))
+@each("body", [{}, {"id": 1, "text": 2}, {"parts": [1]}, {"items": None}])
 def test_a_damaged_body_is_an_error_that_says_what_to_do(kind: str, body: dict[str, Any]) -> None:
     with pytest.raises(StoreError, match="hermes-acp doctor") as problem:
         decode(kind, 1, body, open=False)

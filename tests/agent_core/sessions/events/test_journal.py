@@ -25,6 +25,7 @@ from agent_core.events import (
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.events.growing_text import GrowingText
 from agent_core.sessions.events.journal import JournalRow, TurnJournal
+from tests.support.each import each
 from tests.support.sample_events import EVENTS
 from tools.context import TodoItem
 from tools.result import ToolResult
@@ -83,7 +84,7 @@ def test_another_item_in_between_starts_a_new_row(between: SessionEvent) -> None
     assert (rows[0].body["text"], rows[2].body["text"]) == ("a", "b")
 
 
-@pytest.mark.parametrize(
+@each(
     "between",
     [
         *_begun()[1:],

@@ -7,6 +7,7 @@ import pytest
 
 from agent_core.sessions.search.query import parse
 from agent_core.sessions.search.texts import prepared
+from tests.support.each import each
 from tools.errors import ToolError
 
 _ALL = ("user", "assistant", "tool")
@@ -121,7 +122,7 @@ def test_only_messages_of_the_roles_are_found(index: sqlite3.Connection):
     assert not found("user", "tool")
 
 
-@pytest.mark.parametrize("query", ["", "  \n", "🚀", "*", '""', "-", "—", '"*" -', "\0", "…", "\ud800"])
+@each("query", ["", "  \n", "🚀", "*", '""', "-", "—", '"*" -', "\0", "…", "\ud800"])
 def test_a_query_without_a_word_is_told_what_to_write(query: str):
     with pytest.raises(ToolError, match="Write words to look for"):
         parse(query)

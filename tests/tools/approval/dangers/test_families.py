@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.each import each
 from tests.tools.approval.dangers.scene import PROJECT, SCENE, families, levels
 from tools.approval.commands import classify_command
 from tools.approval.dangers.judging import findings_in
@@ -13,7 +14,7 @@ def _a_persons_own_home(monkeypatch):
     monkeypatch.setenv("HOME", "/home/dev")
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "family"),
     [
         ("rm a", "deletion"),

@@ -2,13 +2,14 @@
 
 import pytest
 
+from tests.support.each import each
 from tests.tools.approval.dangers.scene import PROJECT, SCENE
 from tools.approval.dangers.essential import why_essential, why_may_be_essential
 from tools.approval.dangers.places import full_path, place_of
 from tools.bash.reading import UNKNOWN, Argument
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "kind"),
     [
         ("a", "inside"),
@@ -72,7 +73,7 @@ def test_paths_are_normal(text, full):
     assert full_path(text, "/w") == full
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expands"),
     [
         ("/", False),
@@ -101,7 +102,7 @@ def test_the_root_homes_and_system_directories_are_essential(text, expands):
     assert why_essential(Argument(text, expands=expands), str(PROJECT), SCENE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expands"),
     [
         (".", False),

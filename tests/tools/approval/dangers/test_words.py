@@ -1,7 +1,6 @@
 """Options and operands, and the paths that programs write to."""
 
-import pytest
-
+from tests.support.each import each
 from tests.tools.approval.dangers.scene import PROJECT
 from tools.approval.dangers.targets import written_by
 from tools.approval.dangers.words import shown, sort_words
@@ -40,7 +39,7 @@ def test_a_person_sees_short_texts_without_marks():
     assert len(shown("x" * 500)) == 58
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "paths"),
     [
         ("tee -a x y", {"x", "y"}),

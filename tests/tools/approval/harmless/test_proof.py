@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.harmless.proof import is_harmless
 from tools.bash.read import read_command
 from tools.bash.reading import Argument, Invocation
@@ -200,12 +201,12 @@ def all_harmless(command: str) -> bool:
     return not reading.doubts and all(is_harmless(invocation) for invocation in reading.invocations)
 
 
-@pytest.mark.parametrize("command", HARMLESS)
+@each("command", HARMLESS)
 def test_harmless_commands_are_known_as_such(command: str):
     assert all_harmless(command)
 
 
-@pytest.mark.parametrize("command", HARMFUL)
+@each("command", HARMFUL)
 def test_what_may_do_harm_is_never_called_harmless(command: str):
     assert not all_harmless(command)
 

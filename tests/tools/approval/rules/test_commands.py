@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.rules.commands import covers_command, denies_command
 from tools.approval.rules.parsing import allowlist_rules, parse_rule
 from tools.bash.reading import UNKNOWN, Argument, Doubt, Input, Invocation, Reading, Redirection
@@ -26,7 +27,7 @@ def _covers(pattern, *invocations, doubts=(), command="…"):
     return covers_command([parse_rule({"run": pattern})], command, Reading(invocations, doubts), (ROOT,))
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "invocation", "covered"),
     [
         ("pytest*", _run("pytest -x tests"), True),
@@ -73,7 +74,7 @@ def test_a_command_that_is_written_word_for_word_is_allowed_as_it_is():
     assert not covers_command([exact], "…", Reading((_run("rm -rf build > log"),)), (ROOT,))
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "invocation"),
     [
         ("git push*", _run("git push origin")),

@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.rules.parsing import RuleError, allowlist_rules, parse_rule, rule_text
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "shown"),
     [
         ({"run": "git push*"}, "run: git push*"),
@@ -30,7 +31,7 @@ def test_a_rule_is_a_kind_and_a_pattern_or_a_command_alone(written, shown):
     assert parse_rule(rule_text(written)).shown == shown
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "said"),
     [
         ("rum: git push", "`rum` is no kind of rule"),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.rules.parsing import parse_rule
 from tools.approval.rules.paths import covers_path, denies_path, places_denied, with_real_places
 
@@ -11,7 +12,7 @@ ROOT = Path("/srv/project")
 ROOTS = (ROOT, Path("/srv/library"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path", "allowed", "denied"),
     [
         ("src/**", ROOT / "src/a/b.py", True, True),

@@ -2,15 +2,15 @@
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tools.approval.rules.patterns import fits, may_fit, path_pattern
 from tools.bash.reading import UNKNOWN
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "text", "expected"),
     [
         ("git push*", "git push origin", True),
@@ -35,7 +35,7 @@ def test_a_yes_is_for_what_surely_fits(pattern, text, expected):
     assert fits(pattern, text) is expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "text", "expected"),
     [
         ("git push", "git push origin main", True),
@@ -68,7 +68,7 @@ def test_yes_and_no_agree_with_trying_what_the_unknown_may_be(pattern, text):
         assert may_fit(pattern, text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "path", "expected"),
     [
         ("/a/*.py", "/a/b.py", True),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.scripts.judge import judge_script
 
 SAFE = [
@@ -60,17 +61,17 @@ DANGEROUS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "source"), SAFE)
+@each(("language", "source"), SAFE)
 def test_what_prints_its_input_is_proven(language: str, source: str):
     assert judge_script(language, source).level == "safe"
 
 
-@pytest.mark.parametrize(("language", "source"), NOT_SAFE)
+@each(("language", "source"), NOT_SAFE)
 def test_what_writes_reads_or_runs_something_else_is_not_proven(language: str, source: str):
     assert judge_script(language, source).level == "ordinary"
 
 
-@pytest.mark.parametrize(("language", "source"), DANGEROUS)
+@each(("language", "source"), DANGEROUS)
 def test_dangerous_programs_are_found(language: str, source: str):
     assert judge_script(language, source).level == "dangerous"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.scripts.judge import judge_script
 
 SAFE = [
@@ -127,17 +128,17 @@ DANGEROUS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "source"), SAFE)
+@each(("language", "source"), SAFE)
 def test_what_only_computes_and_prints_is_proven(language: str, source: str):
     assert judge_script(language, source).level == "safe"
 
 
-@pytest.mark.parametrize(("language", "source"), ORDINARY)
+@each(("language", "source"), ORDINARY)
 def test_daily_scripts_are_left_to_the_sandbox(language: str, source: str):
     assert judge_script(language, source).level == "ordinary"
 
 
-@pytest.mark.parametrize(("language", "source"), DANGEROUS)
+@each(("language", "source"), DANGEROUS)
 def test_dangerous_scripts_are_found_whatever_stands_around(language: str, source: str):
     assert judge_script(language, source).level in {"dangerous", "forbidden"}
 

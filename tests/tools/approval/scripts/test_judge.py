@@ -1,9 +1,9 @@
 """Judging never fails, and a dangerous statement among others is never called safe."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tools.approval.scripts.judge import judge_script
 from tools.bash.reading import UNKNOWN
 
@@ -48,15 +48,13 @@ def test_a_dangerous_statement_among_safe_ones_is_found(language: str, kinds: li
     assert found == ("dangerous" if any(kinds) else "safe")
 
 
-@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"sed"}))
+@each("language", sorted(set(LANGUAGES) - {"sed"}))
 def test_a_script_of_nothing_but_what_only_the_shell_knows_is_dangerous(language: str):
     assert judge_script(language, UNKNOWN).level == "dangerous"
 
 
-@pytest.mark.parametrize(
-    "part", ["(", "[", "`${", "a.", "f(", "/[", "%w[", "q(", "<<A\n", "os.remove(x)\n", "x=y\n", "'a'+"]
-)
-@pytest.mark.parametrize("language", LANGUAGES)
+@each("part", ["(", "[", "`${", "a.", "f(", "/[", "%w[", "q(", "<<A\n", "os.remove(x)\n", "x=y\n", "'a'+"])
+@each("language", LANGUAGES)
 def test_long_and_nested_scripts_are_answered_in_bounded_time(language: str, part: str):
     assert judge_script(language, part * (20_000 // len(part))).level in {"safe", "ordinary", "dangerous"}
 

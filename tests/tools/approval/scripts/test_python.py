@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.scripts.judge import judge_script
 
 SAFE = [
@@ -126,7 +127,7 @@ DANGEROUS = [
 ]
 
 
-@pytest.mark.parametrize("source", SAFE)
+@each("source", SAFE)
 def test_what_only_computes_and_prints_is_proven(source: str):
     assert judge_script("python3", source).level == "safe"
 
@@ -137,12 +138,12 @@ def test_a_module_of_the_library_is_proven_only_where_no_file_can_take_its_place
     assert judge_script("python", source).level == "ordinary"
 
 
-@pytest.mark.parametrize("source", ORDINARY)
+@each("source", ORDINARY)
 def test_daily_scripts_are_left_to_the_sandbox(source: str):
     assert judge_script("python3.12", source).level == "ordinary"
 
 
-@pytest.mark.parametrize("source", DANGEROUS)
+@each("source", DANGEROUS)
 def test_dangerous_scripts_are_found_under_every_name(source: str):
     assert judge_script("python", source).level in {"dangerous", "forbidden"}
 

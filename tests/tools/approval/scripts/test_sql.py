@@ -1,7 +1,6 @@
 """Statements of SQL, and the commands of the clients around them."""
 
-import pytest
-
+from tests.support.each import each
 from tools.approval.scripts.judge import judge_script
 
 ORDINARY = [
@@ -72,12 +71,12 @@ DANGEROUS = [
 ]
 
 
-@pytest.mark.parametrize("source", ORDINARY)
+@each("source", ORDINARY)
 def test_bounded_statements_and_data_are_ordinary(source: str):
     assert judge_script("psql", source).level == "ordinary"
 
 
-@pytest.mark.parametrize("source", DANGEROUS)
+@each("source", DANGEROUS)
 def test_what_deletes_grants_writes_or_runs_is_dangerous(source: str):
     assert judge_script("sqlite3", source).level == "dangerous"
 

@@ -7,6 +7,7 @@ import struct
 
 import pytest
 
+from tests.support.each import each
 from tools.environments.sandbox.bpf import ALLOW, NOTIFY, CallRule, assemble, refuse
 from tools.environments.sandbox.call_filter import call_filter
 from tools.environments.sandbox.call_numbers import MACHINES, number_of
@@ -77,7 +78,7 @@ def test_streams_may_be_opened(family, kind):
     assert _outcomes()("socket", family, kind, 0) == ALLOW
 
 
-@pytest.mark.parametrize(
+@each(
     ("family", "kind", "protocol"),
     [
         (socket.AF_INET, socket.SOCK_DGRAM, 0),

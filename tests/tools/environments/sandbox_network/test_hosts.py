@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each import each
 from tools.environments.sandbox_network.hosts import HostRules, host_name
 from tools.environments.sandbox_network.port import NetworkRules
 from tools.environments.sandbox_network.registries import REGISTRIES
@@ -13,7 +14,7 @@ def rules(*allow: str, deny: tuple[str, ...] = (), remotes: tuple[str, ...] = ()
     return HostRules(NetworkRules(allow=allow, deny=deny), remotes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "port", "allowance"),
     [
         ("pypi.org", 443, "listed"),
@@ -84,7 +85,7 @@ def test_a_host_has_one_form(text: str, name: str) -> None:
     assert host_name(text) == name
 
 
-@pytest.mark.parametrize("text", ["", ".", "a..b", "a/b", "a@b", "a%00b", "bücher.example", "a" * 300, "a\nb"])
+@each("text", ["", ".", "a..b", "a/b", "a@b", "a%00b", "bücher.example", "a" * 300, "a\nb"])
 def test_what_is_no_host_is_told(text: str) -> None:
     with pytest.raises(ValueError, match="name of a host"):
         host_name(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each import each
 from tools.environments.sandbox_network.requests import MOST_HEAD, BadRequest, read_request
 
 
@@ -26,7 +27,7 @@ def test_where_it_goes_is_read(first: str, host: str, port: int, path: bytes) ->
     assert (request.host, request.port, request.path) == (host, port, path)
 
 
-@pytest.mark.parametrize(
+@each(
     "first",
     [
         "GET / HTTP/1.1",
@@ -50,7 +51,7 @@ def test_a_first_line_that_is_not_plain_is_refused(first: str) -> None:
         read_request(head(first))
 
 
-@pytest.mark.parametrize(
+@each(
     "lines",
     [
         ("Content-Length: 1", "Content-Length: 2"),
