@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -20,10 +20,16 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _homes = count(1)
 
 
-def pytest_collection_finish() -> None:
-    """What thousands of collected tests are made of stays to the end: no garbage collection need look at it again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What thousands of collected tests are made of stays to the end: no garbage collection need look at it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
