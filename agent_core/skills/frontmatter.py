@@ -158,7 +158,7 @@ def _flat(head: str) -> Mapping[str, str] | None:
         if not line.strip() or line.startswith("#"):
             continue
         found = _FLAT.fullmatch(line.rstrip())
-        if found is None or found["value"][0] in "|>&*[{":
+        if found is None or found["value"][0] in "|>&*[{!":
             return None
         value = found["value"].strip()
         is_quoted = len(value) > 1 and value[0] in _QUOTES and value[0] == value[-1]
