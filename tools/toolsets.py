@@ -42,9 +42,7 @@ TOOLSETS: dict[str, Toolset] = {
 _ALIASES = {"file": "files", "all": DEFAULT, "*": DEFAULT, "repo": "code"}
 _LEGACY_ENDING = "_tools"
 # Of other programs that share the home: no mistake, and nothing here.
-_OF_OTHERS = frozenset(
-    {"code_execution", "cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "tts"}
-)
+_OF_OTHERS = frozenset({"code_execution", "cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "tts"})
 _ALL_MCP = "mcp"
 _MOST_REMEMBERED = 64
 
