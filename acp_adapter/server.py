@@ -18,7 +18,7 @@ from acp.interfaces import Client
 from acp_adapter.auth import check_method
 from acp_adapter.capabilities import read_capabilities
 from acp_adapter.choosing import Chooser
-from acp_adapter.commands import offered
+from acp_adapter.commands import offered, refresh_offer
 from acp_adapter.content import Block, to_draft, to_said, with_text
 from acp_adapter.errors import wire_error
 from acp_adapter.extensions import Extensions
@@ -153,7 +153,7 @@ class HermesACPAgent:
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
         session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
-        session.outbox.put(offered(session.shelf.commands))
+        session.outbox.put(offered(session.shelf.commands, session.shelf.skills))
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)
 
@@ -164,7 +164,7 @@ class HermesACPAgent:
         """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
         place = await self._place(cwd, hermes_meta)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
-        session.outbox.put(offered(session.shelf.commands))
+        session.outbox.put(offered(session.shelf.commands, session.shelf.skills))
         self._start(session, hermes_meta, session.outbox.release)
         return await self._result(session)
 
@@ -279,11 +279,13 @@ class HermesACPAgent:
 
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
-        session.outbox.put(offered(session.shelf.commands))
+        session.outbox.put(offered(session.shelf.commands, session.shelf.skills))
         self._warm_once()
         self._sessions.rest(session)
-        if session.servers is not None and not held:
-            session.servers.start()
+        if not held:
+            self._executor.submit(refresh_offer, session.shelf, session.outbox)
+            if session.servers is not None:
+                session.servers.start()
         return session
 
     def _warm_once(self) -> None:
@@ -312,6 +314,8 @@ class HermesACPAgent:
         self._warm_once()
         self._sessions.rest(session)
         self._transport.after_answer(meta.request_id, begin)
+        # Skills are read while the person types.
+        self._executor.submit(refresh_offer, session.shelf, session.outbox)
         if session.servers is not None:
             self._transport.after_answer(meta.request_id, session.servers.start)
 
@@ -320,7 +324,11 @@ class HermesACPAgent:
         transcript = library.archive.story(session.id)
         elsewhere = library.runs_elsewhere(transcript.session)
         updates = replay_params(
-            transcript, session.mode, self._sessions.client, offered(session.shelf.commands), runs_elsewhere=elsewhere
+            transcript,
+            session.mode,
+            self._sessions.client,
+            offered(session.shelf.commands, session.shelf.skills),
+            runs_elsewhere=elsewhere,
         )
         self._transport.pour("session/update", updates)
 

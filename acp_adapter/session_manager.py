@@ -310,7 +310,7 @@ class SessionManager:
 
     def _prepare(self, seed: SessionSeed) -> _Prepared:
         workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.choices, seed.session_id)
-        shelf = CommandShelf(seed.cwd, self._factory.home.root)
+        shelf = CommandShelf(seed.cwd, self._factory.home.root, workspace.skills)
         shelf.refresh()
         # Made here, because the first ones of a process load their code.
         servers = self._factory.servers(seed.servers, seed.cwd)

@@ -341,12 +341,18 @@ class AIAgent:
                 platform=self.platform,
                 tools=self._loop.tool_names(),
                 memory_block="" if services.memory is None else services.memory.block(),
+                skills_index=self._skills_index(),
             )
             services.system, services.prompt_layers = prompt.text, prompt.sizes
             if (tell := callbacks.status_callback) is not None:
                 for note in services.prompt_notes:
                     tell(Status("context", note))
         return services.system
+
+    def _skills_index(self) -> str:
+        """The list of skills, for a model that can read them."""
+        skills, tools = self._services.skills, self._loop.offered_tools()
+        return skills.index(tools) if skills is not None and "skill_view" in tools else ""
 
 
 def _remember_prompt(

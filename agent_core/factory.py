@@ -46,6 +46,7 @@ from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from agent_core.settings import PluginSettings, Settings
 from agent_core.signed_out import SignedOut, sign_out
+from agent_core.skills.making import session_skills
 from agent_core.tool_settings import tool_settings
 from agent_core.web_access import WebAccess
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
@@ -154,6 +155,7 @@ class AgentFactory:
             cache=self._config.home.root / "cache",
             browser=self._browser(limits.browser),
             diagnostics=self._language_servers(config.settings, roots),
+            skills=session_skills(config.settings, self._config.home, cwd, permissions.deny, roots),
         )
 
     def _browser(self, settings: BrowserSettings) -> SessionBrowser | None:
@@ -281,6 +283,7 @@ class AgentFactory:
             on_note(problem.text)
         enabled, disabled = self.toolsets()
         workspace_tools = workspace.tools
+        services.skills = workspace.skills
         if choice.name == choices.model:
             services.model = choice.name
         if services.memory is not None and (added := services.memory.tools()):
@@ -323,7 +326,8 @@ class AgentFactory:
         listed = settings.platform_toolsets.get("acp")
         disabled = (*settings.agent.disabled_toolsets, *(() if settings.memory.has_files else ("memory",)))
         # Whoever lists toolsets still wants the servers that the editor gives a session.
-        return (*(listed or ()), "mcp") if listed is not None else ("hermes-acp",), disabled
+        enabled = (*(listed or ()), "mcp") if listed is not None else ("hermes-acp",)
+        return enabled, disabled if settings.skills.enabled else (*disabled, "skills")
 
     def choices(self, record: SessionRecord) -> SessionChoices:
         """What was chosen for a stored session. A model that the command line names goes before the one in there.

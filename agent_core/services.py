@@ -18,6 +18,7 @@ from tools.result import ResultImage
 
 if TYPE_CHECKING:
     from agent_core.memory.session_memory import SessionMemory
+    from agent_core.skills.session_skills import SessionSkills
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonQuestion
     from tools.memory_port import Memory
@@ -35,6 +36,7 @@ class SessionServices:
         self.look = look
         # What is remembered over sessions; None where nothing is.
         self.memory: SessionMemory | None = None
+        self.skills: SessionSkills | None = None
         self.plan: tuple[TodoItem, ...] = ()
         # What the model is told of itself and of its tools stays the same all session long: servers cache it.
         self.system: str | None = None
@@ -106,6 +108,10 @@ class TurnServices:
     def memory(self) -> Memory | None:
         """What is remembered over sessions, as far as it may be changed."""
         return None if self._session.memory is None else self._session.memory.notes()
+
+    def skills(self) -> SessionSkills | None:
+        """The session's skills."""
+        return self._session.skills
 
     def look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
         """What a model that sees answers about an image."""

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 from agent_core.settings_memory import MemoryPart
 from agent_core.settings_prompt import ContextFilesPart
+from agent_core.settings_skills import SkillPart
 from agent_core.settings_tools import LspPart, SandboxPart, SecurityPart, TerminalPart, WebPart
 from tools.approval.rules.parsing import rule_text
 
@@ -244,6 +245,7 @@ class Settings(SettingsPart):
     security: SecurityPart = Field(default_factory=SecurityPart)
     sandbox: SandboxPart = Field(default_factory=SandboxPart)
     context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
+    skills: SkillPart = Field(default_factory=SkillPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")

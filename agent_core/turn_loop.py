@@ -24,7 +24,7 @@ from agent_core.turn_ending import Ending
 from agent_core.turn_result import StopReason
 from agent_core.workspace import Workspace
 from tools.result import ToolResult
-from tools.toolsets import get_tool_definitions
+from tools.toolsets import get_tool_definitions, select
 
 _CONTINUATIONS = 3
 _GO_ON = (
@@ -193,6 +193,11 @@ class TurnLoop:
             self.services.extra_tools = self._extra_tools()
             self.services.tools = get_tool_definitions(self.toolsets, self.disabled, toolbox=self.workspace.tools)
         return self.services.tools
+
+    def offered_tools(self) -> frozenset[str]:
+        """The names of the tools that the model is offered, and of their toolsets."""
+        entries = select(self.toolsets, self.disabled, self.workspace.tools)
+        return frozenset(name for entry in entries for name in (entry.name, entry.toolset))
 
     def _extra_tools(self) -> tuple[str, ...]:
         return tuple(entry.name for entry in self.workspace.tools.extra())

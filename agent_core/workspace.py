@@ -38,6 +38,7 @@ from tools.toolbox import Toolbox
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
     from agent_core.lsp.diagnostics import LanguageServers
+    from agent_core.skills.session_skills import SessionSkills
     from tools.browser.port import BrowserPort
     from tools.mcp_port import McpTools
     from tools.memory_port import Memory
@@ -62,7 +63,7 @@ class Workspace:
     files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
     MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
     model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
-    confined.
+    confined. `skills` are those that the session has; None where they are turned off.
     """
 
     cwd: Path
@@ -82,6 +83,7 @@ class Workspace:
     seen: FilesSeen = field(default_factory=FilesSeen)
     diagnostics: LanguageServers | None = None
     containment: Containment = field(default_factory=Containment)
+    skills: SessionSkills | None = None
 
     def context(
         self,

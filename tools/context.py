@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.mcp_port import McpTools
     from tools.memory_port import Memory
     from tools.shell.processes import Processes
+    from tools.skills.port import Skills
     from tools.web.port import Web
 
 
@@ -206,6 +207,10 @@ class AgentServices(Protocol):
 
     def memory(self) -> Memory | None:
         """What is remembered over sessions, with no gate before it (the context's has one); None where nothing is."""
+        ...
+
+    def skills(self) -> Skills | None:
+        """The session's skills; None where it has none."""
         ...
 
     def ask(self, question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:

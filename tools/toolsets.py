@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT = "hermes-acp"
 
-_CORE = ("files", "terminal", "planning", "recall", "web", "code", "vision", "browser", "memory")
+_CORE = ("files", "terminal", "planning", "recall", "web", "code", "vision", "browser", "memory", "skills")
 
 TOOLSETS: dict[str, Toolset] = {
     "hermes-acp": Toolset("What an editor's session has.", includes=_CORE, is_open=True),
@@ -32,6 +32,7 @@ TOOLSETS: dict[str, Toolset] = {
     "vision": Toolset("Looking at images."),
     "browser": Toolset("Using a web browser."),
     "memory": Toolset("Remembering over sessions."),
+    "skills": Toolset("Instructions for kinds of work, kept in files."),
     "search": Toolset("Searching the web only.", tools=("web_search",)),
     "debugging": Toolset("Finding out what is wrong.", includes=("files", "terminal", "web")),
     "safe": Toolset("Without commands and files.", includes=("web", "vision")),
@@ -41,9 +42,7 @@ TOOLSETS: dict[str, Toolset] = {
 _ALIASES = {"file": "files", "all": DEFAULT, "*": DEFAULT, "repo": "code"}
 _LEGACY_ENDING = "_tools"
 # Of other programs that share the home: no mistake, and nothing here.
-_OF_OTHERS = frozenset(
-    {"code_execution", "cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "skills", "tts"}
-)
+_OF_OTHERS = frozenset({"code_execution", "cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "tts"})
 _ALL_MCP = "mcp"
 _MOST_REMEMBERED = 64
 

@@ -28,6 +28,8 @@ from acp_adapter.cards.tool_titles import (
     navigate_title,
     on_element,
     process_title,
+    skill_change_title,
+    skill_title,
     web_extract_title,
     web_search_title,
 )
@@ -91,6 +93,9 @@ _LOOKS: dict[str, Look] = {
     "browser_scroll": Look("execute", "Scroll", on_element("Scroll", "direction"), no_places),
     "browser_back": Look("execute", "Go back", fixed("Go back"), no_places),
     "memory": Look("edit", "Remember", memory_title, no_places),
+    "skills_list": Look("read", "List skills", fixed("List skills"), no_places),
+    "skill_view": Look("read", "Read a skill", skill_title, no_places),
+    "skill_manage": Look("edit", "Change a skill", skill_change_title, no_places),
     "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
 }
 

@@ -20,6 +20,8 @@ _PROCESS = {
     "close": "Close the input of",
 }
 
+_SKILL = {"create": "Write", "delete": "Delete", "remove_file": "Delete from"}
+
 
 def fixed(title: str) -> Title:
     """The same title whatever the arguments are."""
@@ -54,6 +56,19 @@ def web_extract_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - 
 def navigate_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
     """The address that the browser opens."""
     return f"Open {arguments.get('url') or 'a page'}"
+
+
+def skill_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """Which skill is read, and which file of it."""
+    file = arguments.get("file_path")
+    return f"Read the skill {arguments.get('name') or '?'}{f': {file}' if file else ''}"
+
+
+def skill_change_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """What is done to which skill."""
+    verb = _SKILL.get(str(arguments.get("action")), "Change")
+    file = arguments.get("file_path")
+    return f"{verb} the skill {arguments.get('name') or '?'}{f': {file}' if file else ''}"
 
 
 def on_element(verb: str, argument: str = "ref") -> Title:

@@ -28,14 +28,15 @@ def perform(said: Sequence[SaidPart], desk: Desk) -> Outcome | None:
         prompt's, None when it is to go on with the prompt as it is.
     """
     refresh_offer(desk.shelf, desk.session.outbox)
-    typed = typed_command(said, desk.shelf.commands) if is_slashed(said) else None
+    typed = typed_command(said, desk.shelf.commands, desk.shelf.skills) if is_slashed(said) else None
     return None if typed is None else run(typed, desk)
 
 
 def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
-    """Look for changed commands of the person's own, and offer the complete list again if there are any. Blocks."""
-    if shelf.refresh():
-        outbox.put(offered(shelf.commands))
+    """Look for changed commands of the person's own and skills, and offer all of them again if need be. Blocks."""
+    changed = shelf.refresh()
+    if shelf.refresh_skills() or changed:
+        outbox.put(offered(shelf.commands, shelf.skills))
 
 
 def run(typed: Typed, desk: Desk) -> Outcome:
@@ -105,6 +106,8 @@ def _begin_anew(desk: Desk, turn_id: str, events: Sequence[SessionEvent]) -> str
     if services is not None:
         services.restore(kept, same_prompt=True)
         services.prefix.expect("begun anew")
+        if services.skills is not None:
+            services.skills.renew_index()
     return ""
 
 

@@ -10,8 +10,13 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from acp_adapter.commands.custom import CustomCommand, Origin, read_command
+from acp_adapter.commands.skills import SkillCommand, skill_commands
+
+if TYPE_CHECKING:
+    from agent_core.skills.session_skills import SessionSkills
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +55,11 @@ class _Folder:
 class CommandShelf:
     """The commands of one session. Thread-safe; `refresh` blocks."""
 
-    def __init__(self, cwd: Path, home: Path) -> None:
+    def __init__(self, cwd: Path, home: Path, skills: SessionSkills | None = None) -> None:
         """Make it; nothing is read before the first `refresh`.
 
         Args:
+            skills: the session's, each of which is a command.
             cwd: the session's directory; the project's commands are in `.hermes/commands`.
             home: the directory of settings and sessions; the person's commands are in `commands`.
         """
@@ -65,11 +71,28 @@ class CommandShelf:
         self._lock = threading.Lock()
         self._read: dict[_File, CustomCommand | None] = {}
         self._commands: tuple[CustomCommand, ...] = ()
+        self._skills = skills
+        self._skill_commands: tuple[SkillCommand, ...] = ()
+
+    @property
+    def skills(self) -> tuple[SkillCommand, ...]:
+        """The session's skills as commands, as they were last seen, by name. Never waits."""
+        return self._skill_commands
 
     @property
     def commands(self) -> tuple[CustomCommand, ...]:
         """The commands as they were last seen, by name. Never waits."""
         return self._commands
+
+    def refresh_skills(self) -> bool:
+        """Look at the session's skills; whether their commands are others now. After `refresh`: its commands win."""
+        if self._skills is None:
+            return False
+        found = self._skills.look()
+        with self._lock:
+            commands = skill_commands(found.used, {command.name for command in self._commands})
+            changed, self._skill_commands = commands != self._skill_commands, commands
+            return changed
 
     def refresh(self) -> bool:
         """Look at the folders, and read what is new or has changed; whether the commands are others now."""

@@ -14,15 +14,19 @@ from acp_adapter.commands.memory import manage_memory
 from acp_adapter.commands.permissions import manage_permissions
 from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
 from acp_adapter.commands.rewinds import rewind
+from acp_adapter.commands.skills import show_skills, skills_beside
 from agent_core.events import Command
 
 
 def _help(_typed: Typed, desk: Desk) -> Told:
     """All commands, the person's own too."""
     own = [one for one in desk.shelf.commands if one.name not in BUILT_IN]
+    skills = [one.offer for one in skills_beside(desk.shelf.skills, BUILT_IN)]
     lines = [_line(command.offer) for command in COMMANDS]
     if own:
         lines += ["", "Your own:", *(_line(Command(one.name, one.description, one.hint)) for one in own)]
+    if skills:
+        lines += ["", "Skills:", *map(_line, skills)]
     return Told("\n".join(lines))
 
 
@@ -48,6 +52,7 @@ COMMANDS = (
         "forget number, or add text",
     ),
     SlashCommand("tools", "Show the tools that the model has", show_tools),
+    SlashCommand("skills", "Show the skills, and what is wrong with those that cannot be used", show_skills),
     SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),
     SlashCommand("context", "Show what fills the model's window", show_context),
     SlashCommand("cost", "Show what this session has used and cost", show_cost),

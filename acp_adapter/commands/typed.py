@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import CustomCommand, as_command
+from acp_adapter.commands.skills import SkillCommand, as_slash, skills_beside
 from acp_adapter.commands.table import BUILT_IN
 from agent_core.events import CommandsOffered
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
@@ -15,9 +16,9 @@ _TYPED = re.compile(r"\s*/(?P<name>[A-Za-z0-9][A-Za-z0-9_:-]*)(?:\s+(?P<rest>.*)
 _SHORTEST_SLIP = 4
 
 
-def offered(custom: Sequence[CustomCommand] = ()) -> CommandsOffered:
-    """The commands that there are: built-in ones, then the person's own."""
-    return CommandsOffered(tuple(command.offer for command in _all(custom).values()))
+def offered(custom: Sequence[CustomCommand] = (), skills: Sequence[SkillCommand] = ()) -> CommandsOffered:
+    """The commands that there are: built-in ones, then the person's own, then skills."""
+    return CommandsOffered(tuple(command.offer for command in _all(custom, skills).values()))
 
 
 def is_slashed(parts: Sequence[SaidPart]) -> bool:
@@ -31,14 +32,16 @@ def is_at_once(parts: Sequence[SaidPart]) -> bool:
     return command is not None and command.at_once
 
 
-def typed_command(parts: Sequence[SaidPart], custom: Sequence[CustomCommand] = ()) -> Typed | None:
+def typed_command(
+    parts: Sequence[SaidPart], custom: Sequence[CustomCommand] = (), skills: Sequence[SkillCommand] = ()
+) -> Typed | None:
     """The command that a prompt is; None for what is for the model.
 
     A name that no command has is for the model: it may be a path, or a route of the person's own program. Only
     where it looks like a slip (one letter too many, missing or other, or two swapped, but not the first) the person
     is asked whether they meant the command: nothing is done, and nothing reaches the model.
     """
-    commands = _all(custom)
+    commands = _all(custom, skills)
     name = _name(parts)
     command = commands.get(name) or _slip(name, commands)
     if command is None:
@@ -47,10 +50,12 @@ def typed_command(parts: Sequence[SaidPart], custom: Sequence[CustomCommand] = (
     return Typed(command, _rest(parts), tuple(parts), _rest(texts))
 
 
-def _all(custom: Sequence[CustomCommand]) -> Mapping[str, SlashCommand]:
-    """Commands by name. A built-in one is never replaced."""
+def _all(custom: Sequence[CustomCommand], skills: Sequence[SkillCommand]) -> Mapping[str, SlashCommand]:
+    """Commands by name. A built-in one is never replaced, nor is one of the person's own by a skill."""
+    if not (custom or skills):
+        return BUILT_IN
     own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
-    return {**BUILT_IN, **own} if own else BUILT_IN
+    return {**BUILT_IN, **own, **{one.name: as_slash(one) for one in skills_beside(skills, BUILT_IN)}}
 
 
 def _name(parts: Sequence[SaidPart]) -> str:

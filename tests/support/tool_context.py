@@ -114,7 +114,7 @@ def make_context(
     )
 
 
-def call(ctx: ToolContext, name: str, **args: Any) -> ToolResult:
+def call(ctx: ToolContext, name: str, /, **args: Any) -> ToolResult:
     """Run a tool the way the agent does."""
     return dispatch(name, args, ctx)
 

@@ -1,0 +1,147 @@
+"""Looks for skills' folders: what has a SKILL.md, in a few levels of categories, within a number of entries."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_core.skills.reading import is_below
+from tools.skills.port import SKILL_FILE, Origin
+
+PROJECT_FOLDERS = (".hermes/skills", ".agents/skills", ".claude/skills")
+MOST_SKILLS = 300
+"""Of one source."""
+
+_MOST_ENTRIES = 5_000
+_MOST_LEVELS = 4
+_MOST_PARENTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder with skills in it.
+
+    Attributes:
+        within: where it must not lead out of (a project); None: it may be anywhere.
+    """
+
+    path: Path
+    origin: Origin
+    within: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A SKILL.md as it is: with these, nothing of it has changed.
+
+    Attributes:
+        folder: the skill's, with symbolic links resolved.
+        name: the folder's name as it was found: a link may be called otherwise than what it leads to.
+    """
+
+    folder: Path
+    name: str
+    category: str
+    origin: Origin
+    inode: int
+    size: int
+    changed_ns: int
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found of one source; `cut` tells why it is not all of it."""
+
+    found: list[Found] = field(default_factory=list)
+    cut: str = ""
+
+
+def project_sources(cwd: Path) -> Iterator[Source]:
+    """Where the skills of the project around `cwd` may be, the closest first: up to the root of its repository."""
+    here = Path(os.path.realpath(cwd))
+    folders = [here, *here.parents][:_MOST_PARENTS]
+    depth = next((number for number, folder in enumerate(folders) if os.path.lexists(folder / ".git")), 0)
+    for folder in folders[: depth + 1]:
+        for name in PROJECT_FOLDERS:
+            yield Source(folder / name, "project", within=folders[depth])
+
+
+def survey(source: Source) -> tuple[Path | None, Survey]:
+    """The source's real path and the skills in it; None where there is no such folder."""
+    result = Survey()
+    try:
+        root = Path(os.path.realpath(source.path, strict=True))
+        if not stat.S_ISDIR(root.stat().st_mode):
+            return None, result
+    except OSError:
+        return None, result
+    if source.within is not None and not is_below(root, source.within):
+        result.cut = "it leads out of the project, so nothing in it is used"
+        return root, result
+    _Walk(source, root, result).look(root, ())
+    return root, result
+
+
+class _Walk:
+    """One walk through a source."""
+
+    def __init__(self, source: Source, root: Path, result: Survey) -> None:
+        self._source = source
+        self._border = source.within or root
+        self._result = result
+        self._left = _MOST_ENTRIES
+
+    def look(self, folder: Path, category: tuple[str, ...]) -> None:
+        for entry in self._entries(folder):
+            if len(self._result.found) >= MOST_SKILLS:
+                self._result.cut = f"it holds {MOST_SKILLS} skills or more; others are not used"
+                return
+            if entry.name.startswith(".") or not _is_directory(entry):
+                continue
+            real = Path(os.path.realpath(entry.path)) if entry.is_symlink() else folder / entry.name
+            # The user's own links lead where they like; a project's stay in the project.
+            if self._source.within is not None and not is_below(real, self._border):
+                continue
+            if (facts := _facts(real / SKILL_FILE)) is not None:
+                self._add(real, entry.name, "/".join(category), facts)
+            elif not entry.is_symlink() and len(category) < _MOST_LEVELS - 1:
+                self.look(real, (*category, entry.name))
+
+    def _add(self, folder: Path, name: str, category: str, facts: os.stat_result) -> None:
+        self._result.found.append(
+            Found(folder, name, category, self._source.origin, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        )
+
+    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(folder) as entries:
+                listed = []
+                for entry in entries:
+                    if self._left <= 0:
+                        self._result.cut = f"it holds more than {_MOST_ENTRIES:,} files; not all were looked at"
+                        break
+                    self._left -= 1
+                    listed.append(entry)
+        except OSError:  # one that cannot be listed has no skills
+            return []
+        return sorted(listed, key=lambda entry: entry.name)
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _facts(path: Path) -> os.stat_result | None:
+    """Of the file or what it leads to; the one who reads it finds out whether it leads out."""
+    for look in (path.stat, path.lstat):
+        try:
+            return look()
+        except OSError:  # a link that leads nowhere, or round in a circle, is a broken skill and no category
+            continue
+    return None

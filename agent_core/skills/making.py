@@ -1,0 +1,61 @@
+"""A session's skills, from the user's settings and the places that skills may be in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agent_core.home import Home
+from agent_core.settings import PluginSettings, Settings
+from agent_core.skills.finding import Source, project_sources
+from agent_core.skills.library import SkillLibrary
+from agent_core.skills.session_skills import SessionSkills
+from tools.approval.actions import ReadPath
+from tools.approval.rules.matching import denied_by
+from tools.approval.rules.rule import PermissionRule
+from tools.home_tools.loading import PLUGINS
+
+SKILLS = "skills"
+_MOST_PLUGINS = 200
+
+
+def session_skills(
+    settings: Settings, home: Home, cwd: Path, deny: tuple[PermissionRule, ...], roots: tuple[Path, ...]
+) -> SessionSkills | None:
+    """The skills of a session in `cwd`, not looked at yet; None where the settings turn them off.
+
+    Args:
+        deny: the user's rules that deny; they hold for skills too.
+        roots: the session's directories.
+    """
+    wanted = settings.skills
+    if not wanted.enabled:
+        return None
+    real_roots = tuple(Path(os.path.realpath(root)) for root in roots)
+
+    def is_denied(path: Path) -> bool:
+        return bool(deny) and denied_by(ReadPath(path), deny, real_roots) is not None
+
+    def sources() -> Sequence[Source]:
+        named = (Path(os.path.expandvars(text)).expanduser() for text in wanted.external_dirs)
+        return (
+            Source(home.root / SKILLS, "yours"),
+            *(Source(home.root / path, "external") for path in named),
+            *_of_plugins(home.root / PLUGINS, settings.plugins),
+            *project_sources(cwd),
+        )
+
+    library = SkillLibrary(sources, frozenset(wanted.disabled), is_denied)
+    return SessionSkills(library, home.root / SKILLS, wanted.index_chars)
+
+
+def _of_plugins(plugins: Path, settings: PluginSettings) -> Iterator[Source]:
+    """The folders `skills` of plugins that are wanted, by the plugins' folder names."""
+    try:
+        names = sorted(os.listdir(plugins))[:_MOST_PLUGINS]  # noqa: PTH208 - names alone
+    except OSError:
+        return
+    for name in names:
+        if settings.allows(name) and not name.startswith("."):
+            yield Source(plugins / name / SKILLS, "plugin", within=Path(os.path.realpath(plugins / name)))

@@ -1,0 +1,76 @@
+"""Reads files of skills: regular ones of a bounded size, whose real path is inside the skill's folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from tools.environments.resolved_open import open_resolved
+
+MOST_CHARS = 100_000
+"""Of a text file; of a SKILL.md too."""
+
+MOST_BYTES = 1024 * 1024
+"""Of any file."""
+
+IsDenied = Callable[[Path], bool]
+"""Whether a rule of the user's denies reading a path (absolute, resolved)."""
+
+
+class Unreadable(ValueError):
+    """Why a file of a skill is not read, in words that follow its name and «: »."""
+
+
+def is_below(path: Path, root: Path) -> bool:
+    """Whether `path` is `root` or inside it; both with symbolic links resolved."""
+    return path == root or root in path.parents
+
+
+def read_file(path: Path, within: Path, is_denied: IsDenied, most: int = MOST_BYTES) -> bytes:
+    """The content of a file.
+
+    Args:
+        path: symbolic links in it may lead to other places in `within`.
+        within: a folder, with symbolic links resolved.
+
+    Raises:
+        Unreadable: it leads out of there, is no regular file, is too big or cannot be read. FileNotFoundError.
+    """
+    try:
+        real = Path(os.path.realpath(path, strict=True))
+        if not is_below(real, within):
+            raise Unreadable("it leads out of the skill's folder")
+        if is_denied(real):
+            raise Unreadable("a rule of yours denies reading it")
+        # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
+        descriptor = open_resolved(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError) as problem:
+        raise FileNotFoundError(str(path)) from problem
+    except OSError as problem:
+        raise Unreadable(f"it cannot be read ({problem.strerror or problem})") from problem
+    with open(descriptor, "rb") as stream:  # noqa: PTH123 - a descriptor
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise Unreadable("it is no regular file")
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise Unreadable(f"it has more than {most:,} bytes")
+    return data
+
+
+def as_text(data: bytes) -> str | None:
+    """The text in a file's bytes, without a byte order mark; None where it is none.
+
+    Raises:
+        Unreadable: it is longer than a text of a skill may be.
+    """
+    if b"\0" in data[:8_192]:
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    if len(text) > MOST_CHARS:
+        raise Unreadable(f"it has {len(text):,} characters; {MOST_CHARS:,} are allowed")
+    return text
