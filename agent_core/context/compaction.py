@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 CompactionReason = Literal["preflight", "overflow", "asked"]
@@ -12,16 +13,24 @@ CompactionReason = Literal["preflight", "overflow", "asked"]
 class Compaction:
     """What the model is shown in place of a part of the history, from this compression on until the next.
 
-    Positions count the messages of the history as `SessionStore.messages` gives them.
+    Positions count the messages of the history as `SessionStore.messages` gives them. What is shown instead of
+    something is held as it is shown, so that a later version of the program shows the very same.
 
     Attributes:
         head: messages before this position are shown as they are.
         up_to: messages from `head` to this position are replaced by `summary`; equal to `head` where only results
             and arguments were shortened.
         summary: what the model reads in their place; '' where nothing was replaced.
-        results: ids of the tool calls behind `up_to` whose results are shown as one line.
-        arguments: ids of the tool calls behind `up_to` whose arguments are shown shortened.
-        images_before: messages before this position are shown without images, documents and recordings.
+        prose: the part of `summary` that a model wrote; the next compression goes on from it. '' for none.
+        kept: positions from `head` to `up_to` that are shown all the same, right behind the summary: the user's last
+            message, where the work on it alone fills the window.
+        results: the line that is shown in place of a result, by the id of its tool call; all are behind `up_to`.
+        arguments: the JSON text that is shown in place of a call's arguments, by its id; all are behind `up_to`.
+        cuts: positions of messages of whose text only the two ends are shown, with how many characters of it.
+        images_before: messages behind `up_to` and before this position are shown without images, documents and
+            recordings.
+        sealed_before: messages from `head` to this position are shown without sealed reasoning: it covers what came
+            before it, which was another thing when it was sealed.
         tokens_before, tokens_after: the size of what is shown, estimated, with system prompt and tools.
         reason: why it was made: ahead of a request, after a server refused one as too large, or asked for.
         topic: what the person asked to be kept above all, '' for nothing.
@@ -32,9 +41,13 @@ class Compaction:
     head: int
     up_to: int
     summary: str
-    results: frozenset[str] = frozenset()
-    arguments: frozenset[str] = frozenset()
+    prose: str = ""
+    kept: tuple[int, ...] = ()
+    results: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    cuts: Mapping[int, int] = field(default_factory=dict)
     images_before: int = 0
+    sealed_before: int = 0
     tokens_before: int = 0
     tokens_after: int = 0
     reason: CompactionReason = "preflight"

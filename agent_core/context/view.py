@@ -1,0 +1,110 @@
+"""What of the history the model is shown, once it was compressed: a pure view that only grows as the history does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent_core.asking.view import Omissions
+from agent_core.asking.view import shown as without_omitted
+from agent_core.context.compaction import Compaction
+from agent_core.context.shortening import both_ends
+from agent_core.messages import Content, Message, Part, ToolCall, assistant_message, injected_message
+
+BRIDGE = "I go on from here."
+"""What stands between two messages of the user's side, which must alternate with the model's."""
+
+_NO_IMAGE = "[An image was here. It was left out to make room.]"
+_NO_AUDIO = "[A recording was here. It was left out to make room.]"
+_NO_DOCUMENT = "[A document was here, {name}. It was left out to make room.]"
+
+
+def shown(messages: Sequence[Message], omissions: Omissions, compaction: Compaction | None) -> Sequence[Message]:
+    """The messages as the model sees them.
+
+    With the same `omissions` and `compaction`, more messages only add to the end of the view. It is valid for every
+    server where the history is.
+
+    Args:
+        messages: the whole history.
+        compaction: the one in effect; one that covers more than there is counts for nothing.
+    """
+    told = without_omitted(messages, omissions)
+    if compaction is None or compaction.up_to > len(messages):
+        return told
+    whole = list(_changed(told[: compaction.head], 0, compaction))
+    if compaction.summary:
+        _join(whole, injected_message(compaction.summary))
+        for position in compaction.kept:
+            for message in _changed(told[position : position + 1], position, compaction):
+                _join(whole, message)
+    tail = _changed(told[compaction.up_to :], compaction.up_to, compaction)
+    if (first := next(tail, None)) is not None:
+        if compaction.summary:
+            _join(whole, first)
+        else:
+            whole.append(first)
+        whole.extend(tail)
+    return whole
+
+
+def _join(whole: list[Message], message: Message) -> None:
+    if whole and whole[-1]["role"] == message["role"] == "user":
+        whole.append(assistant_message(BRIDGE))
+    whole.append(message)
+
+
+def _changed(messages: Sequence[Message], first: int, compaction: Compaction) -> Iterator[Message]:
+    """The messages, the first of which is at `first`, as the compression has them shown."""
+    for position, message in enumerate(messages, first):
+        if position >= compaction.head:
+            message = _shortened(message, position, compaction)  # noqa: PLW2901 - the same message, less of it
+        if position in compaction.cuts:
+            message = {**message, "content": cut_content(message["content"], compaction.cuts[position])}  # noqa: PLW2901
+        yield message
+
+
+def _shortened(message: Message, position: int, compaction: Compaction) -> Message:
+    if message["role"] == "tool":
+        line = compaction.results.get(message.get("tool_call_id", ""))
+        if line is not None:
+            return {**message, "content": line}
+    if position < compaction.sealed_before and "sealed" in message:
+        message = {**message}
+        del message["sealed"]
+    if position < compaction.images_before and isinstance(message["content"], list):
+        message = {**message, "content": [_as_text(part) for part in message["content"]]}
+    calls = message.get("tool_calls")
+    if calls and compaction.arguments and any(call["id"] in compaction.arguments for call in calls):
+        message = {**message, "tool_calls": [_shortened_call(call, compaction) for call in calls]}
+    return message
+
+
+def _shortened_call(call: ToolCall, compaction: Compaction) -> ToolCall:
+    arguments = compaction.arguments.get(call["id"])
+    return call if arguments is None else {**call, "function": {**call["function"], "arguments": arguments}}
+
+
+def cut_content(content: Content | None, limit: int) -> Content | None:
+    """The content with about `limit` characters of text, its parts in proportion; attachments stay."""
+    if content is None or isinstance(content, str):
+        return None if content is None else both_ends(content, limit)
+    size = sum(len(part["text"]) for part in content if part["type"] == "text")
+    return [_cut_part(part, limit, size) for part in content] if size > limit else content
+
+
+def _cut_part(part: Part, limit: int, size: int) -> Part:
+    if part["type"] != "text":
+        return part
+    return {"type": "text", "text": both_ends(part["text"], limit * len(part["text"]) // size)}
+
+
+def _as_text(part: Part) -> Part:
+    match part["type"]:
+        case "image_url":
+            return {"type": "text", "text": _NO_IMAGE}
+        case "input_audio":
+            return {"type": "text", "text": _NO_AUDIO}
+        case "file":
+            return {"type": "text", "text": _NO_DOCUMENT.format(name=part["file"]["filename"])}
+        case _:
+            return part

@@ -1,0 +1,69 @@
+"""Texts made shorter."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_core.context.shortening import both_ends, one_line, shrunk_arguments
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=30) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+@given(st.text(max_size=400), st.integers(-5, 500))
+def test_cut_text_keeps_its_ends_and_never_grows(text, limit):
+    cut = both_ends(text, limit)
+    assert len(cut) <= len(text)
+    assert len(text) > limit or cut == text
+    assert both_ends(cut, len(cut)) == cut
+
+
+@given(st.dictionaries(st.text(max_size=50), VALUES | st.text(min_size=300, max_size=900), max_size=6))
+def test_shrunk_arguments_are_json_with_the_same_keys(arguments):
+    for ascii_only in (True, False):
+        text = json.dumps(arguments, ensure_ascii=ascii_only)
+        shrunk = shrunk_arguments(text)
+        shrunk.encode()
+        assert len(shrunk) <= len(text)
+        assert list(json.loads(shrunk)) == list(arguments)
+
+
+def test_long_strings_are_cut_at_every_depth_and_short_ones_stay():
+    arguments = {"path": "a.py", "edits": [{"old_string": "x" * 5000, "new_string": "y"}]}
+    shrunk = json.loads(shrunk_arguments(json.dumps(arguments)))
+    assert shrunk["path"] == "a.py"
+    assert shrunk["edits"][0]["new_string"] == "y"
+    assert "4,900 more characters left out" in shrunk["edits"][0]["old_string"]
+
+
+def test_many_items_are_counted():
+    shrunk = json.loads(shrunk_arguments(json.dumps({"urls": [f"https://example.org/{n}" for n in range(100)]})))
+    assert shrunk["urls"][-1] == "[… 88 more items left out]"
+
+
+@pytest.mark.parametrize("text", ["{broken " + "x" * 900, "[1, 2" + ", 3" * 900 + "]", '"' + "x" * 900 + '"'])
+def test_what_is_no_object_becomes_one(text):
+    assert list(json.loads(shrunk_arguments(text))) == ["arguments"]
+
+
+def test_what_json_cannot_say_anew_stays():
+    text = '{"n": 1e999, "text": "' + "x" * 900 + '"}'
+    assert shrunk_arguments(text) == text
+
+
+def test_half_of_a_pair_stays_an_escape():
+    text = json.dumps({"a": "\ud83d" + "x" * 900})
+    assert shrunk_arguments(text).encode()
+
+
+def test_one_line_says_that_there_was_more():
+    assert one_line("a\n  b\tc", 10) == "a b c"
+    assert one_line("word " * 50, 10) == "word word…"
+    assert one_line("a" + " " * 500 + "b", 10) == "a…"
