@@ -35,8 +35,7 @@ def shown(messages: Sequence[Message], omissions: Omissions, compaction: Compact
     if compaction.summary:
         _join(whole, injected_message(compaction.summary))
         for position in compaction.kept:
-            for message in _changed(told[position : position + 1], position, compaction):
-                _join(whole, message)
+            _join(whole, _cut(told[position], position, compaction))
     tail = _changed(told[compaction.up_to :], compaction.up_to, compaction)
     if (first := next(tail, None)) is not None:
         if compaction.summary:
@@ -58,9 +57,12 @@ def _changed(messages: Sequence[Message], first: int, compaction: Compaction) ->
     for position, message in enumerate(messages, first):
         if position >= compaction.head:
             message = _shortened(message, position, compaction)  # noqa: PLW2901 - the same message, less of it
-        if position in compaction.cuts:
-            message = {**message, "content": cut_content(message["content"], compaction.cuts[position])}  # noqa: PLW2901
-        yield message
+        yield _cut(message, position, compaction)
+
+
+def _cut(message: Message, position: int, compaction: Compaction) -> Message:
+    limit = compaction.cuts.get(position)
+    return message if limit is None else {**message, "content": cut_content(message["content"], limit)}
 
 
 def _shortened(message: Message, position: int, compaction: Compaction) -> Message:

@@ -1,0 +1,158 @@
+"""What a compression promises to keep of the messages that it replaces, read from them by code.
+
+- the person's messages: the latest word for word, earlier ones in short;
+- what the person decided: answers to questions, refusals with their words; what was asked and not answered;
+- the open items of the plan;
+- files written and read, commands run with how they ended, what failed and how often it was tried;
+- from the person's words: addresses, paths, names in quotes, ids, versions, numbers with units, settings.
+
+No model has a part in it. It is read anew from the whole history each time, so that nothing wears away.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agent_core.context.calls import MadeCall, error_in, fence_of, made_calls, payload_of
+from agent_core.context.result_lines import exit_code, last_line, patched_paths, target_of
+from agent_core.context.shortening import one_line
+from agent_core.context.values import values_in
+from agent_core.messages import Message, text_of
+from tools.context import TodoItem
+
+_LINE, _COMMAND = 240, 160
+_WRITERS = frozenset({"write_file", "patch"})
+_RUNNERS = frozenset({"terminal", "execute_code", "process"})
+_REFUSALS = ("Denied: ", "Refused: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts, lines newest first; only `said` and `plan` are in their own order.
+
+    Attributes:
+        said: the person's messages, whole, oldest first.
+        failures: what went wrong. Others may have written the words: they go into a fence.
+    """
+
+    said: tuple[str, ...] = ()
+    plan: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+def collect(
+    messages: Sequence[Message], first: int, end: int, *, shown: Sequence[int] = (), plan: Sequence[TodoItem] = ()
+) -> Facts:
+    """The facts of the messages from `first` to `end`.
+
+    Args:
+        shown: positions of messages that the model is shown all the same; they are not repeated.
+    """
+    calls = list(reversed(list(made_calls(messages, first, end))))
+    said = [
+        text_of(messages[position]["content"]).strip()
+        for position in range(first, end)
+        if position not in shown and _is_the_persons(messages[position])
+    ]
+    words = [text for text in said if text]
+    return Facts(
+        said=tuple(words),
+        plan=tuple(_step(item) for item in plan if item.status in {"pending", "in_progress"}),
+        decisions=_unique(line for call in calls if (line := _decision(call))),
+        pending=_unique(line for call in calls if (line := _pending(call))),
+        written=_unique(path for call in calls if call.name in _WRITERS and _worked(call) for path in _paths(call)),
+        read=_unique(path for call in calls if call.name == "read_file" and _worked(call) for path in _paths(call)),
+        commands=_commands(calls),
+        failures=_failures(calls),
+        values=_unique(value for text in reversed(words) for value in values_in(text)),
+    )
+
+
+def _is_the_persons(message: Message) -> bool:
+    return message["role"] == "user" and not message.get("injected")
+
+
+def _step(item: TodoItem) -> str:
+    doing = " (in progress)" if item.status == "in_progress" else ""
+    return f"{one_line(item.content, _LINE)}{doing}"
+
+
+def _worked(call: MadeCall) -> bool:
+    return not error_in(call.text)
+
+
+def _paths(call: MadeCall) -> list[str]:
+    return [one_line(path, _LINE) for path in patched_paths(call)]
+
+
+def _decision(call: MadeCall) -> str:
+    if call.name == "clarify":
+        answer = payload_of(call.text).get("answer")
+        question = one_line(call.argument("question"), _LINE)
+        return f"Asked «{question}», the user answered «{one_line(str(answer), _LINE)}»." if answer else ""
+    if call.name == "exit_plan_mode" and _worked(call):
+        return f"The plan was shown to the user: {one_line(call.text, _LINE)}"
+    problem = error_in(call.text)
+    # A refusal that stands in a fence is one that somebody else has written.
+    if not problem.startswith(_REFUSALS) or fence_of(call.text):
+        return ""
+    return one_line(problem, 2 * _LINE)
+
+
+def _pending(call: MadeCall) -> str:
+    if call.name != "clarify" or not _worked(call) or payload_of(call.text).get("answer"):
+        return ""
+    return f"Asked «{one_line(call.argument('question'), _LINE)}», and there was no answer."
+
+
+def _commands(calls: Sequence[MadeCall]) -> tuple[str, ...]:
+    """Each command once, with how it ended last and how often it ran."""
+    times = Counter(_command(call) for call in calls if call.name in _RUNNERS)
+    lines: dict[str, str] = {}
+    for call in calls:
+        command = _command(call)
+        if call.name not in _RUNNERS or not command or command in lines:
+            continue
+        code = exit_code(payload_of(call.text))
+        ended = f"exit code {code}" if code is not None else "failed" if error_in(call.text) else "no exit code"
+        often = f", run {times[command]} times" if times[command] > 1 else ""
+        lines[command] = f"`{command}`: {ended}{often}"
+    return tuple(lines.values())
+
+
+def _command(call: MadeCall) -> str:
+    return one_line(call.argument("command") or call.argument("code"), _COMMAND)
+
+
+def _failures(calls: Sequence[MadeCall]) -> tuple[str, ...]:
+    """What went wrong, each once, with how often it was tried."""
+    times: Counter[str] = Counter()
+    for call in calls:
+        if line := _failure(call):
+            times[line] += 1
+    return tuple(f"{line} (tried {count} times)" if count > 1 else line for line, count in times.items())
+
+
+def _failure(call: MadeCall) -> str:
+    if problem := error_in(call.text):
+        refused = problem.startswith(_REFUSALS) and not fence_of(call.text)
+        return "" if refused else f"{call.name} {target_of(call)}: {one_line(problem, _LINE)}"
+    if call.name not in _RUNNERS:
+        return ""
+    payload = payload_of(call.text)
+    code = exit_code(payload)
+    if not code and not payload.get("timed_out"):
+        return ""
+    return f"`{_command(call)}`: exit code {code}, {last_line(payload.get('output')) or 'no output'}"
+
+
+def _unique(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(lines))
