@@ -11,6 +11,7 @@ from pathlib import Path
 from benchmarks import (
     cancel,
     commands,
+    compression,
     faults,
     many_sessions,
     memory,
@@ -29,7 +30,8 @@ from benchmarks.stage import FULL, QUICK, Stage
 
 _LATEST = Path(__file__).parent / "results" / "latest.json"
 _SUBJECTS = (
-    startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, commands, sizes,
+    startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, commands,
+    compression, sizes,
 )  # fmt: skip
 
 

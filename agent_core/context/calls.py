@@ -8,34 +8,56 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_core.messages import Message, parse_arguments, text_of
+from agent_core.messages import Message, text_of
 
 _DECODER = json.JSONDecoder(strict=False)
 _LONGEST_PAYLOAD = 200_000
+_CODE = re.compile(r'"exit_code": (-?\d{1,9})\b')
 _FENCE = re.compile(r"\[untrusted (\w+) [^\n\]]*\]")
 _WHERE_FENCES_BEGIN = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class MadeCall:
-    """A call with its result.
+    """A call with its result; what is read from it is read once.
 
     Attributes:
-        arguments: empty where they are no JSON object.
+        text: the result's text.
         position: where the result is in the history.
     """
 
     id: str
     name: str
     raw_arguments: str
-    arguments: Mapping[str, Any]
     result: Message
+    text: str
     position: int
+    _arguments: Mapping[str, Any] | None = None
+    _problem: str | None = None
 
     @property
-    def text(self) -> str:
-        """The result's text."""
-        return text_of(self.result["content"])
+    def arguments(self) -> Mapping[str, Any]:
+        """The arguments; empty where they are no JSON object."""
+        if self._arguments is None:
+            self._arguments = _object(self.raw_arguments)
+        return self._arguments
+
+    @property
+    def problem(self) -> str:
+        """What a failed call says; '' for one that did not fail."""
+        if self._problem is None:
+            # A result is not read whole only to find that it is no failure.
+            said = payload_of(self.text).get("error") if self.text.startswith('{"error"') else ""
+            self._problem = said if isinstance(said, str) else ""
+        return self._problem
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code in a command's result; None where there is none."""
+        # What stands in the output has a backslash before its quotes.
+        place = self.text.rfind('"exit_code": ')
+        found = _CODE.match(self.text, place) if place > 0 and self.text[place - 1] != "\\" else None
+        return None if found is None else int(found[1])
 
     def argument(self, name: str) -> str:
         """An argument as text; '' where it is none."""
@@ -55,13 +77,15 @@ def made_calls(messages: Sequence[Message], first: int, end: int) -> Iterator[Ma
         found = open_calls.pop(message.get("tool_call_id", ""), None)
         if found is not None:
             name, raw = found
-            yield MadeCall(message.get("tool_call_id", ""), name, raw, _arguments(raw), message, position)
+            yield MadeCall(message.get("tool_call_id", ""), name, raw, message, text_of(message["content"]), position)
 
 
 def payload_of(text: str) -> Mapping[str, Any]:
     """The JSON object that a result begins with; empty where there is none."""
-    if not text.startswith("{") or len(text) > _LONGEST_PAYLOAD:
-        return {}
+    return _object(text) if text.startswith("{") and len(text) <= _LONGEST_PAYLOAD else {}
+
+
+def _object(text: str) -> Mapping[str, Any]:
     try:
         value, _ = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
@@ -69,22 +93,6 @@ def payload_of(text: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def error_in(text: str) -> str:
-    """What a failed call says; '' for one that did not fail."""
-    # A result is not read whole only to find that it is no failure.
-    if not text.startswith('{"error"'):
-        return ""
-    said = payload_of(text).get("error")
-    return said if isinstance(said, str) else ""
-
-
 def fence_of(text: str) -> re.Match[str] | None:
     """The line that marks a result as written by others; group 1 is its number."""
     return _FENCE.search(text, 0, _WHERE_FENCES_BEGIN)
-
-
-def _arguments(raw: str) -> Mapping[str, Any]:
-    try:
-        return parse_arguments(raw)
-    except ValueError:
-        return {}

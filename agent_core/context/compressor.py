@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent_core.context.compaction import Compaction
+from agent_core.context.cutting import group_starts
 from agent_core.context.drafts import Drafting
 from agent_core.context.engine import Compressed, CompressionRequest, Summarise, WindowUse
 from agent_core.context.recording import Budget, Recorded, Recording
@@ -119,6 +120,7 @@ class ContextCompressor:
             request.messages,
             request.before,
             request.measure,
+            group_starts(request.messages),
             self._settings.protect_first_n,
             self._settings.protect_last_n,
         )
@@ -147,10 +149,11 @@ class ContextCompressor:
         budget = Budget(aim.limit)
         most = aim.most - fixed
         tail = max(min(int(self._settings.target_ratio * aim.due), most - budget.facts - budget.prose), _LEAST_TAIL)
-        if request.reason != "asked":
+        enough = min(most, int(_PRUNED_ENOUGH * aim.due) - fixed)
+        if request.reason != "asked" and drafting.mild_size(tail) <= enough:
             mild = drafting.mild(tail)
             after = drafting.size(mild)
-            if after < size and fixed + after <= min(aim.most, _PRUNED_ENOUGH * aim.due):
+            if after < size and after <= enough:
                 return Recorded(mild), after
         draft = _fitting(drafting, most - budget.facts - budget.prose, tail)
         records = iter((Recorded(draft),))

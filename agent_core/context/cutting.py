@@ -27,24 +27,27 @@ def group_starts(messages: Sequence[Message], first: int = 0) -> list[int]:
     return starts
 
 
-def head_end(messages: Sequence[Message], protected: int) -> int:
+def head_end(messages: Sequence[Message], starts: Sequence[int], protected: int) -> int:
     """Where the protected beginning ends: after `protected` messages, with what belongs to them."""
     if protected <= 0:
         return 0
-    return next((start for start in group_starts(messages) if start >= protected), len(messages))
+    return next((start for start in starts if start >= protected), len(messages))
 
 
 def tail_start(
-    messages: Sequence[Message], first: int, size: Callable[[Sequence[Message]], int], budget: int, least: int
+    messages: Sequence[Message],
+    starts: Sequence[int],
+    size: Callable[[Sequence[Message]], int],
+    budget: int,
+    least: int,
 ) -> int:
     """Where the protected end begins: as many groups as fit, the last one always.
 
     Args:
-        first: nothing before it is looked at.
+        starts: where the groups begin that may belong to the end.
         budget: tokens.
         least: so many messages belong to the end as long as they are not half as large again as the budget.
     """
-    starts = group_starts(messages, first)
     end, used, found = len(messages), 0, len(messages)
     for start in reversed(starts):
         used += size(messages[start:end])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_core.asking.view import Omissions
 from agent_core.context.compaction import Compaction
-from agent_core.context.cutting import group_starts, head_end, last_words, tail_start
+from agent_core.context.cutting import head_end, last_words, tail_start
 from agent_core.context.pruned import pruned
 from agent_core.context.view import shown
 from agent_core.messages import Message, text_of
@@ -16,6 +17,7 @@ _CHARS_A_TOKEN = 3
 _LEAST_CUT = 400
 _LATEST_GROUPS = 2
 _NO_SUMMARY = "-"
+_USUAL_CHARS, _LINE_TOKENS, _CALL_TOKENS = 4, 40, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,7 @@ class Drafting:
     Attributes:
         before: the compression in effect.
         measure: tokens of messages as the model is shown them.
+        starts: where `messages` may be cut.
         head: messages that are protected at the beginning.
         least: messages that are protected at the end, if they are not too large.
     """
@@ -32,12 +35,20 @@ class Drafting:
     messages: Sequence[Message]
     before: Compaction | None
     measure: Callable[[Sequence[Message]], int]
+    starts: Sequence[int]
     head: int
     least: int
 
     def size(self, compaction: Compaction | None) -> int:
         """The tokens of what the model would be shown."""
         return self.measure(shown(self.messages, Omissions(), compaction))
+
+    def mild_size(self, tail: int) -> int:
+        """About the tokens that `mild` would come to, at a glance: most conversations that need more show it."""
+        base = self.before or self._without_summary()
+        start = self._tail(max(base.up_to, base.head), tail, self.least)
+        old = self.messages[base.up_to : start]
+        return sum(map(_glance, old)) + self.measure(self.messages[start:])
 
     def mild(self, tail: int) -> Compaction:
         """Old results and arguments shortened and old attachments left out; nothing more is replaced than before.
@@ -90,15 +101,16 @@ class Drafting:
         return replace(draft, cuts=cuts)
 
     def _without_summary(self) -> Compaction:
-        head = head_end(self.messages, self.head)
+        head = head_end(self.messages, self.starts, self.head)
         return Compaction(head, head, "")
 
     def _tail(self, first: int, budget: int, least: int) -> int:
-        return tail_start(self.messages, first, self.measure, budget, least)
+        starts = self.starts[bisect_left(self.starts, first) :]
+        return tail_start(self.messages, starts, self.measure, budget, least)
 
     def _latest(self, start: int) -> int:
         """Where the latest groups begin, whose results are cut rather than left out: the model works with them."""
-        starts = group_starts(self.messages, start)
+        starts = self.starts[bisect_left(self.starts, start) :]
         return starts[-_LATEST_GROUPS] if len(starts) >= _LATEST_GROUPS else start
 
     def _cuts(self, positions: Sequence[int], tail: int, known: dict[int, int]) -> dict[int, int]:
@@ -108,3 +120,11 @@ class Drafting:
             for position in positions
             if len(text_of(self.messages[position]["content"])) > limit
         }
+
+
+def _glance(message: Message) -> int:
+    size = len(text_of(message["content"])) // _USUAL_CHARS
+    calls = message.get("tool_calls", ())
+    if message["role"] == "tool":
+        return min(size, _LINE_TOKENS)
+    return size + sum(min(len(call["function"]["arguments"]) // _USUAL_CHARS, _CALL_TOKENS) for call in calls)

@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agent_core.context.calls import MadeCall, error_in, fence_of, made_calls, payload_of
-from agent_core.context.result_lines import exit_code, last_line, patched_paths, target_of
+from agent_core.context.calls import MadeCall, fence_of, made_calls, payload_of
+from agent_core.context.result_lines import last_line, patched_paths, target_of
 from agent_core.context.shortening import one_line
 from agent_core.context.values import values_in
 from agent_core.messages import Message, text_of
@@ -24,6 +24,7 @@ from tools.context import TodoItem
 
 _LINE, _COMMAND = 240, 160
 _WRITERS = frozenset({"write_file", "patch"})
+_READERS = frozenset({"read_file", "skill_view"})
 _RUNNERS = frozenset({"terminal", "execute_code", "process"})
 _REFUSALS = ("Denied: ", "Refused: ")
 
@@ -69,7 +70,7 @@ def collect(
         decisions=_unique(line for call in calls if (line := _decision(call))),
         pending=_unique(line for call in calls if (line := _pending(call))),
         written=_unique(path for call in calls if call.name in _WRITERS and _worked(call) for path in _paths(call)),
-        read=_unique(path for call in calls if call.name == "read_file" and _worked(call) for path in _paths(call)),
+        read=_unique(path for call in calls if call.name in _READERS and _worked(call) for path in _paths(call)),
         commands=_commands(calls),
         failures=_failures(calls),
         values=_unique(value for text in reversed(words) for value in values_in(text)),
@@ -86,10 +87,12 @@ def _step(item: TodoItem) -> str:
 
 
 def _worked(call: MadeCall) -> bool:
-    return not error_in(call.text)
+    return not call.problem
 
 
 def _paths(call: MadeCall) -> list[str]:
+    if call.name == "skill_view":
+        return [f"skill {one_line(call.argument('name'), _LINE)}"]
     return [one_line(path, _LINE) for path in patched_paths(call)]
 
 
@@ -100,7 +103,7 @@ def _decision(call: MadeCall) -> str:
         return f"Asked «{question}», the user answered «{one_line(str(answer), _LINE)}»." if answer else ""
     if call.name == "exit_plan_mode" and _worked(call):
         return f"The plan was shown to the user: {one_line(call.text, _LINE)}"
-    problem = error_in(call.text)
+    problem = call.problem
     # A refusal that stands in a fence is one that somebody else has written.
     if not problem.startswith(_REFUSALS) or fence_of(call.text):
         return ""
@@ -121,8 +124,8 @@ def _commands(calls: Sequence[MadeCall]) -> tuple[str, ...]:
         command = _command(call)
         if call.name not in _RUNNERS or not command or command in lines:
             continue
-        code = exit_code(payload_of(call.text))
-        ended = f"exit code {code}" if code is not None else "failed" if error_in(call.text) else "no exit code"
+        code = call.exit_code
+        ended = f"exit code {code}" if code is not None else "failed" if call.problem else "no exit code"
         often = f", run {times[command]} times" if times[command] > 1 else ""
         lines[command] = f"`{command}`: {ended}{often}"
     return tuple(lines.values())
@@ -142,16 +145,16 @@ def _failures(calls: Sequence[MadeCall]) -> tuple[str, ...]:
 
 
 def _failure(call: MadeCall) -> str:
-    if problem := error_in(call.text):
+    if problem := call.problem:
         refused = problem.startswith(_REFUSALS) and not fence_of(call.text)
         return "" if refused else f"{call.name} {target_of(call)}: {one_line(problem, _LINE)}"
     if call.name not in _RUNNERS:
         return ""
-    payload = payload_of(call.text)
-    code = exit_code(payload)
-    if not code and not payload.get("timed_out"):
+    code = call.exit_code
+    if not code:
         return ""
-    return f"`{_command(call)}`: exit code {code}, {last_line(payload.get('output')) or 'no output'}"
+    output = payload_of(call.text).get("output")
+    return f"`{_command(call)}`: exit code {code}, {last_line(output) or 'no output'}"
 
 
 def _unique(lines: Iterable[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from agent_core.context.shortening import both_ends, one_line
 from agent_core.messages import Message, text_of, user_message
@@ -29,12 +29,13 @@ _FOCUS = "Above all keep what is about: {topic}"
 _SO_FAR = "THE RECORD SO FAR:\n{prose}\n\n"
 _MATERIAL = "THE CONVERSATION:\n{text}\n\nNow write the record."
 
-_USER, _ANSWER, _RESULT = 1_500, 1_200, 500
+_USER, _ANSWER, _RESULT, _ARGUMENTS = 1_500, 1_200, 400, 300
+_LATE = 0.7
 _LEAST = 40
 _LINE = 30
 _ECHO = 0.5
 _UNIQUE = 0.5
-_MANY_LINES = 8
+_MANY_LINES, _MANY_WORDS, _UNIQUE_WORDS = 8, 80, 0.1
 _TOO_LONG = 4
 _THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
@@ -59,7 +60,7 @@ def question(
     task = _TASK.format(words=words)
     if topic:
         task += "\n" + _FOCUS.format(topic=one_line(topic, 400))
-    material = redact(both_ends("\n".join(_rendered(messages, limit)), limit))
+    material = redact(_rendered(messages, limit))
     so_far = _SO_FAR.format(prose=redact(prose)) if prose else ""
     return [{"role": "system", "content": task}, user_message(f"{so_far}{_MATERIAL.format(text=material)}")]
 
@@ -87,14 +88,19 @@ def _problem(prose: str, asked: Sequence[Message], longest: int) -> str:
         return "it was a refusal"
     if len(prose) > longest * _TOO_LONG:
         return "it was far too long"
-    lines = [line.strip() for line in prose.splitlines() if len(line.strip()) >= _LINE]
-    if len(lines) >= _MANY_LINES and len(set(lines)) < _UNIQUE * len(lines):
+    if _is_stuck(prose.split("\n"), _MANY_LINES, _UNIQUE) or _is_stuck(prose.split(), _MANY_WORDS, _UNIQUE_WORDS):
         return "it said the same again and again"
+    lines = [line.strip() for line in prose.splitlines() if len(line.strip()) >= _LINE]
     given = "\n".join(text_of(message["content"]) for message in asked)
     echoed = sum(len(line) for line in lines if line in given)
     if lines and echoed > _ECHO * sum(map(len, lines)):
         return "it repeated what it was given"
     return ""
+
+
+def _is_stuck(pieces: Sequence[str], many: int, unique: float) -> bool:
+    said = [piece.strip() for piece in pieces if piece.strip()]
+    return len(said) >= many and len(set(said)) < unique * len(said)
 
 
 def _plain(line: str) -> str:
@@ -105,23 +111,38 @@ def _plain(line: str) -> str:
     return re.sub(r"^\s{0,3}#{1,6}\s*", "### ", stripped)
 
 
-def _rendered(messages: Sequence[Message], limit: int) -> list[str]:
-    """The messages as text; all of them in less where there are too many."""
-    share = min(1.0, limit / max(1, 600 * len(messages)))
-    scale = max(share, 0.1)
-    lines: list[str] = []
+def _rendered(messages: Sequence[Message], limit: int) -> str:
+    """The messages as text; where they are too many, those of both ends, of the later ones more."""
+    late, end = _filled(reversed(messages), int(limit * _LATE))
+    early, begin = _filled(iter(messages[: len(messages) - end]), limit - sum(map(len, late)) - len(late))
+    missing = len(messages) - end - begin
+    gap = [f"[… {missing} messages left out …]"] if missing else []
+    return "\n".join([*early, *gap, *reversed(late)])
+
+
+def _filled(messages: Iterator[Message], room: int) -> tuple[list[str], int]:
+    """As many messages as there is room for, each as a text, and how many they are."""
+    texts: list[str] = []
     for message in messages:
-        text = text_of(message["content"]).strip()
-        match message["role"]:
-            case "user":
-                name, most = ("NOTE" if message.get("injected") else "USER"), _USER
-            case "tool":
-                name, most = f"RESULT of {message.get('name', 'a tool')}", _RESULT
-            case _:
-                name, most = "MODEL", _ANSWER
-        if text:
-            lines.append(f"{name}: {both_ends(text, int(most * scale))}")
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            lines.append(f"CALL {function['name']}: {one_line(function['arguments'], int(300 * scale) + 20)}")
-    return lines
+        text = _told(message)
+        room -= len(text) + 1
+        if room < 0:
+            break
+        texts.append(text)
+    return texts, len(texts)
+
+
+def _told(message: Message) -> str:
+    text = text_of(message["content"]).strip()
+    match message["role"]:
+        case "user":
+            name, most = ("NOTE" if message.get("injected") else "USER"), _USER
+        case "tool":
+            name, most = f"RESULT of {message.get('name', 'a tool')}", _RESULT
+        case _:
+            name, most = "MODEL", _ANSWER
+    lines = [f"{name}: {both_ends(text, most)}"] if text else []
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        lines.append(f"CALL {function['name']}: {one_line(function['arguments'], _ARGUMENTS)}")
+    return "\n".join(lines)

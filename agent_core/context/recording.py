@@ -10,13 +10,14 @@ from agent_core.context.engine import CompressionRequest, Prose, Summarise
 from agent_core.context.facts import collect
 from agent_core.context.prose import checked, question
 from agent_core.context.summary import Fence, assembled
+from agent_core.messages import text_of
 from tools.redaction.redactor import Redact
 
 CHARS_A_TOKEN = 3
 _FACTS_SHARE, _LEAST_FACTS, _MOST_FACTS = 0.06, 700, 6_000
 _PROSE_SHARE, _LEAST_PROSE, _MOST_PROSE = 0.03, 250, 2_500
 _QUESTION_SHARE, _MOST_QUESTION = 0.4, 24_000
-_LITTLE = 200
+_RECORDED_SHARE, _LITTLE = 3, 600
 _WORDS_A_TOKEN = 0.6
 _NOT_WRITTEN = (
     "No model could sum up the earlier conversation ({why}). What was asked, decided, changed and run in it is kept "
@@ -90,8 +91,13 @@ class Recording:
 
     def _facts_chars(self, draft: Compaction) -> int:
         # The record of little is little itself.
-        replaced = self.request.measure(self.request.messages[draft.head : draft.up_to])
-        return min(self.budget.facts, max(replaced // 3, _LITTLE)) * CHARS_A_TOKEN
+        chars = self.budget.facts * CHARS_A_TOKEN
+        replaced = 0
+        for message in self.request.messages[draft.head : draft.up_to]:
+            replaced += len(text_of(message["content"]))
+            if replaced > _RECORDED_SHARE * chars:
+                return chars
+        return max(replaced // _RECORDED_SHARE, _LITTLE)
 
     def _with(self, draft: Compaction, prose: Prose | None, chars: int) -> Compaction:
         request = self.request

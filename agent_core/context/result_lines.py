@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from agent_core.context.calls import MadeCall, error_in, fence_of, payload_of
+from agent_core.context.calls import MadeCall, fence_of, payload_of
 from agent_core.context.shortening import one_line
 
 _TARGET, _SAID = 120, 160
@@ -34,7 +33,7 @@ def told(call: MadeCall) -> str:
     text = call.text
     target = target_of(call)
     named = f"{call.name} {target}".rstrip()
-    if problem := error_in(text):
+    if problem := call.problem:
         return f"{named}: failed" if fence_of(text) else f"{named}: failed: {one_line(problem, _SAID)}"
     outcome = "" if fence_of(text) else _OUTCOMES.get(call.name, _first_line)(call, text)
     return f"{named}: {outcome}" if outcome else named
@@ -60,12 +59,6 @@ def patched_paths(call: MadeCall) -> list[str]:
     if path := call.argument("path"):
         return [path]
     return list(dict.fromkeys(found.strip() for found in _PATCHED.findall(call.argument("patch"))))
-
-
-def exit_code(payload: Mapping[str, Any]) -> int | None:
-    """The exit code in a command's result; None where there is none."""
-    code = payload.get("exit_code")
-    return code if isinstance(code, int) else None
 
 
 def last_line(text: object) -> str:
@@ -98,9 +91,9 @@ def _read(_call: MadeCall, text: str) -> str:
     return f"lines {first}–{last}" + (f" of {total}" if isinstance(total, int) else "")
 
 
-def _ran(_call: MadeCall, text: str) -> str:
+def _ran(call: MadeCall, text: str) -> str:
     payload = payload_of(text)
-    code, line = exit_code(payload), last_line(payload.get("output"))
+    code, line = call.exit_code, last_line(payload.get("output"))
     state = "running" if payload.get("running") else f"exit code {code}" if code is not None else ""
     if payload.get("timed_out"):
         state = "timed out"
@@ -117,9 +110,9 @@ def _patched(_call: MadeCall, text: str) -> str:
     payload = payload_of(text)
     files = payload.get("files")
     diffs = [payload, *(files if isinstance(files, list) else [])]
-    lines = [line for part in diffs if isinstance(part, dict) for line in str(part.get("diff") or "").splitlines()]
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-    removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
+    texts = ["\n" + str(part.get("diff") or "") for part in diffs if isinstance(part, dict)]
+    added = sum(text.count("\n+") - text.count("\n+++") for text in texts)
+    removed = sum(text.count("\n-") - text.count("\n---") for text in texts)
     return f"changed, +{added} −{removed} lines" if added or removed else "changed"
 
 

@@ -36,7 +36,7 @@ ANSWERS = st.sampled_from(
     ]
 )
 REASONS = st.sampled_from(["preflight", "overflow", "asked"])
-quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+quick = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def view(messages, compaction):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.context.shortening import both_ends, one_line, shrunk_arguments
@@ -25,6 +25,7 @@ def test_cut_text_keeps_its_ends_and_never_grows(text, limit):
     assert both_ends(cut, len(cut)) == cut
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.dictionaries(st.text(max_size=50), VALUES | st.text(min_size=300, max_size=900), max_size=6))
 def test_shrunk_arguments_are_json_with_the_same_keys(arguments):
     for ascii_only in (True, False):
