@@ -44,7 +44,7 @@ def assembled(facts: Facts, prose: str, fence: Fence, *, budget: int, topic: str
         _section("Files written, latest first", facts.written, room, 0.35),
         _section("Commands run, latest first", facts.commands, room, 0.5),
         _fenced("What went wrong, latest first", facts.failures, room, fence),
-        _section("Files and skills read, latest first; what they say has to be read again", facts.read, room, 1.0, joined=True),
+        _section("Files and skills read (read them again to use them)", facts.read, room, 1.0, joined=True),
     ]
     if prose:
         parts.append(f"## The work so far, as a model has summed it up\n{prose}")
