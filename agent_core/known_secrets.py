@@ -1,4 +1,4 @@
-"""The secrets that the settings hold, by their value: what may never leave with logs, errors and exports."""
+"""The secrets of settings and stored sign-ins, by their value: what may never leave with logs, errors and exports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agent_core.providers.credentials.shared_file import SharedFileError
+from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
 from tools.redaction.known import secret_values
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ _SECRET_HEADERS = ("auth", "key", "token", "secret", "cookie")
 
 
 def secrets_of(config: Configuration) -> frozenset[str]:
-    """Keys, header values and passwords in `config.yaml`, and secret variables of `.env` and the environment."""
+    """Keys, header values and passwords in `config.yaml`, secret variables, and the tokens of stored sign-ins."""
     settings = config.settings
     servers = (
         settings.model,
@@ -26,7 +28,17 @@ def secrets_of(config: Configuration) -> frozenset[str]:
         *settings.auxiliary.values(),
     )
     written = [value for server in servers for value in _of_server(server, config.environ)]
-    return frozenset((*written, *secret_values(config.environ)))
+    return frozenset((*written, *secret_values(config.environ), *_of_sign_ins(config)))
+
+
+def _of_sign_ins(config: Configuration) -> frozenset[str]:
+    path = config.home.root / FILE_NAME
+    if not path.exists():  # most people have keys
+        return frozenset()
+    try:
+        return TokenStore(path).secrets()
+    except SharedFileError:  # whoever signs in with it is told
+        return frozenset()
 
 
 def _of_server(server: ServerSettings, environ: Mapping[str, str]) -> Iterator[str]:

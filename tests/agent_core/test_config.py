@@ -170,7 +170,7 @@ display: {theme: dark}
 custom_providers: [{name: x, base_url: 7}]
 model: {default: m, extra_body: {deep: [1, 2]}}
 agent: {personalities: {pirate: arr}}
-memory:
+tts:
 approvals: {mode: manual, cron_mode: deny}
 """)
     assert config.settings.model.default == "m"

@@ -7,6 +7,8 @@ from pathlib import Path
 from agent_core.config import load
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
+from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
+from agent_core.providers.credentials.tokens import OAuthToken
 from tests.support.settings_files import configure
 
 ENVIRON = {"PATH": "/usr/bin", "HOME": "/home/me", "EDITOR": "some-editor"}
@@ -73,3 +75,18 @@ def test_variables_are_known_by_their_name_or_because_the_settings_name_them(hom
         "from-environment",
         "also-this-one",
     }
+
+
+def test_the_tokens_of_stored_sign_ins_are_known(home: Path) -> None:
+    store = TokenStore(home / FILE_NAME)
+    store.put("one", OAuthToken("access-of-one", "refresh-of-one", client_secret="client-of-one"))
+    store.put("two", OAuthToken("access-of-two"))
+
+    assert secrets(home) == {"access-of-one", "refresh-of-one", "client-of-one", "access-of-two"}
+
+
+def test_sign_ins_that_cannot_be_read_hide_no_other_secrets(home: Path) -> None:
+    configure(home, {"model": {"default": "m", "base_url": "http://127.0.0.1:1/v1", "api_key": "of-model"}})
+    (home / FILE_NAME).write_text("{ this is no JSON")
+
+    assert "of-model" in secrets(home)

@@ -43,6 +43,16 @@ class TokenStore:
         """
         return self._newest(provider, _tokens(self._file.read()).get(provider))
 
+    def secrets(self) -> frozenset[str]:
+        """Every secret of the sign-ins that are stored now, dead ones too.
+
+        Raises:
+            SharedFileError: the store cannot be read.
+        """
+        tokens = [token for entry in _tokens(self._file.read()).values() if (token := token_from(entry)) is not None]
+        found = (secret for one in tokens for secret in (one.access_token, one.refresh_token, one.client_secret))
+        return frozenset(secret for secret in found if secret)
+
     def put(self, provider: str, token: OAuthToken) -> None:
         """Store a new sign-in.
 
