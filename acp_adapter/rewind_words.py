@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.sessions.files.paths import shown_path
-from agent_core.sessions.records import RESET
+from agent_core.sessions.records import COMPACTED, RESET
 from agent_core.sessions.rewind.rewinder import FileOutcome, RewindPlan, RewindReport
 
 _MOST_TOLD = 30
@@ -40,7 +40,10 @@ def told_of(report: RewindReport, plan: RewindPlan, cwd: Path) -> str:
 
 
 def _what_is_seen(plan: RewindPlan) -> str:
-    resets = [turn for turn in plan.turns if turn.record.outcome == RESET]
+    outcomes = [turn.record.outcome for turn in plan.turns]
+    if all(outcome == COMPACTED for outcome in outcomes):
+        return "The model sees again what `/compact` had replaced by a summary."
+    resets = [outcome for outcome in outcomes if outcome == RESET]
     if not resets:
         return "The model does not see it any more, and the editor only until it loads the session again."
     again = "The model sees again what was said before `/reset`"

@@ -13,7 +13,7 @@ from typing import Any
 
 from acp_adapter.export.markup import whole
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired
-from agent_core.sessions.records import COMMAND, RESET, Transcript
+from agent_core.sessions.records import COMMAND, COMPACTED, RESET, Transcript
 from tools.redaction.redactor import Redact, redact
 
 _CALLING = """\
@@ -30,7 +30,7 @@ What a call came to is told within <tool_response> </tool_response>."""
 
 def is_completed(transcript: Transcript) -> bool:
     """Whether the session's last turn came to its end by itself."""
-    outcomes = [turn.outcome for turn in transcript.turns if turn.outcome not in {COMMAND, RESET}]
+    outcomes = [turn.outcome for turn in transcript.turns if turn.outcome not in {COMMAND, RESET, COMPACTED}]
     return bool(outcomes) and outcomes[-1] == "end_turn"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
+from agent_core.context.compaction import Compaction
 from agent_core.errors import UnknownSession
 from agent_core.events import SessionEvent
 from agent_core.messages import Message
@@ -19,6 +20,7 @@ class _Record:
     turn_start: int = 0
     withdrawn: list[Message] = field(default_factory=list)
     kept: KeptState | None = None
+    compactions: list[tuple[int, Compaction]] = field(default_factory=list)
 
 
 class NoJournal:
@@ -67,6 +69,7 @@ class InMemorySessionStore:
                 return False
             record.withdrawn += record.messages[record.turn_start :]
             del record.messages[record.turn_start :]
+            record.compactions = [made for made in record.compactions if made[0] <= record.turn_start]
             return True
 
     def end_turn(self, session_id: str, turn_id: str, outcome: str = "", note: str = "") -> None:  # noqa: ARG002
@@ -80,6 +83,21 @@ class InMemorySessionStore:
         """A copy of the session's list of messages."""
         with self._lock:
             return list(self._record(session_id).messages)
+
+    def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
+        """Remember a compression of the messages so far."""
+        with self._lock:
+            record = self._records.get(session_id)
+            if record is None or record.turn_id != turn_id:
+                return False
+            record.compactions.append((len(record.messages), compaction))
+            return True
+
+    def compaction(self, session_id: str) -> Compaction | None:
+        """The last compression."""
+        with self._lock:
+            made = self._record(session_id).compactions
+            return made[-1][1] if made else None
 
     def keep(self, session_id: str, state: KeptState) -> None:
         """Remember what the session keeps between its turns."""

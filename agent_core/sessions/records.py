@@ -13,9 +13,10 @@ from agent_core.providers.knowledge.pricing import Spent
 Hidden = Literal["", "withdrawn", "undone"]
 """Why a message is not in the model's history: '' it is; the model refused it; the person took it back."""
 
-COMMAND, RESET = "command", "reset"
-"""Outcomes of turns without messages: a command that the person typed, with its answer, which no undo takes back; and
-one from which on the model begins anew, whatever was said before. (SQL has them as text.)"""
+COMMAND, RESET, COMPACTED = "command", "reset", "compacted"
+"""Outcomes of turns without messages: a command that the person typed, with its answer, which no undo takes back; one
+from which on the model begins anew, whatever was said before; and one in which the person had the conversation
+compressed. (SQL has them as text.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class TurnRecord:
 
     Attributes:
         ended_at: None while it runs, and for ever if its process died.
-        outcome: the stop reason, «error», COMMAND, RESET, or None like `ended_at`.
+        outcome: the stop reason, «error», COMMAND, RESET, COMPACTED, or None like `ended_at`.
         note: for an error, what the person was told.
         undone: the person took it back.
     """

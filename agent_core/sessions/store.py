@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from agent_core.context.compaction import Compaction
 from agent_core.events import SessionEvent
 from agent_core.messages import Message
 from agent_core.sessions.kept_state import KeptState
@@ -73,6 +74,24 @@ class SessionStore(Protocol):
         Raises:
             UnknownSession: there is no such session.
             StoreError: they cannot be read.
+        """
+        ...
+
+    def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
+        """Store a compression that the running turn has made over the history as it is now, before it is used.
+
+        False when the turn is not the running one.
+        """
+        ...
+
+    def compaction(self, session_id: str) -> Compaction | None:
+        """The compression in effect: the newest whose turn is in view and whose messages are all in `messages` still.
+
+        None where the model is shown the whole history.
+
+        Raises:
+            UnknownSession: there is no such session.
+            StoreError: it cannot be read.
         """
         ...
 

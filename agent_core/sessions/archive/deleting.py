@@ -34,6 +34,7 @@ _LEASE = "SELECT holder, holder_token, holder_until FROM sessions WHERE archived
 _BATCHES = (
     "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE session_id = ? LIMIT ?)",
     "DELETE FROM events WHERE id IN (SELECT id FROM events WHERE session_id = ? LIMIT ?)",
+    "DELETE FROM compactions WHERE id IN (SELECT id FROM compactions WHERE session_id = ? LIMIT ?)",
     "DELETE FROM file_versions WHERE id IN (SELECT id FROM file_versions WHERE session_id = ? LIMIT ?)",
     "DELETE FROM rewinds WHERE id IN (SELECT id FROM rewinds WHERE session_id = ? LIMIT ?)",
     "DELETE FROM turns WHERE session_id = ?1 AND number IN (SELECT number FROM turns WHERE session_id = ?1 LIMIT ?2)",

@@ -21,6 +21,7 @@ from agent_core.sessions.archive.session_rows import options_text, path_text, ro
 from agent_core.sessions.archive.titles import clean_title
 from agent_core.sessions.archive.transcripts import decoded
 from agent_core.sessions.events.stored_values import plain_text
+from agent_core.sessions.live.compaction_rows import copy_compactions
 from agent_core.sessions.live.message_rows import IN_HISTORY
 from agent_core.sessions.records import NewSession, SessionRecord
 
@@ -93,6 +94,7 @@ def copy_session(
     values = _values(connection, source, new, point, now)
     for statement in (_COPY_SESSION, _COPY_TURNS, _COPY_MESSAGES, _COPY_EVENTS, _COUNT_TURNS):
         connection.execute(statement, values)
+    copy_compactions(connection, session_id, new.id)
     if until is not None:
         _shorten_kept(connection, new.id)
 

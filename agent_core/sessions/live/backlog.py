@@ -12,6 +12,7 @@ from typing import Protocol
 
 from agent_core.errors import StoreError
 from agent_core.sessions.archive.session_rows import insert_new
+from agent_core.sessions.live.compaction_rows import PackedCompaction, insert_compaction
 from agent_core.sessions.live.kept_rows import PackedState, write_state
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import PackedMessage, insert_message, withdraw_messages
@@ -77,6 +78,23 @@ class Withdraw:
     def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
         """Mark them."""
         withdraw_messages(connection, session_id, _number(self.turn), self.count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddCompaction:
+    """A compression was made over the history as the operations before this one leave it.
+
+    `number` counts those of the turn from 0, `messages` the messages of the history.
+    """
+
+    turn: LiveTurn
+    number: int
+    messages: int
+    packed: PackedCompaction
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Store it, unless it is stored."""
+        insert_compaction(connection, session_id, _number(self.turn), self.number, self.packed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

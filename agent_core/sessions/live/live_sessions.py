@@ -7,10 +7,12 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 
+from agent_core.context.compaction import Compaction
 from agent_core.errors import RequestError, SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.sessions.live import leases
 from agent_core.sessions.live.backlog import CreateSession, Operation
+from agent_core.sessions.live.compaction_rows import read_compaction
 from agent_core.sessions.live.housekeeping import Rhythm
 from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
@@ -165,6 +167,19 @@ class LiveSessions:
         with self._database.read() as connection:
             leases.read_holder(connection, session_id)  # tells whether there is such a session
             return read_messages(connection, session_id)
+
+    def read_compaction(self, session_id: str, live: LiveSession | None) -> Compaction | None:
+        """The compression in effect as it is stored; none where the session itself waits to be.
+
+        Raises:
+            UnknownSession: there is no such session.
+            StoreError: it cannot be read.
+        """
+        if live is not None and _is_unborn(live):
+            return None
+        with self._database.read() as connection:
+            leases.read_holder(connection, session_id)  # tells whether there is such a session
+            return read_compaction(connection, session_id)
 
     def note(self, live: LiveSession, problem: StoreError) -> None:
         """Remember why the session is not being saved. That others write just now is no news for the person."""

@@ -20,6 +20,7 @@ class LiveTurn:
         number: its number in the session once it is stored.
         messages: how many were appended.
         visible: how many of them, at the end of the history, the model is shown.
+        compactions: how many were made in it.
         stored: how many of them are stored; None after a failure, when only the database knows.
         taken: what the journal gave and is not stored yet; `events` is the same, packed.
     """
@@ -31,6 +32,7 @@ class LiveTurn:
     number: int | None = None
     messages: int = 0
     visible: int = 0
+    compactions: int = 0
     stored: int | None = 0
     taken: Sequence[JournalRow] = ()
     events: Sequence[PackedEvent] = ()

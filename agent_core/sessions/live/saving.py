@@ -11,6 +11,7 @@ from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.live import leases
 from agent_core.sessions.live.backlog import (
+    AddCompaction,
     AddMessage,
     BeginTurn,
     CloseTurn,
@@ -172,5 +173,7 @@ def _turns_to_take(batch: Sequence[Operation], running: LiveTurn | None) -> list
 
 def _turns_of(batch: Sequence[Operation]) -> list[LiveTurn]:
     return [
-        operation.turn for operation in batch if isinstance(operation, BeginTurn | AddMessage | Withdraw | CloseTurn)
+        operation.turn
+        for operation in batch
+        if isinstance(operation, BeginTurn | AddMessage | AddCompaction | Withdraw | CloseTurn)
     ]

@@ -7,12 +7,14 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
+from agent_core.context.compaction import Compaction
 from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.events.journal import TurnJournal
 from agent_core.sessions.kept_state import KeptState
-from agent_core.sessions.live.backlog import AddMessage, BeginTurn, CreateSession, Keep, Withdraw
+from agent_core.sessions.live.backlog import AddCompaction, AddMessage, BeginTurn, CreateSession, Keep, Withdraw
+from agent_core.sessions.live.compaction_rows import packed_compaction
 from agent_core.sessions.live.housekeeping import Housekeeper, Rhythm
 from agent_core.sessions.live.journals import Journals
 from agent_core.sessions.live.kept_rows import packed_state, read_state
@@ -140,7 +142,35 @@ class SqliteSessionStore:
             if live.messages is not None:
                 del live.messages[len(live.messages) - turn.visible :]
             turn.visible = 0
+            left = len(live.messages or ())
+            live.backlog = [
+                one for one in live.backlog if not (isinstance(one, AddCompaction) and one.messages > left)
+            ]
             return self._sessions.store(live, Withdraw(turn, turn.messages))
+
+    def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
+        """Store a compression of the history as it is now; False when the turn is not the running one."""
+        packed = packed_compaction(compaction, self._database.clock())
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is None:
+                return False
+            live, turn = found
+            operation = AddCompaction(turn, turn.compactions, len(live.messages or ()), packed)
+            turn.compactions += 1
+            return self._sessions.store(live, operation)
+
+    def compaction(self, session_id: str) -> Compaction | None:
+        """The compression in effect; None where the model is shown the whole history.
+
+        Raises:
+            UnknownSession: there is no such session.
+            StoreError: it cannot be read.
+        """
+        with self._sessions.entered_if_live(session_id) as live:
+            waiting = [one for one in live.backlog if isinstance(one, AddCompaction)] if live else []
+            if waiting:
+                return waiting[-1].packed.compaction
+            return self._sessions.read_compaction(session_id, live)
 
     def end_turn(self, session_id: str, turn_id: str, outcome: str = "", note: str = "") -> None:
         """Write the rest of the turn's journal and how it ended, and refuse what `turn_id` still tries to append."""

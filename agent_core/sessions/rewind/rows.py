@@ -18,12 +18,12 @@ from agent_core.errors import RequestError, StoreError, UnknownSession
 from agent_core.messages import text_of
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.live.message_rows import IN_HISTORY
-from agent_core.sessions.records import RESET, TurnRecord
+from agent_core.sessions.records import COMPACTED, RESET, TurnRecord
 from agent_core.sessions.rewind.records import RewoundTurn
 
 _IN_EFFECT, _TAKEN_BACK, _UNFINISHED = 0, 1, 2
 _PROMPT_CHARS = 200
-_BEGUN_ANEW: dict[str | None, str] = {RESET: "/reset"}
+_TYPED: dict[str | None, str] = {RESET: "/reset", COMPACTED: "/compact"}
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _TURN = "SELECT number, id, began_at, ended_at, outcome, note, undone FROM turns"
 
@@ -98,7 +98,7 @@ def with_prompts(
     for turn, body in rows:
         if turn not in prompts and (line := _first_line(body)) is not None:
             prompts[turn] = line
-    return tuple(RewoundTurn(turn, prompts.get(turn.number, _BEGUN_ANEW.get(turn.outcome, ""))) for turn in turns)
+    return tuple(RewoundTurn(turn, prompts.get(turn.number, _TYPED.get(turn.outcome, ""))) for turn in turns)
 
 
 def begin_rewind(connection: sqlite3.Connection, session_id: str, turns: Sequence[TurnRecord], now: float) -> int:

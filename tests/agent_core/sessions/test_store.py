@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.context.compaction import Compaction
 from agent_core.errors import UnknownSession
 from agent_core.messages import assistant_message, user_message
 from agent_core.sessions.database.database import Database
@@ -195,3 +196,51 @@ def test_messages_of_many_threads_are_all_kept_each_threads_in_order(store):
     found = [str(message["content"]).split(":") for message in store.messages("s")]
     for writer in range(4):
         assert [number for who, number in found if who == str(writer)] == [str(number) for number in range(50)]
+
+
+def talk(store, turn_id, compacted=None):
+    store.begin_turn("s", turn_id)
+    store.append("s", turn_id, user_message(turn_id))
+    if compacted is not None:
+        assert store.compact("s", turn_id, compacted)
+    store.append("s", turn_id, assistant_message("yes"))
+    store.end_turn("s", turn_id, "end_turn")
+
+
+FIRST = Compaction(1, 3, "the first", results={"c": "one line"}, cuts={4: 10}, kept=(2,), images_before=4)
+SECOND = Compaction(1, 4, "the second", "prose \ud83d", reason="asked", topic="tests", made_by="p:m", sealed_before=5)
+
+
+def test_the_last_compression_is_in_effect_and_the_messages_are_whole(store):
+    assert store.compaction("s") is None
+    talk(store, "t1")
+    talk(store, "t2", FIRST)
+    assert store.compaction("s") == FIRST
+    talk(store, "t3", SECOND)
+    assert store.compaction("s") == SECOND
+    assert len(store.messages("s")) == 6
+
+
+def test_a_compression_goes_with_the_withdrawn_messages_that_it_was_made_over(store):
+    talk(store, "t1")
+    talk(store, "t2", FIRST)
+    store.begin_turn("s", "t3")
+    store.append("s", "t3", user_message("refused"))
+    store.compact("s", "t3", SECOND)
+    assert store.compaction("s") == SECOND
+    store.withdraw("s", "t3")
+    assert store.compaction("s") == FIRST
+    store.append("s", "t3", user_message("more"))
+    store.append("s", "t3", user_message("and more"))
+    assert store.compaction("s") == FIRST
+
+
+def test_only_the_running_turn_may_compress(store):
+    talk(store, "t1")
+    assert store.compact("s", "t1", FIRST) is False
+    assert store.compaction("s") is None
+
+
+def test_of_an_unknown_session_there_is_no_compression(store):
+    with pytest.raises(UnknownSession):
+        store.compaction("other")
