@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from acp_adapter.outbox import Outbox
@@ -16,6 +16,7 @@ from agent_core.callbacks import (
     CallOutput,
     CallRequested,
     CallRunning,
+    CompressionStep,
     Status,
     StatusKind,
     Step,
@@ -24,6 +25,7 @@ from agent_core.callbacks import (
 from agent_core.events import (
     AgentText,
     AgentThought,
+    ContextCompacted,
     ContextUsed,
     Noticed,
     PlanChanged,
@@ -49,6 +51,7 @@ Severity = Literal["info", "warning", "error"]
 Ask = Callable[[PersonQuestion, Interrupt], PersonAnswer]
 
 _NOTICES: Mapping[StatusKind, Severity] = {
+    "compression": "warning",
     "context": "warning",
     "fallback": "warning",
     "memory": "warning",
@@ -56,6 +59,16 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "undelivered": "warning",
     "unused": "warning",
 }
+
+
+def compaction_event(compaction_id: str, step: CompressionStep) -> ContextCompacted:
+    """The event that shows a step of a compression."""
+    made = step.made
+    if made is None:
+        return ContextCompacted(compaction_id, step.state, error=step.error)
+    return ContextCompacted(
+        compaction_id, step.state, made.tokens_before, made.tokens_after, made.summary, made.made_by
+    )
 
 
 @dataclass(slots=True)
@@ -104,7 +117,8 @@ class EventBridge:
         self._lock = threading.Lock()
         self._cards: dict[str, _Card] = {}
         self._message = 1
-        self._steered = self._notices = 0
+        self._steered = self._notices = self._compressions = 0
+        self._compressing: ContextCompacted | None = None
         self._closed = False
 
     def callbacks(self, ask: Ask | None = None, on_mode: Callable[[str], None] | None = None) -> AgentCallbacks:
@@ -123,6 +137,7 @@ class EventBridge:
             step_callback=self.on_step,
             message_callback=self.on_message,
             status_callback=self.on_status,
+            compression_callback=self.on_compression,
             ask_callback=ask,
             plan_callback=self.on_plan,
             mode_callback=on_mode,
@@ -165,6 +180,23 @@ class EventBridge:
         if step.context_length is not None and step.usage.input_tokens is not None:
             used = step.usage.input_tokens + (step.usage.output_tokens or 0)
             self._put(ContextUsed(used, step.context_length, step.session_cost))
+
+    def on_compression(self, step: CompressionStep) -> None:
+        """The conversation is being compressed, or was: show it, and then how full the window is."""
+
+        def show() -> SessionEvent:
+            running = self._compressing
+            if running is None:
+                self._compressions += 1
+            event = compaction_event(
+                running.id if running else f"{self.turn_id}-compaction-{self._compressions}", step
+            )
+            self._compressing = event if step.state == "running" else None
+            return event
+
+        self._tell(show)
+        if step.made is not None and step.window:
+            self._put(ContextUsed(step.made.tokens_after, step.window, step.session_cost))
 
     def on_question(self, text: str) -> None:
         """Show a question to the person, whose next prompt is the answer."""
@@ -217,6 +249,8 @@ class EventBridge:
         """The turn is over for the editor: make its cards final and drop what comes later."""
         with self._lock:
             self._closed = True
+            if self._compressing is not None:
+                self._show(replace(self._compressing, state="cancelled"))
             cards, self._cards = self._cards, {}
             for call_id, card in cards.items():
                 result = with_tail(ToolResult(INTERRUPTED_RESULT, failed=True), card.tail)

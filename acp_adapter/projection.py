@@ -6,6 +6,7 @@ Updates are plain data, so that this needs no SDK and can say what its models ca
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, assert_never
 
@@ -18,6 +19,7 @@ from agent_core.events import (
     AgentThought,
     Command,
     CommandsOffered,
+    ContextCompacted,
     ContextUsed,
     ModeChanged,
     Noticed,
@@ -38,6 +40,7 @@ from tools.context import TodoItem
 Update = dict[str, Any]
 Standing = ModeChanged | OptionsOffered | SessionNamed | CommandsOffered
 
+_STATUS = {"running": "in_progress", "done": "completed", "failed": "failed", "cancelled": "cancelled"}
 _PLAN_STATUS = {"cancelled": "completed"}
 
 
@@ -56,10 +59,8 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
             return [_notice(text, severity) if client.notices else _message(message_id, f"{text.rstrip()}\n\n")]
         case ToolAnnounced() | ToolRequested():
             return [requested_call(event, client)]
-        case ToolRunning() | ToolOutput():
-            return [running_call(event) if isinstance(event, ToolRunning) else live_output(event, client)]
-        case TerminalShown():
-            return [in_terminal(event)]
+        case ToolRunning() | ToolOutput() | TerminalShown():
+            return [_running(event, client)]
         case ToolFinished():
             return finished_call(event, client)
         case PlanChanged(items=items):
@@ -67,8 +68,20 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
         case ContextUsed(used=used, size=size, cost=cost):
             spent = {} if cost is None else {"cost": {"amount": round(cost, 6), "currency": "USD"}}
             return [{"sessionUpdate": "usage_update", "used": used, "size": size, **spent}]
+        case ContextCompacted():
+            return list(_compaction(event, client))
         case _:
             return [_standing(event, client)]
+
+
+def _running(event: ToolRunning | ToolOutput | TerminalShown, client: ClientCapabilities) -> Update:
+    match event:
+        case ToolRunning():
+            return running_call(event)
+        case ToolOutput():
+            return live_output(event, client)
+        case TerminalShown():
+            return in_terminal(event)
 
 
 def _standing(event: Standing, client: ClientCapabilities) -> Update:
@@ -95,6 +108,24 @@ def iso_time(seconds: float) -> str:
 def _message(message_id: str, text: str) -> Update:
     content = {"type": "text", "text": text}
     return {"sessionUpdate": "agent_message_chunk", "messageId": message_id, "content": content}
+
+
+def _compaction(event: ContextCompacted, client: ClientCapabilities) -> Iterator[Update]:
+    """(ACP v1, prompt-turn: session compaction.) The figures are told in words: the update has no place for them."""
+    if client.compaction:
+        update: Update = {
+            "sessionUpdate": "compaction_update",
+            "compactionId": event.id,
+            "status": _STATUS[event.state],
+        }
+        if event.state == "done" and event.summary:
+            update["summary"] = [{"type": "text", "text": event.summary}]
+        if event.state == "failed":
+            update["error"] = event.told
+        yield update
+    if event.state == "done" or not client.compaction:
+        content = {"type": "text", "text": f"{event.told}\n"}
+        yield {"sessionUpdate": "agent_thought_chunk", "messageId": f"{event.id}-note", "content": content}
 
 
 def _notice(text: str, severity: str) -> Update:

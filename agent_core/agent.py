@@ -6,6 +6,7 @@ agent.chat("read README.md")
 
 from __future__ import annotations
 
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -16,7 +17,8 @@ from agent_core.asking.route import Route
 from agent_core.asking.survive import Patience
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
-from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
+from agent_core.context.compaction import Compaction
+from agent_core.errors import HermesError, ModelFailed, RequestError, StoreError, TurnInterrupted
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
@@ -38,6 +40,8 @@ from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
+
+log = logging.getLogger(__name__)
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
@@ -264,6 +268,7 @@ class AIAgent:
         if len(messages) < self._services.told:
             # Something was taken back: the model knows no more of the files that it had read then.
             self.workspace.seen.forget_all()
+        self._services.compaction = self._in_effect(messages) if given is None else None
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(
             self._store,
@@ -288,8 +293,20 @@ class AIAgent:
             planned=route,
             route=route.begin(self._token or CancelToken()),
             callbacks=callbacks,
+            keeps=self._keeps(turn_id) if given is None else None,
             repeats=Repeats(self._guardrails, self._only_reads),
         )
+
+    def _in_effect(self, messages: Sequence[Message]) -> Compaction | None:
+        try:
+            return self._store.compaction(self.session_id)
+        except StoreError:
+            # The messages are known, from memory: so is what was made of them, if nothing was taken back.
+            log.warning("what was compressed in session %s cannot be read", self.session_id, exc_info=True)
+            return self._services.compaction if len(messages) >= self._services.told else None
+
+    def _keeps(self, turn_id: str) -> Callable[[Compaction], bool]:
+        return lambda made: self._store.compact(self.session_id, turn_id, made)
 
     def _only_reads(self, tool: str) -> bool:
         entry = self.workspace.tools.get(tool)

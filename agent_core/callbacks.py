@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from agent_core.context.compaction import Compaction
 from agent_core.messages import Message
 from agent_core.providers.base import FinishReason, Usage
 from tools.context import Interrupt, TodoItem
@@ -78,9 +79,29 @@ class Step:
     session_cost: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CompressionStep:
+    """How far a compression of the conversation is.
+
+    Attributes:
+        state: «running» is told only of one that takes its time.
+        made: what it is, once it is done; it is stored then.
+        window: of the model that is asked next, in tokens; 0 where it is not known.
+        session_cost: of the session so far, in US dollars; None where it is not known.
+        error: why it failed, for the person.
+    """
+
+    state: Literal["running", "done", "failed", "cancelled"]
+    made: Compaction | None = None
+    window: int = 0
+    session_cost: float | None = None
+    error: str = ""
+
+
 StatusKind = Literal[
     "budget",
     "circle",
+    "compression",
     "context",
     "empty",
     "fallback",
@@ -114,6 +135,7 @@ class AgentCallbacks:
         step_callback: after each model request.
         message_callback: after each message was stored.
         status_callback: notices about the turn.
+        compression_callback: the conversation is being compressed, or was.
         ask_callback: put a question to the person and wait for the answer.
         plan_callback: the plan changed.
         mode_callback: the agent changed the session's permission mode.
@@ -127,6 +149,7 @@ class AgentCallbacks:
     step_callback: Callable[[Step], None] | None = None
     message_callback: Callable[[Message], None] | None = None
     status_callback: Callable[[Status], None] | None = None
+    compression_callback: Callable[[CompressionStep], None] | None = None
     ask_callback: Callable[[PersonQuestion, Interrupt], PersonAnswer] | None = None
     plan_callback: Callable[[tuple[TodoItem, ...]], None] | None = None
     mode_callback: Callable[[str], None] | None = None

@@ -132,6 +132,43 @@ class ContextUsed:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextCompacted:
+    """The conversation was compressed: from here on the model is shown less of what was said before.
+
+    Attributes:
+        id: of this compression; the same when it goes on, and again when it is shown later.
+        state: «running» comes first where it takes its time.
+        before, after: what the model is shown, in tokens, estimated.
+        summary: what it reads in place of a part of the conversation; '' where nothing was replaced.
+        made_by: provider:model that wrote in the summary; '' where it was made by rule.
+        error: why it failed, for the person.
+    """
+
+    id: str
+    state: Literal["running", "done", "failed", "cancelled"]
+    before: int = 0
+    after: int = 0
+    summary: str = ""
+    made_by: str = ""
+    error: str = ""
+
+    @property
+    def told(self) -> str:
+        """What happens, in words for the person."""
+        match self.state:
+            case "running":
+                return "Compressing the conversation…"
+            case "failed":
+                return f"The conversation was not compressed. {self.error}".rstrip()
+            case "cancelled":
+                return "Compressing the conversation was broken off; nothing was changed."
+        how = f"{self.made_by} wrote the summary" if self.made_by else "by rule, no model wrote in it"
+        if not self.summary:
+            how = "old tool results are shown as one line each"
+        return f"The conversation was compressed from ≈ {self.before:,} to ≈ {self.after:,} tokens ({how})."
+
+
+@dataclass(frozen=True, slots=True)
 class ModeChanged:
     """The session's permission mode is another."""
 
@@ -182,6 +219,7 @@ SessionEvent = (
     | ToolFinished
     | PlanChanged
     | ContextUsed
+    | ContextCompacted
     | ModeChanged
     | OptionsOffered
     | SessionNamed

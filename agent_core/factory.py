@@ -17,7 +17,9 @@ from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
 from agent_core.auxiliary.approving import ModelJudge
 from agent_core.auxiliary.client import AuxiliaryClient
+from agent_core.auxiliary.summarising import summarise
 from agent_core.choices import SessionChoices
+from agent_core.compressing.engines import engine_of
 from agent_core.config import ConfigSource, Configuration
 from agent_core.containing import containment_of
 from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
@@ -221,9 +223,16 @@ class AgentFactory:
         return self.settings().sessions.idle_minutes * 60.0
 
     def services(self, session_id: str) -> SessionServices:
-        """What a session keeps between its turns, as its last process left it, if that can be read."""
+        """What a session keeps between its turns, as its last process left it, if that can be read.
+
+        Raises:
+            SettingsError: the settings cannot be read, or name a context engine that there is not.
+        """
         services = SessionServices(lambda: self.sessions.recall, self._look)
         services.memory = self._memory(session_id)
+        settings = self.settings().compression
+        services.engine, services.by_itself = engine_of(settings), settings.enabled
+        services.summarise = lambda messages, token: summarise(self._auxiliary, messages, token)
         try:
             kept = self.sessions.store.kept(session_id)
             used = self.sessions.archive.get(session_id).updated_at

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
+from agent_core.auxiliary.asking import Completion
 from agent_core.callbacks import AgentCallbacks
+from agent_core.compressing.meter import SessionMeter
+from agent_core.context.compaction import Compaction
+from agent_core.context.engine import ContextEngine
+from agent_core.interrupt import CancelToken
+from agent_core.messages import Message
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
 from tools.approval.approvals import Approvals
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
 
 
 Look = Callable[[ResultImage, str, Interrupt], str]
+Summarise = Callable[[Sequence[Message], CancelToken], Completion | None]
 
 
 class SessionServices:
@@ -49,6 +56,18 @@ class SessionServices:
         self.spent = Spent()
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
+        # What the model is shown in place of a part of the history, as the store has it at the turn's begin.
+        self.compaction: Compaction | None = None
+        # Who compresses; None: nobody. `by_itself`: also without being asked to.
+        self.engine: ContextEngine | None = None
+        self.by_itself = True
+        self.meter = SessionMeter()
+        # The window of the model that was asked last, in tokens.
+        self.window: int | None = None
+        # Asks a model for the words of a summary.
+        self.summarise: Summarise | None = None
+        # Is shown the history before a part of it leaves the view.
+        self.before_compression: Callable[[Sequence[Message]], None] | None = None
         # How many messages the conversation had at the end of the last turn of this process.
         self.told = 0
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.

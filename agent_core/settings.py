@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from agent_core.settings_context import CompressionPart
 from agent_core.settings_memory import MemoryPart
 from agent_core.settings_prompt import ContextFilesPart
 from agent_core.settings_skills import SkillPart
@@ -235,6 +236,7 @@ class Settings(SettingsPart):
     model: ModelSettings = Field(default_factory=ModelSettings)
     agent: AgentSettings = Field(default_factory=AgentSettings)
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
+    compression: CompressionPart = Field(default_factory=CompressionPart)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
     editor: EditorSettings = Field(default_factory=EditorSettings)
     model_lists: ModelListSettings = Field(default_factory=ModelListSettings)

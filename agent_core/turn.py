@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_core.asking.route import Route, TurnRoute
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks
+from agent_core.context.compaction import Compaction
 from agent_core.interrupt import CancelToken
 from agent_core.providers.base import Usage
 from agent_core.repeats import Repeats
@@ -25,6 +27,7 @@ class Turn:
         planned: the route that `route` was begun on.
         cost: US dollars so far; None once a price or a count was not known.
         continuations: how often the model was asked to go on at the output limit.
+        keeps: stores a compression of the history; None where the history is not the stored one.
         repeats: what the model does again and again.
     """
 
@@ -37,6 +40,7 @@ class Turn:
     planned: Route
     route: TurnRoute
     callbacks: AgentCallbacks
+    keeps: Callable[[Compaction], bool] | None = None
     usage: TurnUsage = field(default_factory=no_usage)
     cost: float | None = 0.0
     continuations: int = 0

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
-from agent_core.asking.view import shown
 from agent_core.callbacks import Status, Step
+from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
+from agent_core.compressing.turn_compression import TurnCompression
+from agent_core.context.view import shown
 from agent_core.guardrails import with_warning
 from agent_core.messages import Message, ToolCall, tool_message, user_message
 from agent_core.prompt.context_files.settings import ContextFileSettings
@@ -91,7 +93,7 @@ class TurnLoop:
         return Asker(
             route=turn.route,
             history=turn.history,
-            build=lambda choice, messages: self._request(turn, choice, messages),
+            compression=self._compression(turn),
             token=turn.token,
             callbacks=turn.callbacks,
             ids=CallIds(self.services.call_ids),
@@ -99,6 +101,21 @@ class TurnLoop:
             prefix=self.services.prefix,
             count=lambda usage, choice: self._count(turn, usage, choice),
             patience=self.patience,
+        )
+
+    def _compression(self, turn: Turn) -> TurnCompression:
+        services, session = self.services, None
+        if services.engine is not None and services.by_itself and turn.keeps is not None:
+            listeners = CompressionListeners(
+                turn.callbacks.compression_callback,
+                turn.callbacks.status_callback,
+                lambda usage, cost: self._count_cost(turn, usage, cost),
+            )
+            session = SessionCompression(
+                services, services.engine, turn.keeps, self.workspace.seen.forget_all, turn.token, listeners
+            )
+        return TurnCompression(
+            services, turn.history, lambda choice, messages: self._request(turn, choice, messages), session
         )
 
     def _follow_target(self, turn: Turn, asker: Asker) -> None:
@@ -120,10 +137,7 @@ class TurnLoop:
         )
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
-        omitted = len(self.services.omissions.results)
         reply = asker.ask()
-        if len(self.services.omissions.results) > omitted:
-            self.workspace.seen.forget_all()
         choice = turn.route.choice
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(
@@ -140,7 +154,9 @@ class TurnLoop:
         return reply
 
     def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
-        cost = cost_of(usage, choice.facts, self.cache_ttl)
+        self._count_cost(turn, usage, cost_of(usage, choice.facts, self.cache_ttl))
+
+    def _count_cost(self, turn: Turn, usage: Usage, cost: float | None) -> None:
         turn.count(usage, cost)
         self.services.spent = self.services.spent.add(usage, cost)
 
@@ -176,7 +192,10 @@ class TurnLoop:
                 turn.callbacks.status_callback(Status("context", note))
 
         rules = nested_rules(self.workspace, self.context_files)
-        return rules.added(call, result, lambda: shown(turn.history.messages, self.services.omissions), tell)
+        return rules.added(call, result, lambda: self._shown(turn), tell)
+
+    def _shown(self, turn: Turn) -> Sequence[Message]:
+        return shown(turn.history.messages, self.services.omissions, self.services.compaction)
 
     def tool_names(self) -> frozenset[str]:
         """The names of the tools that the model is told of."""

@@ -12,6 +12,7 @@ from acp_adapter.export.story import Answer, Item, Mode, Plan, Prompt, Story, Th
 from agent_core.events import (
     AgentText,
     AgentThought,
+    ContextCompacted,
     ContextUsed,
     ModeChanged,
     Noticed,
@@ -155,6 +156,8 @@ def _item(stored: StoredEvent, answered_at: Mapping[str, float]) -> tuple[Item |
             return (Thought(text) if text.strip() else None), message_id
         case Noticed(message_id=message_id, text=text):
             return (Answer(text) if text.strip() else None), message_id
+        case ContextCompacted() as compacted:
+            return Answer(f"*{compacted.told}*"), ""
         case PlanChanged(items=items):
             return (Plan(items) if items else None), ""
         case ModeChanged(mode=mode):

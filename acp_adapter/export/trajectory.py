@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from acp_adapter.export.markup import whole
+from agent_core.events import ContextCompacted, SessionEvent
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired
 from agent_core.sessions.records import COMMAND, COMPACTED, RESET, Transcript
 from tools.redaction.redactor import Redact, redact
@@ -61,12 +62,19 @@ def to_trajectory(
         "session_id": session.id,
         "cwd": session.cwd,
         "turns": len(transcript.turns),
+        "compressions": sum(
+            isinstance(event, ContextCompacted) and event.state == "done" for event in _events(transcript)
+        ),
         "api_calls": spent.requests,
         "input_tokens": spent.usage.input_tokens,
         "output_tokens": spent.usage.output_tokens,
         "cost_usd": spent.cost,
     }
     return whole(json.dumps(line, ensure_ascii=False))
+
+
+def _events(transcript: Transcript) -> Iterator[SessionEvent]:
+    return (event for stored in transcript.events for event in stored.events)
 
 
 def _system(system: str | None, tools: Sequence[Mapping[str, Any]] | None) -> Iterator[dict[str, str]]:

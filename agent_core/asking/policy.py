@@ -26,7 +26,7 @@ class Situation:
     can_refresh: bool = False
     can_rotate: bool = False
     can_fall_back: bool = False
-    can_prune: bool = False
+    can_compress: bool = False
     can_unseal: bool = False
     can_drop_images: bool = False
 
@@ -54,8 +54,8 @@ class FallBack:
 
 
 @dataclass(frozen=True, slots=True)
-class Prune:
-    """Show the model less of old tool results."""
+class Compress:
+    """Show the model less of what was said before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class GiveUp:
     """Nothing is left to try."""
 
 
-Step = Wait | Refresh | Rotate | FallBack | Prune | Unseal | DropImages | GiveUp
+Step = Wait | Refresh | Rotate | FallBack | Compress | Unseal | DropImages | GiveUp
 
 
 def decide(failure: ClassifiedError, now: Situation) -> Step:
@@ -110,8 +110,8 @@ def _mend(failure: ClassifiedError, now: Situation) -> Step | None:
         case "image_too_large" if now.can_drop_images:
             return DropImages()
         case _ if failure.should_compress and (not failure.retryable or now.failures > 1):
-            if now.can_prune:
-                return Prune()
+            if now.can_compress:
+                return Compress()
             return DropImages() if now.can_drop_images and failure.reason == "payload_too_large" else None
     return None
 

@@ -5,7 +5,7 @@ What a failure means is `providers.errors.classify`'s to say, what to do about i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent_core.asking import policy
@@ -14,12 +14,13 @@ from agent_core.asking.backoff import Backoff
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.reply import CallIds, Collector, Reply
 from agent_core.asking.route import TurnRoute
-from agent_core.asking.view import Omissions, can_prune, has_images, has_sealed, prune_results, rough_tokens, shown
+from agent_core.asking.view import Omissions, has_images, has_sealed, rough_tokens
 from agent_core.callbacks import AgentCallbacks, CallFinished, Status, StatusKind
+from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.errors import ModelFailed, ProviderError, TurnInterrupted
 from agent_core.interrupt import CancelToken
-from agent_core.messages import Message, assistant_message, injected_message
-from agent_core.providers.base import ModelRequest, Usage
+from agent_core.messages import assistant_message, injected_message
+from agent_core.providers.base import Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, classify
 from agent_core.turn_history import TurnHistory
@@ -30,8 +31,6 @@ _GO_ON = (
     "Go on exactly where it stops, and repeat nothing.]"
 )
 _LOST_CALL = "The connection broke before the call was complete; nothing was run."
-
-Build = Callable[[ModelChoice, Sequence[Message]], ModelRequest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +52,14 @@ class Asker:
     """Asks the models of one turn.
 
     Attributes:
+        compression: makes the requests, and keeps them within the model's window.
         count: is told what each attempt used, also one that came to nothing.
         carried: text of the answer that is in the history already.
     """
 
     route: TurnRoute
     history: TurnHistory
-    build: Build
+    compression: TurnCompression
     token: CancelToken
     callbacks: AgentCallbacks
     ids: CallIds
@@ -86,6 +86,7 @@ class Asker:
             outcome = self._attempt(collector)
             if isinstance(outcome, Reply):
                 self.route.worked()
+                self.compression.answered()
                 return outcome
             failure, failures = outcome.failure, failures + 1
             self.route.failed(failure)
@@ -101,7 +102,8 @@ class Asker:
         if self.token.is_set():
             raise TurnInterrupted
         choice = self.route.choice
-        request = self.build(choice, shown(self.history.messages, self.omissions))
+        self.compression.ahead(choice)
+        request = self.compression.request(choice)
         self.prefix.see(choice.name, request)
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
@@ -112,6 +114,7 @@ class Asker:
             tokens = None if collector.begun else rough_tokens(request.messages)
             return _Failed(classify(problem, choice, context_tokens=tokens), problem)
         self.count(reply.usage, choice)
+        self.compression.services.meter.learn(request, reply.usage, choice.name)
         return _Failed(_empty(choice)) if _says_nothing(reply) and not self.carried else reply
 
     def _next_step(self, failure: ClassifiedError, failures: int) -> policy.Step:
@@ -120,6 +123,8 @@ class Asker:
         if isinstance(step, policy.Refresh) and not self.route.refresh():
             return self._next_step(failure, failures)
         if isinstance(step, policy.FallBack) and not self.route.fall_back():
+            return self._next_step(failure, failures)
+        if isinstance(step, policy.Compress) and not self.compression.refused(self.route.choice):
             return self._next_step(failure, failures)
         return step
 
@@ -131,7 +136,7 @@ class Asker:
             can_refresh=route.can_refresh(),
             can_rotate=route.can_rotate(),
             can_fall_back=route.can_fall_back(),
-            can_prune=failure.should_compress and can_prune(messages, self.omissions),
+            can_compress=failure.should_compress and self.compression.is_open,
             can_unseal=has_sealed(messages, self.omissions),
             can_drop_images=has_images(messages, self.omissions),
         )
@@ -169,10 +174,8 @@ class Asker:
                 self.route.rotate()
             case policy.FallBack():
                 self._tell("fallback", f"{said} {self.route.choice.name} answers instead.\n\n")
-            case policy.Prune():
-                prune_results(self.history.messages, self.omissions)
-                self._unseal()
-                self._mend("prune", f"{said} Leaving out old tool results and trying again.")
+            case policy.Compress():
+                self._tell("retry", f"{said} The conversation was compressed. Trying again.")
             case policy.Unseal():
                 self._unseal()
                 self._mend("unseal", f"{said} Trying again without earlier reasoning.")
@@ -197,6 +200,8 @@ class Asker:
     def _last_words(self, failure: ClassifiedError, failures: int) -> str:
         tried = [choice.name for choice in self.route.skipped]
         words = [failure.public_message, *([self.route.problem] if self.route.problem else [])]
+        if failure.should_compress and not failure.retryable and (advice := self.compression.advice):
+            words.append(advice)
         if failures > 1:
             words.append(f"It was tried {failures} times.")
         if tried:

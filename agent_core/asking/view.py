@@ -5,13 +5,11 @@ The history itself stays whole. What is left out stays out, so that the requests
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent_core.messages import Content, Message, Part, TextPart, text_of
 
-_KEPT_RESULTS = 2
-_SMALL = 400
 _NO_IMAGE = "[An image was here. The model's server did not take it.]"
 _NO_AUDIO = "[A recording was here. The model's server did not take it.]"
 _NO_DOCUMENT = "[A document was here, {name}. The model's server did not take it.]"
@@ -22,7 +20,7 @@ class Omissions:
     """What a session's model is not shown any more.
 
     Attributes:
-        results: ids of tool calls whose results are replaced by a note.
+        results: ids of tool calls whose results are replaced by a note: earlier programs made room so.
         sealed_before: messages before this position go without sealed reasoning.
         images_before: messages before this position go without images, documents and recordings.
     """
@@ -42,21 +40,6 @@ def shown(messages: Sequence[Message], omissions: Omissions) -> Sequence[Message
     if not (omissions.results or omissions.sealed_before or omissions.images_before):
         return messages
     return [_shown(message, position, omissions) for position, message in enumerate(messages)]
-
-
-def prune_results(messages: Sequence[Message], omissions: Omissions) -> bool:
-    """Leave out the older half of the large tool results that are still shown; False if there is none to leave out.
-
-    The two latest results are always kept: the model works with them.
-    """
-    found = list(_prunable(messages, omissions))
-    omissions.results.update(found[: (len(found) + 1) // 2])
-    return bool(found)
-
-
-def can_prune(messages: Sequence[Message], omissions: Omissions) -> bool:
-    """Whether `prune_results` would leave something out."""
-    return next(_prunable(messages, omissions), None) is not None
 
 
 def has_images(messages: Sequence[Message], omissions: Omissions) -> bool:
@@ -84,21 +67,6 @@ def _shown(message: Message, position: int, omissions: Omissions) -> Message:
     if position < omissions.images_before and _attachment_in(message["content"]):
         changed = {**changed, "content": _without_attachments(message["content"])}
     return changed
-
-
-def _prunable(messages: Sequence[Message], omissions: Omissions) -> Iterator[str]:
-    results = [message for message in messages if message["role"] == "tool"]
-    old, latest = results[:-_KEPT_RESULTS], results[-_KEPT_RESULTS:]
-    # Where there is nothing else, the latest go too: else no prompt would fit any more.
-    yield from list(_large(old, omissions)) or _large(latest, omissions)
-
-
-def _large(results: Sequence[Message], omissions: Omissions) -> Iterator[str]:
-    for message in results:
-        call_id = message.get("tool_call_id", "")
-        large = len(text_of(message["content"])) > _SMALL or _attachment_in(message["content"])
-        if large and call_id not in omissions.results:
-            yield call_id
 
 
 def _note(message: Message) -> str:

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from agent_core.asking.view import Omissions, prune_results, shown
+from agent_core.asking.view import Omissions, shown
 from agent_core.messages import tool_call, tool_message
 from agent_core.providers.choice import ModelFacts
 from agent_core.result_images import result_content
@@ -78,8 +78,7 @@ def test_an_old_image_makes_room_when_the_window_is_full():
     calls = [tool_call(f"c{number}", "vision_analyze", "{}") for number in range(3)]
     shown_as = result_content(ToolResult("{}", images=(ResultImage(PICTURE, "image/png"),)))
     history = [tool_message(call, shown_as) for call in calls]
-    omissions = Omissions()
-    assert prune_results(history, omissions)
+    omissions = Omissions({"c0"})
     first, *latest = shown(history, omissions)
     assert "2 characters and images that vision_analyze gave" in first["content"]
     assert latest == history[1:]

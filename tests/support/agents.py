@@ -77,6 +77,7 @@ class Ears:
             step_callback=lambda step: self._hear("step", step),
             message_callback=lambda message: self._hear("message", message),
             status_callback=lambda status: self._hear("status", status),
+            compression_callback=lambda step: self._hear("compression", step),
             plan_callback=lambda items: self._hear("plan", items),
         )
 

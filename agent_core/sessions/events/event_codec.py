@@ -11,13 +11,22 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from agent_core.errors import StoreError
-from agent_core.events import AgentText, AgentThought, ContextUsed, Noticed, PlanChanged, SessionEvent, UserSaid
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ContextCompacted,
+    ContextUsed,
+    Noticed,
+    PlanChanged,
+    SessionEvent,
+    UserSaid,
+)
 from agent_core.sessions.events.call_codec import CallSoFar, call_body, events_of, read_call
 from agent_core.sessions.events.prompt_codec import part_body, read_part
 from agent_core.sessions.events.stored_values import Body, list_in, number_in, plain, plain_text, text_in
 from tools.context import TodoItem
 
-Item = UserSaid | AgentText | AgentThought | Noticed | CallSoFar | PlanChanged | ContextUsed
+Item = UserSaid | AgentText | AgentThought | Noticed | CallSoFar | PlanChanged | ContextUsed | ContextCompacted
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +118,12 @@ _SEVERITIES: Mapping[str, Literal["info", "warning", "error"]] = {
     "warning": "warning",
     "error": "error",
 }
+_STATES: Mapping[str, Literal["running", "done", "failed", "cancelled"]] = {
+    "running": "running",
+    "done": "done",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
 _PRIORITIES: Mapping[str, Literal["high", "medium", "low"]] = {"high": "high", "medium": "medium", "low": "low"}
 
 
@@ -128,6 +143,20 @@ def _encoded(item: Item) -> tuple[str, dict[str, Any]]:
             return "plan", {"items": [_step_body(step) for step in items]}
         case ContextUsed(used=used, size=size, cost=cost):
             return "usage", {"used": used, "size": size, "cost": plain(cost)}
+        case ContextCompacted():
+            return "compaction", _compaction_body(item)
+
+
+def _compaction_body(event: ContextCompacted) -> dict[str, Any]:
+    return {
+        "id": plain_text(event.id),
+        "state": event.state,
+        "before": event.before,
+        "after": event.after,
+        "summary": plain_text(event.summary),
+        "made_by": plain_text(event.made_by),
+        "error": plain_text(event.error),
+    }
 
 
 def _step_body(step: TodoItem) -> dict[str, Any]:
@@ -171,6 +200,18 @@ def _read_usage(body: Body) -> Iterable[SessionEvent]:
     yield ContextUsed(number_in(body, "used"), number_in(body, "size"), cost)
 
 
+def _read_compaction(body: Body) -> Iterable[SessionEvent]:
+    yield ContextCompacted(
+        text_in(body, "id"),
+        _STATES[text_in(body, "state")],
+        number_in(body, "before"),
+        number_in(body, "after"),
+        text_in(body, "summary"),
+        text_in(body, "made_by"),
+        text_in(body, "error"),
+    )
+
+
 FORMS: Mapping[str, Form] = {
     "said": Form(_read_said),
     "text": Form(_read_text),
@@ -179,4 +220,5 @@ FORMS: Mapping[str, Form] = {
     "tool": Form(_read_tool),
     "plan": Form(_read_plan),
     "usage": Form(_read_usage),
+    "compaction": Form(_read_compaction),
 }

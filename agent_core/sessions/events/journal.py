@@ -12,6 +12,7 @@ from agent_core.events import (
     AgentText,
     AgentThought,
     CommandsOffered,
+    ContextCompacted,
     ContextUsed,
     ModeChanged,
     Noticed,
@@ -168,7 +169,9 @@ class TurnJournal:
                 self._continue_call(event)
             case PlanChanged() | ContextUsed():
                 self._replace(event)
-            case UserSaid() | Noticed():
+            case ContextCompacted(state="running"):
+                pass  # what was not finished has changed nothing
+            case UserSaid() | Noticed() | ContextCompacted():
                 self._begin(WholeItem(event))
             case TerminalShown() | ModeChanged() | OptionsOffered() | SessionNamed() | CommandsOffered():
                 pass

@@ -8,6 +8,7 @@ from typing import Protocol
 from agent_core.events import (
     AgentText,
     AgentThought,
+    ContextCompacted,
     ContextUsed,
     Noticed,
     PlanChanged,
@@ -129,7 +130,7 @@ class CallItem:
 class WholeItem:
     """Something that comes at once."""
 
-    event: UserSaid | Noticed | PlanChanged | ContextUsed
+    event: UserSaid | Noticed | PlanChanged | ContextUsed | ContextCompacted
 
     open = False
 

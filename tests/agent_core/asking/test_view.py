@@ -6,10 +6,8 @@ import pytest
 
 from agent_core.asking.view import (
     Omissions,
-    can_prune,
     has_images,
     has_sealed,
-    prune_results,
     rough_tokens,
     shown,
 )
@@ -38,19 +36,8 @@ def test_a_history_without_omissions_is_shown_as_it_is():
     assert shown(messages, Omissions()) is messages
 
 
-def test_pruning_takes_the_older_half_each_time_the_latest_two_last_and_small_ones_never():
-    messages, omissions = conversation([1000, 10, 1000, 1000, 1000, 1000, 1000]), Omissions()
-    steps = []
-    while can_prune(messages, omissions):
-        assert prune_results(messages, omissions)
-        steps.append([number for number in range(7) if f"call-{number}" in omissions.results])
-    assert steps == [[0, 2], [0, 2, 3], [0, 2, 3, 4], [0, 2, 3, 4, 5], [0, 2, 3, 4, 5, 6]]
-    assert not prune_results(messages, omissions)
-
-
-def test_a_pruned_result_says_how_much_is_missing_and_the_history_stays_whole():
-    messages, omissions = conversation([12345, 5, 5]), Omissions()
-    prune_results(messages, omissions)
+def test_a_result_that_is_left_out_says_how_much_is_missing_and_the_history_stays_whole():
+    messages, omissions = conversation([12345, 5, 5]), Omissions({"call-0"})
     first = contents(shown(messages, omissions))[0]
     assert "12,345 characters" in first
     assert "read_file" in first
@@ -58,8 +45,7 @@ def test_a_pruned_result_says_how_much_is_missing_and_the_history_stays_whole():
 
 
 def test_what_is_shown_is_the_same_each_time():
-    messages, omissions = conversation([1000, 1000, 1000, 1000]), Omissions()
-    prune_results(messages, omissions)
+    messages, omissions = conversation([1000, 1000, 1000, 1000]), Omissions({"call-0", "call-1"})
     assert shown(messages, omissions) == shown(messages, omissions)
 
 

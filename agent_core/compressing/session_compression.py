@@ -1,0 +1,152 @@
+"""One compression of a session's history, from the flush of its memory to the stored outcome.
+
+Nothing is used before it is stored, and nothing is stored that no model could be shown: an engine may be anyone's.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_core.callbacks import CompressionStep, Status
+from agent_core.context.compaction import Compaction, CompactionReason
+from agent_core.context.engine import Compressed, CompressionRequest, ContextEngine, Prose, WindowUse
+from agent_core.context.view import shown
+from agent_core.errors import TurnInterrupted
+from agent_core.interrupt import CancelToken
+from agent_core.messages import Message, repaired
+from agent_core.providers.base import Usage
+from agent_core.services import SessionServices
+
+log = logging.getLogger(__name__)
+
+_BROKE = "The conversation could not be compressed: the engine {name!r} failed. The log has the details."
+
+
+@dataclass(frozen=True, slots=True)
+class CompressionListeners:
+    """Who is told of a compression.
+
+    Attributes:
+        step: how far it is.
+        status: what the person should know.
+        count: tokens and US dollars that its summary took; None where a price or a count is not known.
+    """
+
+    step: Callable[[CompressionStep], None] | None = None
+    status: Callable[[Status], None] | None = None
+    count: Callable[[Usage, float | None], None] | None = None
+
+
+@dataclass(slots=True)
+class SessionCompression:
+    """Compresses for one turn, or for one command of the person.
+
+    Attributes:
+        keep: stores a compression before it is used; False where this turn may not store any more.
+        forget_files: the model is not shown any more what it has read.
+    """
+
+    services: SessionServices
+    engine: ContextEngine
+    keep: Callable[[Compaction], bool]
+    forget_files: Callable[[], None]
+    token: CancelToken
+    listeners: CompressionListeners
+    _is_told: bool = False
+
+    def compress(
+        self, messages: Sequence[Message], use: WindowUse, reason: CompactionReason, topic: str = ""
+    ) -> Compaction | None:
+        """Compress, store it, and have it in effect; None where nothing can be made smaller.
+
+        Raises:
+            TurnInterrupted: it was cancelled, or the turn may store nothing any more. Nothing was changed.
+        """
+        self._flush(messages)
+        services = self.services
+        request = CompressionRequest(
+            messages, services.compaction, use, services.meter.measure, reason, topic, plan=services.plan
+        )
+        try:
+            made = self._made(request, use.window)
+        finally:
+            is_told, self._is_told = self._is_told, False
+        if made is None:
+            if is_told:
+                self._tell(CompressionStep("failed", error="There is nothing left that could be made smaller."))
+            return None
+        if self.token.is_set() or not self.keep(made.compaction):
+            self._tell(CompressionStep("cancelled"))
+            raise TurnInterrupted
+        self._use(made.compaction)
+        self._tell(CompressionStep("done", made.compaction, window=use.window, session_cost=services.spent.cost))
+        if made.warning and self.listeners.status is not None:
+            self.listeners.status(Status("compression", made.warning))
+        return made.compaction
+
+    def _flush(self, messages: Sequence[Message]) -> None:
+        """What is worth keeping for ever goes to the memory while it is still in view."""
+        if self.services.before_compression is None:
+            return
+        try:
+            self.services.before_compression(messages)
+        except TurnInterrupted:
+            raise
+        except Exception:  # a memory that fails must not keep the conversation from going on
+            log.exception("the memory was not flushed before a compression")
+
+    def _made(self, request: CompressionRequest, window: int) -> Compressed | None:
+        try:
+            made = self.engine.compress(request, lambda messages: self._summarise(messages, window))
+        except TurnInterrupted:
+            if self._is_told:
+                self._tell(CompressionStep("cancelled"))
+            raise
+        except Exception:  # an engine may be anyone's
+            log.exception("the context engine %s failed", self.engine.name)
+            text = _BROKE.format(name=self.engine.name)
+            if self._is_told:
+                self._tell(CompressionStep("failed", error=text))
+            if self.listeners.status is not None:
+                self.listeners.status(Status("compression", text))
+            self._is_told = False
+            return None
+        return made if made is None or self._is_sound(request, made.compaction) else None
+
+    def _is_sound(self, request: CompressionRequest, made: Compaction) -> bool:
+        """Whether a model can be shown it, with the person's last message in it, and it is smaller than before."""
+        messages, services = request.messages, self.services
+        if not 0 <= made.head <= made.up_to <= len(messages):
+            log.error("the context engine %s gave positions beyond the history", self.engine.name)
+            return False
+        before = services.meter.measure(shown(messages, services.omissions, services.compaction))
+        view = shown(messages, services.omissions, made)
+        if repaired(view) != list(view) or services.meter.measure(view) >= before:
+            log.error("the context engine %s gave what cannot be used, or is no smaller", self.engine.name)
+            return False
+        return True
+
+    def _summarise(self, messages: Sequence[Message], window: int) -> Prose | None:
+        """What a model writes. It may take seconds, so the person is told before."""
+        if self.services.summarise is None:
+            return None
+        if not self._is_told:
+            self._tell(CompressionStep("running", window=window))
+            self._is_told = True
+        answer = self.services.summarise(messages, self.token)
+        if answer is None:
+            return None
+        if self.listeners.count is not None:
+            self.listeners.count(answer.usage, answer.cost)
+        return Prose(answer.text, answer.model)
+
+    def _use(self, made: Compaction) -> None:
+        self.services.compaction = made
+        self.services.prefix.expect("compression")
+        self.forget_files()
+
+    def _tell(self, step: CompressionStep) -> None:
+        if self.listeners.step is not None:
+            self.listeners.step(step)

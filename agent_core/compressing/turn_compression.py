@@ -1,0 +1,100 @@
+"""When a turn compresses: ahead of a request that fills the window too far, and after one that was too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_core.compressing.session_compression import SessionCompression
+from agent_core.context.engine import WindowUse
+from agent_core.context.view import shown
+from agent_core.messages import Message
+from agent_core.providers.base import ModelRequest
+from agent_core.providers.choice import ModelChoice
+from agent_core.services import SessionServices
+from agent_core.turn_history import TurnHistory
+
+_MOST_REFUSALS = 3
+_TO_DO = "Send a shorter prompt, or type /reset to let the model begin anew."
+_NOTHING_LEFT = f"There is nothing in the conversation that could be compressed. {_TO_DO}"
+_NOT_BY_ITSELF = (
+    "It is not compressed by itself, because compression.enabled is false in the settings: type /compact and send "
+    "the prompt again."
+)
+
+Build = Callable[[ModelChoice, Sequence[Message]], ModelRequest]
+
+
+@dataclass(slots=True)
+class TurnCompression:
+    """What the turn's model is shown of the history, kept within its window.
+
+    Attributes:
+        build: the request to a model; its first message is the system prompt.
+        session: does it; None where the history is not compressed by itself.
+        made: how often the request at hand was made smaller after a server had refused it.
+    """
+
+    services: SessionServices
+    history: TurnHistory
+    build: Build
+    session: SessionCompression | None = None
+    made: int = 0
+    _is_over: bool = False
+
+    def ahead(self, choice: ModelChoice) -> None:
+        """Compress before a request to `choice` if it is time to.
+
+        Raises:
+            TurnInterrupted: the turn was cancelled.
+        """
+        window = choice.context_length
+        if self.session is None or window is None:
+            return
+        engine = self.session.engine
+        if self.services.window != window:
+            self.services.window = window
+            engine.switched(window)
+        use = self._use(choice)
+        if engine.is_due(use):
+            self.session.compress(self.history.messages, use, "preflight")
+
+    def request(self, choice: ModelChoice) -> ModelRequest:
+        """The request as it is sent."""
+        return self.build(choice, shown(self.history.messages, self.services.omissions, self.services.compaction))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a request that was too large may be made smaller once more."""
+        return self.session is not None and not self._is_over and self.made < _MOST_REFUSALS
+
+    def refused(self, choice: ModelChoice) -> bool:
+        """A server has refused a request as too large: compress; False where that makes it no smaller.
+
+        Raises:
+            TurnInterrupted: the turn was cancelled.
+        """
+        if self.session is None:
+            return False
+        made = self.session.compress(self.history.messages, self._use(choice), "overflow")
+        self._is_over = made is None
+        self.made += made is not None
+        return made is not None
+
+    def answered(self) -> None:
+        """The request at hand has its answer."""
+        self.made, self._is_over = 0, False
+
+    @property
+    def advice(self) -> str:
+        """Where a request stays too large: what was tried, and what the person can do."""
+        if self.session is None:
+            return "" if self.services.engine is None else _NOT_BY_ITSELF
+        if not self.made:
+            return _NOTHING_LEFT
+        times = "once" if self.made == 1 else f"{self.made} times"
+        return f"The conversation was compressed {times}, and is still too large. {_TO_DO}"
+
+    def _use(self, choice: ModelChoice) -> WindowUse:
+        request = self.request(choice)
+        return self.services.meter.use(request, choice.context_length or 0, choice.name)
