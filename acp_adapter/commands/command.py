@@ -12,6 +12,7 @@ from agent_core.prompt_parts import SaidPart, SaidText
 if TYPE_CHECKING:
     from acp_adapter.commands.shelf import CommandShelf
     from acp_adapter.session import SessionState
+    from agent_core.context.compaction import Compaction
     from agent_core.factory import AgentFactory
     from agent_core.interrupt import CancelToken
     from agent_core.options import Option
@@ -27,6 +28,7 @@ class Told:
         text: Markdown for the person.
         shown: what the command has shown before, in order; it is shown again with the answer.
         anew: nothing said so far is to reach the model any more.
+        made: a compression of the conversation, which is stored with the answer.
         notice: said beside the conversation: it is no answer, and is not shown again.
     """
 
@@ -34,6 +36,7 @@ class Told:
     shown: tuple[SessionEvent, ...] = ()
     anew: bool = False
     notice: bool = False
+    made: Compaction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,24 +9,27 @@ from typing import TYPE_CHECKING, Literal
 from acp_adapter.commands.command import Desk, Told, Typed
 from acp_adapter.commands.context_prompt import left_out_lines, prompt_rows
 from acp_adapter.commands.markdown import code, table
-from agent_core.asking.view import Omissions, rough_tokens, shown
+from agent_core.asking.view import Omissions, rough_tokens
+from agent_core.context.view import shown
 from agent_core.errors import HermesError
 from agent_core.events import ContextUsed
-from agent_core.sessions.records import RESET
+from agent_core.sessions.records import COMPACTED, RESET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent_core.context.compaction import Compaction
     from agent_core.messages import Message
     from agent_core.services import SessionServices
     from agent_core.sessions.records import Transcript
 
-_Kind = Literal["system", "tools", "mcp", "yours", "answers", "results", "attached"]
+_Kind = Literal["system", "tools", "mcp", "summary", "yours", "answers", "results", "attached"]
 
 _NAMES: dict[_Kind, str] = {
     "system": "System prompt",
     "tools": "Tools",
     "mcp": "Tools of MCP servers",
+    "summary": "Summary of earlier work",
     "yours": "Your messages",
     "answers": "The model's messages",
     "results": "Tool results",
@@ -37,6 +40,7 @@ _ATTACHMENT = 1_500
 """Tokens of a picture or a page or two, roughly: what servers count differs."""
 
 _BAR = 20
+_FORGOTTEN = frozenset({RESET, COMPACTED})
 
 
 def show_context(_typed: Typed, desk: Desk) -> Told:
@@ -68,7 +72,8 @@ def show_context(_typed: Typed, desk: Desk) -> Told:
 
 def _sizes(desk: Desk) -> Counter[_Kind]:
     session = desk.session
-    sizes = _of_messages(desk.factory.sessions.store.messages(session.id), session.services)
+    store = desk.factory.sessions.store
+    sizes = _of_messages(store.messages(session.id), session.services, store.compaction(session.id))
     services = session.services
     sizes["system"] = len(services.system or "") // _CHARS_A_TOKEN if services is not None else 0
     for entry in desk.tools():
@@ -77,11 +82,15 @@ def _sizes(desk: Desk) -> Counter[_Kind]:
     return sizes
 
 
-def _of_messages(messages: Sequence[Message], services: SessionServices | None) -> Counter[_Kind]:
+def _of_messages(
+    messages: Sequence[Message], services: SessionServices | None, made: Compaction | None
+) -> Counter[_Kind]:
     kinds: dict[str, _Kind] = {"user": "yours", "assistant": "answers", "tool": "results"}
     sizes: Counter[_Kind] = Counter()
-    for message in shown(messages, services.omissions if services is not None else Omissions()):
+    for message in shown(messages, services.omissions if services is not None else Omissions(), made):
         kind = kinds.get(message["role"])
+        if made is not None and made.summary and message["content"] == made.summary:
+            kind = "summary"
         if kind is None:
             continue
         sizes[kind] += rough_tokens([message])
@@ -101,7 +110,7 @@ def _window(desk: Desk) -> tuple[int | None, str]:
 
 def _reported(story: Transcript) -> ContextUsed | None:
     """What was counted last, if nothing was forgotten since."""
-    anew = max((turn.number for turn in story.turns if turn.outcome == RESET), default=0)
+    anew = max((turn.number for turn in story.turns if turn.outcome in _FORGOTTEN), default=0)
     for stored in reversed(story.events):
         for event in stored.events:
             if isinstance(event, ContextUsed) and stored.turn > anew:

@@ -11,10 +11,11 @@ from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed
 from acp_adapter.commands.shelf import CommandShelf
 from acp_adapter.commands.typed import is_slashed, offered, typed_command
 from acp_adapter.outbox import Outbox
+from agent_core.context.compaction import Compaction
 from agent_core.errors import HermesError, RequestError, StoreError
 from agent_core.events import AgentText, Noticed, PlanChanged, SessionEvent, UserSaid
 from agent_core.prompt_parts import SaidPart
-from agent_core.sessions.records import COMMAND, RESET
+from agent_core.sessions.records import COMMAND, COMPACTED, RESET
 from agent_core.sessions.store import SessionStore
 
 log = logging.getLogger(__name__)
@@ -42,12 +43,12 @@ def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
 def run(typed: Typed, desk: Desk) -> Outcome:
     """Run a command; what it tells is shown and stored. Failures are told, too."""
     try:
-        outcome = typed.command.run(typed, desk)
+        came_out = typed.command.run(typed, desk)
     except HermesError as problem:
-        outcome = Told(problem.public, notice=typed.command.at_once)
-    if isinstance(outcome, AsPrompt):
-        return outcome
-    told = _with_unused(outcome, typed)
+        came_out = Told(problem.public, notice=typed.command.at_once)
+    if isinstance(came_out, AsPrompt):
+        return came_out
+    told = _with_unused(came_out, typed)
     turn_id = secrets.token_hex(8)
     if told.notice:
         desk.session.outbox.put(Noticed(f"{turn_id}-notice-1", told.text))
@@ -59,7 +60,8 @@ def run(typed: Typed, desk: Desk) -> Outcome:
         desk.session.outbox.put(replace(answer, text=told.text))
         return told
     desk.session.outbox.put(answer)
-    if why := _store(desk, turn_id, (*events, answer), COMMAND):
+    outcome = COMMAND if told.made is None else COMPACTED
+    if why := _store(desk, turn_id, (*events, answer), outcome, told.made):
         log.info("the command /%s is not stored: %s", typed.command.name, why)
     return told
 
@@ -72,7 +74,9 @@ def _with_unused(told: Told, typed: Typed) -> Told:
     return replace(told, text=f"{told.text}\n\n{things} not used: `/{typed.command.name}` takes text only.")
 
 
-def _store(desk: Desk, turn_id: str, events: Sequence[SessionEvent], outcome: str) -> str:
+def _store(
+    desk: Desk, turn_id: str, events: Sequence[SessionEvent], outcome: str, made: Compaction | None = None
+) -> str:
     """Store what was typed and told as a turn without messages; why that was not possible, '' if it was.
 
     All of it is written at its end, so that a kill leaves nothing half done.
@@ -85,6 +89,8 @@ def _store(desk: Desk, turn_id: str, events: Sequence[SessionEvent], outcome: st
     journal = store.journal(session_id, turn_id)
     for event in events:
         journal.record(event)
+    if made is not None:
+        store.compact(session_id, turn_id, made)
     store.end_turn(session_id, turn_id, outcome)
     return store.trouble(session_id)
 

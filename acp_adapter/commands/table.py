@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from acp_adapter.commands.choosing import choose_mode, choose_model
 from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
+from acp_adapter.commands.compacting import compact
 from acp_adapter.commands.context import show_context
 from acp_adapter.commands.keeping import export, fork, name_session, reset
 from acp_adapter.commands.looking import show_cost, show_servers, show_tools, show_version
@@ -55,6 +56,7 @@ COMMANDS = (
     SlashCommand("skills", "Show the skills, and what is wrong with those that cannot be used", show_skills),
     SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),
     SlashCommand("context", "Show what fills the model's window", show_context),
+    SlashCommand("compact", "Compress the conversation, so that the model has room again", compact, "what to keep"),
     SlashCommand("cost", "Show what this session has used and cost", show_cost),
     SlashCommand("undo", "Take the last turn back: the conversation, and the files it changed", rewind),
     SlashCommand("rewind", "Take several turns back, with the files they changed", rewind, "how many turns"),
@@ -69,5 +71,8 @@ COMMANDS = (
     SlashCommand("queue", "Send a prompt when the running one is over", queue, "prompt"),
     SlashCommand("version", "Show which version this is", show_version),
 )
+
+ALIASES: Mapping[str, str] = {"compress": "compact"}
+"""Other names by which people know commands; they are not offered."""
 
 BUILT_IN: Mapping[str, SlashCommand] = {command.name: command for command in COMMANDS}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import CustomCommand, as_command
 from acp_adapter.commands.skills import SkillCommand, as_slash, skills_beside
-from acp_adapter.commands.table import BUILT_IN
+from acp_adapter.commands.table import ALIASES, BUILT_IN
 from agent_core.events import CommandsOffered
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 
@@ -43,7 +43,7 @@ def typed_command(
     """
     commands = _all(custom, skills)
     name = _name(parts)
-    command = commands.get(name) or _slip(name, commands)
+    command = commands.get(name) or commands.get(ALIASES.get(name, "")) or _slip(name, commands)
     if command is None:
         return None
     texts = [part for part in parts if isinstance(part, SaidText)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from agent_core.asking.policy import (
+    Compress,
     DropImages,
     FallBack,
     GiveUp,
-    Compress,
     Refresh,
     Rotate,
     Situation,
