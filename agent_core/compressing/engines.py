@@ -6,11 +6,23 @@ from collections.abc import Callable
 
 from agent_core.context.engine import ContextEngine
 from agent_core.errors import SettingsError
-from agent_core.settings_context import CompressionPart
+from agent_core.settings_context import DEFAULT_ENGINE, CompressionPart
 
 MakeEngine = Callable[[CompressionPart], ContextEngine]
 
-ENGINES: dict[str, MakeEngine] = {}
+
+def _compressor(settings: CompressionPart) -> ContextEngine:
+    from agent_core.context.compressor import ContextCompressor  # noqa: PLC0415 - not before a session has a turn
+
+    return ContextCompressor(
+        threshold=settings.threshold,
+        target_ratio=settings.target_ratio,
+        protect_first_n=settings.protect_first_n,
+        protect_last_n=settings.protect_last_n,
+    )
+
+
+ENGINES: dict[str, MakeEngine] = {DEFAULT_ENGINE: _compressor}
 """Who makes an engine, by name. Plugins that bring one put themselves here."""
 
 

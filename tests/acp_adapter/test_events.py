@@ -10,10 +10,12 @@ import pytest
 
 from acp_adapter.events import EventBridge
 from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
-from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, Status, Step
+from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, CompressionStep, Status, Step
+from agent_core.context.compaction import Compaction
 from agent_core.events import (
     AgentText,
     AgentThought,
+    ContextCompacted,
     ContextUsed,
     Noticed,
     PlanChanged,
@@ -263,3 +265,27 @@ class TestClose:
         turn.bridge.close()
         turn.open.set()
         assert isinstance((await turn.events())[-1], ToolFinished)
+
+
+async def test_a_compression_is_shown_under_one_id_and_then_how_full_the_window_is() -> None:
+    turn = Turn()
+    made = Compaction(1, 5, "a summary", tokens_before=90, tokens_after=20, made_by="a:b")
+    for _ in range(2):
+        turn.bridge.on_compression(CompressionStep("running", window=100))
+        turn.bridge.on_compression(CompressionStep("done", made, window=100, session_cost=0.5))
+    turn.bridge.on_compression(CompressionStep("done", made))
+    done = [ContextCompacted(f"turn-1-compaction-{n}", "done", 90, 20, "a summary", "a:b") for n in (1, 2, 3)]
+    running = [ContextCompacted(f"turn-1-compaction-{n}", "running") for n in (1, 2)]
+    used = ContextUsed(20, 100, 0.5)
+    assert await turn.events() == [running[0], done[0], used, running[1], done[1], used, done[2]]
+
+
+async def test_a_compression_that_a_turn_leaves_is_shown_as_broken_off() -> None:
+    turn = Turn()
+    turn.bridge.on_compression(CompressionStep("running", window=100))
+    turn.bridge.close()
+    turn.bridge.on_compression(CompressionStep("done", Compaction(1, 5, "late"), window=100))
+    assert await turn.events() == [
+        ContextCompacted("turn-1-compaction-1", "running"),
+        ContextCompacted("turn-1-compaction-1", "cancelled"),
+    ]

@@ -13,6 +13,7 @@ from agent_core.events import (
     AgentThought,
     Command,
     CommandsOffered,
+    ContextCompacted,
     ContextUsed,
     ModeChanged,
     Noticed,
@@ -53,6 +54,23 @@ def test_every_event_becomes_valid_updates(client: ClientCapabilities) -> None:
 
 def test_a_client_without_terminals_gets_no_meta_at_all() -> None:
     assert not any("_meta" in update for event in EVENTS for update in project(event, PLAIN))
+
+
+def test_a_compression_is_one_entry_for_clients_that_show_them_and_words_for_the_others() -> None:
+    offers = ClientCapabilities(compaction=True)
+    done = ContextCompacted("k", "done", 90_000, 20_000, "What was done.", "a:b")
+    updates = [update for event in (ContextCompacted("k", "running"), done) for update in project(event, offers)]
+    assert [update["sessionUpdate"] for update in updates] == [*["compaction_update"] * 2, "agent_thought_chunk"]
+    assert updates[0] == {"sessionUpdate": "compaction_update", "compactionId": "k", "status": "in_progress"}
+    assert updates[1]["summary"] == [{"type": "text", "text": "What was done."}]
+    (failed,) = project(ContextCompacted("k", "failed", error="It broke."), offers)
+    assert (failed["status"], "It broke." in failed["error"]) == ("failed", True)
+    (cancelled,) = project(ContextCompacted("k", "cancelled"), offers)
+    assert {"summary", "error"}.isdisjoint(cancelled)
+    _check([*updates, failed, cancelled])
+    (words,) = project(done, PLAIN)
+    for part in ("90,000", "20,000", "a:b"):
+        assert part in words["content"]["text"]
 
 
 def test_text_and_thoughts_carry_their_message() -> None:

@@ -68,7 +68,7 @@ class _Desk:
 
     @property
     def factory(self) -> Any:
-        store = SimpleNamespace(messages=lambda _: self.messages)
+        store = SimpleNamespace(messages=lambda _: self.messages, compaction=lambda _: None)
         archive = SimpleNamespace(story=lambda _: self.story)
         return SimpleNamespace(sessions=SimpleNamespace(store=store, archive=archive))
 

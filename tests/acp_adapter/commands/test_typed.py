@@ -164,11 +164,11 @@ def test_a_built_in_command_cannot_be_replaced():
 
 def test_every_command_is_offered_with_what_may_follow_it():
     commands = {command.name: command.hint for command in offered(_OWN).commands}
-    assert list(commands)[:22] == [
-        *("help", "model", "mode", "permissions", "memory", "tools", "skills", "mcp", "context", "cost", "undo"),
-        *("rewind", "redo", "reset", "fork", "title", "export", "init", "review", "steer", "queue", "version"),
+    assert list(commands)[:23] == [
+        *("help", "model", "mode", "permissions", "memory", "tools", "skills", "mcp", "context", "compact", "cost"),
+        *("undo", "rewind", "redo", "reset", "fork", "title", "export", "init", "review", "steer", "queue", "version"),
     ]
-    assert list(commands)[22:] == ["explain", "docs:write"]
+    assert list(commands)[23:] == ["explain", "docs:write"]
     assert commands["rewind"] == "how many turns"
     assert commands["undo"] == ""
     assert all(command.description for command in offered(_OWN).commands)

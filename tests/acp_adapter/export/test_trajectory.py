@@ -108,6 +108,7 @@ def test_the_session_is_described_beside_the_conversation():
         "session_id": "3f9a1c77d0b94e6c8a52f1e0b7d64c11",
         "cwd": "/srv/sums",
         "turns": 5,
+        "compressions": 0,
         "api_calls": 7,
         "input_tokens": 123456,
         "output_tokens": 4200,

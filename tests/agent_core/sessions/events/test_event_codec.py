@@ -16,6 +16,7 @@ from agent_core.errors import StoreError
 from agent_core.events import (
     AgentText,
     AgentThought,
+    ContextCompacted,
     ContextUsed,
     Noticed,
     PlanChanged,
@@ -56,6 +57,13 @@ def _back(row: JournalRow) -> tuple[SessionEvent, ...]:
 )
 def test_what_comes_at_once_comes_back_as_it_was(event: SessionEvent) -> None:
     assert _back(_row(event)) == (event,)
+
+
+@each("event", [event for event in EVENTS if isinstance(event, ContextCompacted)])
+def test_a_compression_comes_back_once_it_is_over(event: ContextCompacted) -> None:
+    journal = TurnJournal()
+    journal.record(event)
+    assert [_back(row) for row in journal.take()] == ([] if event.state == "running" else [(event,)])
 
 
 @each("event", [event for event in EVENTS if isinstance(event, ToolFinished)])
@@ -213,6 +221,10 @@ _VERSION_1: dict[str, tuple[dict[str, Any], tuple[SessionEvent, ...]]] = {
     "thought": ({"id": "m", "text": "x"}, (AgentThought("m", "x"),)),
     "notice": ({"id": "n", "text": "x", "severity": "warning"}, (Noticed("n", "x", "warning"),)),
     "usage": ({"used": 1, "size": 2, "cost": None}, (ContextUsed(1, 2),)),
+    "compaction": (
+        {"id": "k", "state": "done", "before": 9, "after": 2, "summary": "s", "made_by": "a:b", "error": ""},
+        (ContextCompacted("k", "done", 9, 2, "s", "a:b"),),
+    ),
     "plan": ({"items": []}, (PlanChanged(()),)),
     "said": ({"id": "u", "parts": []}, (UserSaid("u", ()),)),
     "tool": (
