@@ -116,7 +116,7 @@ class AIAgent:
         self._target = Target(route or Route.single(choice, self.provider), reasoning)
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.cwd))
-        self._services = services or SessionServices()
+        self._services = services or _services_of_its_own(self.session_id)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._loop = TurnLoop(
@@ -370,6 +370,16 @@ class AIAgent:
         """The list of skills, for a model that can read them."""
         skills, tools = self._services.skills, self._loop.offered_tools()
         return skills.index(tools) if skills is not None and "skill_view" in tools else ""
+
+
+def _services_of_its_own(session_id: str) -> SessionServices:
+    from agent_core.compressing.engines import engine_of  # noqa: PLC0415 - sessions of an editor have theirs
+    from agent_core.settings_context import CompressionPart  # noqa: PLC0415
+    from tools.redaction.redactor import redact  # noqa: PLC0415
+
+    services = SessionServices()
+    services.engine = engine_of(CompressionPart(), session_id, redact)
+    return services
 
 
 def _remember_prompt(

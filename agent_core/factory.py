@@ -231,7 +231,7 @@ class AgentFactory:
         services = SessionServices(lambda: self.sessions.recall, self._look)
         services.memory = self._memory(session_id)
         settings = self.settings().compression
-        services.engine, services.by_itself = engine_of(settings), settings.enabled
+        services.engine, services.by_itself = engine_of(settings, session_id, self.redactor()), settings.enabled
         services.summarise = lambda messages, token: summarise(self._auxiliary, messages, token)
         try:
             kept = self.sessions.store.kept(session_id)

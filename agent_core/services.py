@@ -9,9 +9,9 @@ from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
 from agent_core.auxiliary.asking import Completion
 from agent_core.callbacks import AgentCallbacks
-from agent_core.compressing.meter import SessionMeter
 from agent_core.context.compaction import Compaction
 from agent_core.context.engine import ContextEngine
+from agent_core.context.tokens import TokenMeter
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
 from agent_core.providers.knowledge.pricing import Spent
@@ -61,7 +61,7 @@ class SessionServices:
         # Who compresses; None: nobody. `by_itself`: also without being asked to.
         self.engine: ContextEngine | None = None
         self.by_itself = True
-        self.meter = SessionMeter()
+        self.meter = TokenMeter()
         # The window of the model that was asked last, in tokens.
         self.window: int | None = None
         # Asks a model for the words of a summary.

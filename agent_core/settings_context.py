@@ -19,8 +19,8 @@ class CompressionPart(ToolPart):
     target_ratio: float = Field(
         0.2, ge=0.05, le=0.8, allow_inf_nan=False, description="Share of that which the newest part may keep."
     )
-    protect_first_n: int = Field(3, ge=0, le=100, description="Messages at the beginning that stay as they are.")
-    protect_last_n: int = Field(8, ge=0, le=500, description="Messages at the end that stay, where they fit.")
+    protect_first_n: int = Field(1, ge=0, le=100, description="Messages at the beginning that stay as they are.")
+    protect_last_n: int = Field(6, ge=0, le=500, description="Messages at the end that stay, where they fit.")
     engine: str = Field(DEFAULT_ENGINE, description="Who compresses.")
 
     @field_validator("engine", mode="before")

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from acp_adapter.commands.command import Desk, Told, Typed
 from agent_core.callbacks import CompressionStep, Status
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
+from agent_core.compressing.turn_compression import window_use
 from agent_core.context.compaction import Compaction
-from agent_core.context.engine import WindowUse
 from agent_core.context.view import shown
 from agent_core.errors import RequestError, TurnInterrupted
 from agent_core.events import ContextCompacted, ContextUsed, SessionEvent
 from agent_core.messages import Message, closing, repaired
 from agent_core.providers.base import ModelRequest, Usage
+from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
 
 _BROKEN_OFF = "Broken off: nothing was compressed, and the model still sees the conversation as it did."
@@ -50,7 +51,9 @@ def compact(typed: Typed, desk: Desk) -> Told:
         listeners=CompressionListeners(watch.step, watch.status, watch.count),
     )
     try:
-        made = work.compress(history, _use(desk, services, history), "asked", typed.rest)
+        model = desk.model()
+        use = window_use(services.meter, _request(desk, services, history, model), model)
+        made = work.compress(history, use, services.meter.measure(model.name), "asked", typed.rest)
     except TurnInterrupted:
         return Told(_BROKEN_OFF, shown=tuple(watch.shown))
     finally:
@@ -92,14 +95,12 @@ class _Watch:
         self.desk.session.outbox.put(event)
 
 
-def _use(desk: Desk, services: SessionServices, history: list[Message]) -> WindowUse:
-    """How full the window is with the request that would come next."""
-    model = desk.model()
+def _request(desk: Desk, services: SessionServices, history: list[Message], model: ModelChoice) -> ModelRequest:
+    """The request that would come next."""
     tools = services.tools if services.tools is not None else [entry.definition() for entry in desk.tools()]
     system: Message = {"role": "system", "content": services.system or ""}
     view = shown(history, services.omissions, services.compaction)
-    request = ModelRequest(model.model, (system, *view), tools=tools, max_tokens=model.max_tokens)
-    return services.meter.use(request, model.context_length or 0, model.name)
+    return ModelRequest(model.model, (system, *view), tools=tools, max_tokens=model.max_tokens)
 
 
 def _told(made: Compaction, history: list[Message], warning: str) -> str:

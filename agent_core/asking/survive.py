@@ -114,7 +114,7 @@ class Asker:
             tokens = None if collector.begun else rough_tokens(request.messages)
             return _Failed(classify(problem, choice, context_tokens=tokens), problem)
         self.count(reply.usage, choice)
-        self.compression.services.meter.learn(request, reply.usage, choice.name)
+        self.compression.services.meter.learn(choice.name, request, reply.usage)
         return _Failed(_empty(choice)) if _says_nothing(reply) and not self.carried else reply
 
     def _next_step(self, failure: ClassifiedError, failures: int) -> policy.Step:

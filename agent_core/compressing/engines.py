@@ -7,18 +7,24 @@ from collections.abc import Callable
 from agent_core.context.engine import ContextEngine
 from agent_core.errors import SettingsError
 from agent_core.settings_context import DEFAULT_ENGINE, CompressionPart
+from tools.redaction.redactor import Redact
 
-MakeEngine = Callable[[CompressionPart], ContextEngine]
+MakeEngine = Callable[[CompressionPart, str, Redact], ContextEngine]
+"""Makes the engine of a session: of the settings, the session's id, and what takes secrets out of text."""
 
 
-def _compressor(settings: CompressionPart) -> ContextEngine:
-    from agent_core.context.compressor import ContextCompressor  # noqa: PLC0415 - not before a session has a turn
+def _compressor(settings: CompressionPart, session_id: str, clean: Redact) -> ContextEngine:
+    from agent_core.context.compressor import CompressionSettings, ContextCompressor  # noqa: PLC0415 - for turns
 
     return ContextCompressor(
-        threshold=settings.threshold,
-        target_ratio=settings.target_ratio,
-        protect_first_n=settings.protect_first_n,
-        protect_last_n=settings.protect_last_n,
+        CompressionSettings(
+            threshold=settings.threshold,
+            target_ratio=settings.target_ratio,
+            protect_first_n=settings.protect_first_n,
+            protect_last_n=settings.protect_last_n,
+        ),
+        session_id=session_id,
+        clean=clean,
     )
 
 
@@ -26,8 +32,11 @@ ENGINES: dict[str, MakeEngine] = {DEFAULT_ENGINE: _compressor}
 """Who makes an engine, by name. Plugins that bring one put themselves here."""
 
 
-def engine_of(settings: CompressionPart) -> ContextEngine:
+def engine_of(settings: CompressionPart, session_id: str, clean: Redact) -> ContextEngine:
     """A new engine, for one session.
+
+    Args:
+        clean: takes secrets out of a text.
 
     Raises:
         SettingsError: there is none of that name.
@@ -38,4 +47,4 @@ def engine_of(settings: CompressionPart) -> ContextEngine:
             f"compression.engine = {settings.engine!r}: there is no such engine, only {', '.join(sorted(ENGINES))}. "
             "Correct it or remove the line."
         )
-    return make(settings)
+    return make(settings, session_id, clean)

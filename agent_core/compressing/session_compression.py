@@ -21,6 +21,8 @@ from agent_core.services import SessionServices
 
 log = logging.getLogger(__name__)
 
+Measure = Callable[[Sequence[Message]], int]
+
 _BROKE = "The conversation could not be compressed: the engine {name!r} failed. The log has the details."
 
 
@@ -57,18 +59,19 @@ class SessionCompression:
     _is_told: bool = False
 
     def compress(
-        self, messages: Sequence[Message], use: WindowUse, reason: CompactionReason, topic: str = ""
+        self, messages: Sequence[Message], use: WindowUse, measure: Measure, reason: CompactionReason, topic: str = ""
     ) -> Compaction | None:
         """Compress, store it, and have it in effect; None where nothing can be made smaller.
+
+        Args:
+            measure: tokens of messages, for the model that is asked next.
 
         Raises:
             TurnInterrupted: it was cancelled, or the turn may store nothing any more. Nothing was changed.
         """
         self._flush(messages)
         services = self.services
-        request = CompressionRequest(
-            messages, services.compaction, use, services.meter.measure, reason, topic, plan=services.plan
-        )
+        request = CompressionRequest(messages, services.compaction, use, measure, reason, topic, plan=services.plan)
         try:
             made = self._made(request, use.window)
         finally:
@@ -121,9 +124,9 @@ class SessionCompression:
         if not 0 <= made.head <= made.up_to <= len(messages):
             log.error("the context engine %s gave positions beyond the history", self.engine.name)
             return False
-        before = services.meter.measure(shown(messages, services.omissions, services.compaction))
+        before = request.measure(shown(messages, services.omissions, services.compaction))
         view = shown(messages, services.omissions, made)
-        if repaired(view) != list(view) or services.meter.measure(view) >= before:
+        if repaired(view) != list(view) or request.measure(view) >= before:
             log.error("the context engine %s gave what cannot be used, or is no smaller", self.engine.name)
             return False
         return True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agent_core.compressing.session_compression import SessionCompression
+from agent_core.compressing.session_compression import Measure, SessionCompression
 from agent_core.context.engine import WindowUse
+from agent_core.context.tokens import TokenMeter
 from agent_core.context.view import shown
-from agent_core.messages import Message
+from agent_core.messages import Message, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
@@ -57,7 +58,7 @@ class TurnCompression:
             engine.switched(window)
         use = self._use(choice)
         if engine.is_due(use):
-            self.session.compress(self.history.messages, use, "preflight")
+            self.session.compress(self.history.messages, use, self._measure(choice), "preflight")
 
     def request(self, choice: ModelChoice) -> ModelRequest:
         """The request as it is sent."""
@@ -76,7 +77,8 @@ class TurnCompression:
         """
         if self.session is None:
             return False
-        made = self.session.compress(self.history.messages, self._use(choice), "overflow")
+        use, measure = self._use(choice), self._measure(choice)
+        made = self.session.compress(self.history.messages, use, measure, "overflow")
         self._is_over = made is None
         self.made += made is not None
         return made is not None
@@ -96,5 +98,18 @@ class TurnCompression:
         return f"The conversation was compressed {times}, and is still too large. {_TO_DO}"
 
     def _use(self, choice: ModelChoice) -> WindowUse:
-        request = self.request(choice)
-        return self.services.meter.use(request, choice.context_length or 0, choice.name)
+        return window_use(self.services.meter, self.request(choice), choice)
+
+    def _measure(self, choice: ModelChoice) -> Measure:
+        return self.services.meter.measure(choice.name)
+
+
+def window_use(meter: TokenMeter, request: ModelRequest, choice: ModelChoice) -> WindowUse:
+    """How full the window is with a request to `choice`, whose first message is the system prompt."""
+    system = text_of(request.messages[0]["content"])
+    return WindowUse(
+        meter.tokens(choice.name, request),
+        meter.fixed(choice.name, system, request.tools),
+        choice.context_length or 0,
+        request.max_tokens or 0,
+    )

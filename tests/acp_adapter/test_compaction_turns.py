@@ -71,7 +71,7 @@ def answer(summary: Any) -> Callable[[Recorded], Any]:
 
 @pytest.fixture
 def start(home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
-    monkeypatch.setitem(ENGINES, "foreign", lambda part: ForeignEngine(part.threshold))
+    monkeypatch.setitem(ENGINES, "foreign", lambda part, *_: ForeignEngine(part.threshold))
 
     @asynccontextmanager
     async def start(
@@ -98,7 +98,7 @@ def start(home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> Start
 
 
 async def test_a_client_that_shows_compactions_is_told_of_each_at_its_place_live_and_when_it_loads(start: Start):
-    async with start(OFFERS, threshold=0.15) as bench:
+    async with start(OFFERS, threshold=0.1) as bench:
         await bench.talk(8)
         told = bench.seen("compaction_update")
         first = [update for update in told if update["compactionId"] == told[0]["compactionId"]]
@@ -121,7 +121,7 @@ async def test_a_client_that_shows_compactions_is_told_of_each_at_its_place_live
 
 
 async def test_other_clients_read_what_happens_among_the_thoughts(start: Start):
-    async with start(threshold=0.15) as bench:
+    async with start(threshold=0.1) as bench:
         await bench.talk(8)
         assert bench.seen("compaction_update") == []
         assert "Compressing the conversation…\n" in bench.thoughts()
@@ -135,7 +135,7 @@ async def test_other_clients_read_what_happens_among_the_thoughts(start: Start):
 
 
 async def test_a_summary_that_nobody_writes_is_warned_of(start: Start):
-    async with start(NOTICES, Status(500, "down"), threshold=0.15) as bench:
+    async with start(NOTICES, Status(500, "down"), threshold=0.1) as bench:
         await bench.talk(8)
         notices = bench.seen("notice")
         assert {(update["severity"], update["title"]) for update in notices} == {
@@ -208,7 +208,7 @@ async def test_a_cancel_while_it_is_asked_for_changes_nothing(start: Start):
 
 async def test_a_cancel_of_the_turn_ends_the_compression_that_it_waits_for(start: Start):
     gate = Gate()
-    async with start(OFFERS, Reply("late", gate=gate), threshold=0.15) as bench:
+    async with start(OFFERS, Reply("late", gate=gate), threshold=0.1) as bench:
         running = asyncio.ensure_future(_until_compressing(bench))
         await bench.editor.wait_for_update(bench.session, "compaction_update")
         bench.editor.notify("session/cancel", {"sessionId": bench.session})

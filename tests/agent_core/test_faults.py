@@ -201,20 +201,25 @@ def test_when_every_model_fails_the_error_names_them(model_server, over, protoco
     assert "custom:test-model" in caught.value.public
 
 
-def test_old_tool_results_make_room_and_the_tool_results_stay_in_the_history(model_server, over, protocol, tmp_path):
+def test_in_the_middle_of_a_turn_old_results_make_room_and_the_history_stays_whole(
+    model_server, over, protocol, tmp_path
+):
     for number in range(4):
-        (tmp_path / f"big{number}.txt").write_text("x" * 3000)
+        (tmp_path / f"big{number}.txt").write_text(f"a word of file {number}, " * 150)
         model_server.add(Reply("", tool_calls=[ToolCall(f"c{number}", "read_file", {"path": f"big{number}.txt"})]))
     model_server.add(refusal(400, "prompt is too long: 210000 tokens > 200000 maximum"), Reply(TEXT), Reply("next"))
     agent = over(wired(model_server.base_url, protocol))
     result = agent.run_conversation("read it again and again")
     assert result["final_response"] == TEXT
-    overflowed, pruned = (request.raw.decode() for request in model_server.requests[-2:])
-    assert len(pruned) < len(overflowed) - 1500
-    assert "Left out to make room" in pruned
-    assert all("xxx" in str(message["content"]) for message in result["messages"] if message["role"] == "tool")
+    overflowed, compressed = (request.raw.decode() for request in model_server.requests[-2:])
+    assert len(compressed) < len(overflowed) - 1500
+    assert "a word of file 0" not in compressed
+    assert "read it again and again" in compressed
+    assert all(
+        "a word of file" in str(message["content"]) for message in result["messages"] if message["role"] == "tool"
+    )
     agent.chat("and now")
-    assert agent._services.prefix.breaks == ["prune"]
+    assert agent._services.prefix.breaks == ["compression"]
 
 
 @pytest.mark.parametrize(

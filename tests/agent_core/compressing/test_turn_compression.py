@@ -53,11 +53,7 @@ def talk(agent, server, count, first=0, **options):
 
 def fixed_part(agent):
     """Tokens of system prompt and tools: thresholds of these tests stand on it."""
-    from agent_core.providers.base import ModelRequest  # noqa: PLC0415
-
-    services = agent._services
-    request = ModelRequest("m", [{"role": "system", "content": services.system}], tools=services.tools)
-    return services.meter.use(request, 1, "m").fixed
+    return agent._services.meter.fixed("any", agent._services.system, agent._services.tools)
 
 
 @pytest.fixture
