@@ -80,11 +80,14 @@ class SessionCompression:
             if is_told:
                 self._tell(CompressionStep("failed", error="There is nothing left that could be made smaller."))
             return None
-        if self.token.is_set() or not self.keep(made.compaction):
+        if self.token.is_set():
             self._tell(CompressionStep("cancelled"))
             raise TurnInterrupted
-        self._use(made.compaction)
+        # Told first: what is shown of it is stored together with it.
         self._tell(CompressionStep("done", made.compaction, window=use.window, session_cost=services.spent.cost))
+        if not self.keep(made.compaction):
+            raise TurnInterrupted
+        self._use(made.compaction)
         if made.warning and self.listeners.status is not None:
             self.listeners.status(Status("compression", made.warning))
         return made.compaction
