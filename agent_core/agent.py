@@ -6,7 +6,6 @@ agent.chat("read README.md")
 
 from __future__ import annotations
 
-import logging
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -17,8 +16,9 @@ from agent_core.asking.route import Route
 from agent_core.asking.survive import Patience
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
+from agent_core.compressing.engines import with_engine
 from agent_core.context.compaction import Compaction
-from agent_core.errors import HermesError, ModelFailed, RequestError, StoreError, TurnInterrupted
+from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
@@ -40,8 +40,6 @@ from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
-
-log = logging.getLogger(__name__)
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
@@ -116,7 +114,7 @@ class AIAgent:
         self._target = Target(route or Route.single(choice, self.provider), reasoning)
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.cwd))
-        self._services = services or _services_of_its_own(self.session_id)
+        self._services = services or with_engine(SessionServices(), self.session_id)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._loop = TurnLoop(
@@ -268,7 +266,7 @@ class AIAgent:
         if len(messages) < self._services.told:
             # Something was taken back: the model knows no more of the files that it had read then.
             self.workspace.seen.forget_all()
-        self._services.compaction = self._in_effect(messages) if given is None else None
+        self._services.recall_compaction(self._store, self.session_id, None if given is not None else len(messages))
         self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(
             self._store,
@@ -296,14 +294,6 @@ class AIAgent:
             keeps=self._keeps(turn_id) if given is None else None,
             repeats=Repeats(self._guardrails, self._only_reads),
         )
-
-    def _in_effect(self, messages: Sequence[Message]) -> Compaction | None:
-        try:
-            return self._store.compaction(self.session_id)
-        except StoreError:
-            # The messages are known, from memory: so is what was made of them, if nothing was taken back.
-            log.warning("what was compressed in session %s cannot be read", self.session_id, exc_info=True)
-            return self._services.compaction if len(messages) >= self._services.told else None
 
     def _keeps(self, turn_id: str) -> Callable[[Compaction], bool]:
         return lambda made: self._store.compact(self.session_id, turn_id, made)
@@ -370,16 +360,6 @@ class AIAgent:
         """The list of skills, for a model that can read them."""
         skills, tools = self._services.skills, self._loop.offered_tools()
         return skills.index(tools) if skills is not None and "skill_view" in tools else ""
-
-
-def _services_of_its_own(session_id: str) -> SessionServices:
-    from agent_core.compressing.engines import engine_of  # noqa: PLC0415 - sessions of an editor have theirs
-    from agent_core.settings_context import CompressionPart  # noqa: PLC0415
-    from tools.redaction.redactor import redact  # noqa: PLC0415
-
-    services = SessionServices()
-    services.engine = engine_of(CompressionPart(), session_id, redact)
-    return services
 
 
 def _remember_prompt(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import threading
@@ -230,8 +231,11 @@ class AgentFactory:
         """
         services = SessionServices(lambda: self.sessions.recall, self._look)
         services.memory = self._memory(session_id)
+        services.before_compression = None if services.memory is None else services.memory.flush
         settings = self.settings().compression
-        services.engine, services.by_itself = engine_of(settings, session_id, self.redactor()), settings.enabled
+        redactor = functools.cache(self.redactor)
+        services.engine = engine_of(settings, session_id, lambda text: redactor()(text))  # noqa: PLW0108 - made once needed
+        services.by_itself = settings.enabled
         services.summarise = lambda messages, token: summarise(self._auxiliary, messages, token)
         try:
             kept = self.sessions.store.kept(session_id)

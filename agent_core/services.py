@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from agent_core.callbacks import AgentCallbacks
 from agent_core.context.compaction import Compaction
 from agent_core.context.engine import ContextEngine
 from agent_core.context.tokens import TokenMeter
+from agent_core.errors import StoreError
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
 from agent_core.providers.knowledge.pricing import Spent
@@ -24,11 +26,13 @@ from tools.result import ResultImage
 
 if TYPE_CHECKING:
     from agent_core.memory.session_memory import SessionMemory
+    from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonQuestion
     from tools.memory_port import Memory
 
+log = logging.getLogger(__name__)
 
 Look = Callable[[ResultImage, str, Interrupt], str]
 Summarise = Callable[[Sequence[Message], CancelToken], Completion | None]
@@ -78,6 +82,20 @@ class SessionServices:
     def missing_tools(self) -> tuple[str, ...]:
         """Names of tools that have nothing to work with in this session."""
         return () if self.memory is not None and self.memory.notes() is not None else ("memory",)
+
+    def recall_compaction(self, store: SessionStore, session_id: str, length: int | None) -> None:
+        """Take up what is in effect when a turn begins.
+
+        Args:
+            length: of the history; None for one that is not the stored one, of which nothing was compressed.
+        """
+        try:
+            self.compaction = None if length is None else store.compaction(session_id)
+        except StoreError:
+            # The messages are known, from memory: so is what was made of them, if nothing was taken back.
+            log.warning("what was compressed in session %s cannot be read", session_id, exc_info=True)
+            if length is None or length < self.told:
+                self.compaction = None
 
     def kept(self) -> KeptState:
         """What a later process needs to go on as this one would."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from agent_core.context.engine import ContextEngine
 from agent_core.errors import SettingsError
+from agent_core.services import SessionServices
 from agent_core.settings_context import DEFAULT_ENGINE, CompressionPart
-from tools.redaction.redactor import Redact
+from tools.redaction.redactor import Redact, redact
 
 MakeEngine = Callable[[CompressionPart, str, Redact], ContextEngine]
 """Makes the engine of a session: of the settings, the session's id, and what takes secrets out of text."""
@@ -48,3 +49,9 @@ def engine_of(settings: CompressionPart, session_id: str, clean: Redact) -> Cont
             "Correct it or remove the line."
         )
     return make(settings, session_id, clean)
+
+
+def with_engine(services: SessionServices, session_id: str) -> SessionServices:
+    """The services of an agent that is used as a library, with the usual engine."""
+    services.engine = engine_of(CompressionPart(), session_id, redact)
+    return services

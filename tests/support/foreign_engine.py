@@ -15,11 +15,13 @@ class ForeignEngine:
     """Compresses beyond a share of the window; an auxiliary model writes all of the summary where it answers.
 
     Attributes:
+        least: messages that a compression replaces.
         tail: messages at the end that stay, at least; they begin with one that is no tool result.
     """
 
     threshold: float = 0.5
     tail: int = 6
+    least: int = 3
     windows: list[int] = field(default_factory=list)
 
     @property
@@ -35,7 +37,7 @@ class ForeignEngine:
         up_to = max(len(messages) - self.tail, head)
         while up_to > head and messages[up_to]["role"] != "user":
             up_to -= 1
-        if up_to <= max(head, before.up_to if before is not None else 0):
+        if up_to - max(head, before.up_to if before is not None else 0) < self.least:
             return None
         asked = "\n".join(str(message["content"]) for message in messages[head:up_to])
         prose = summarise([user_message(f"Summarise, above all {request.topic or 'all'}:\n{asked}")])
