@@ -34,6 +34,7 @@ from agent_core.turn_ending import Ending
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_loop import Target, TurnLoop
 from agent_core.turn_result import ConversationResult, no_usage
+from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
 from tools.environments.guardian import Guardian
@@ -70,6 +71,7 @@ class AIAgent:
         guardrails: Thresholds | None = None,
         prompt: PromptSettings | None = None,
         ephemeral_system_prompt: str = "",
+        verify_on_stop: bool = True,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -89,6 +91,7 @@ class AIAgent:
             guardrails: when a model that goes round in circles is warned and stopped.
             prompt: where the system prompt's parts come from.
             ephemeral_system_prompt: goes behind the system prompt in each request; never stored or exported.
+            verify_on_stop: before a turn ends that edited code and ran no check of it, the model is told so once.
 
         Raises:
             AuthRequired, SettingsError: `provider` is a name, and the settings do not make it usable.
@@ -127,6 +130,7 @@ class AIAgent:
             context_files=self._prompt.context_files,
         )
         self._guardrails = guardrails or Thresholds()
+        self._verify_on_stop = verify_on_stop
         self._running = threading.Lock()
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
@@ -301,6 +305,7 @@ class AIAgent:
         try:
             note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
             _remember_prompt(turn, content, complete, lambda: memory.beside(note))
+            turn.edits.wanted = self._verify_on_stop and not forbids_checks(content)
             _tell_unused(turn, content)
             stop, text = self._loop.run(turn, ending)
             memory.over(text)

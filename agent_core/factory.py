@@ -297,6 +297,7 @@ class AgentFactory:
             patience=Patience(config.settings.agent.api_max_retries),
             max_iterations=config.settings.agent.max_turns,
             guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
+            verify_on_stop=config.settings.agent.verify_on_stop,
             session_store=self.sessions.store,
             session_id=session_id,
             workspace=workspace,

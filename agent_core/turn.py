@@ -13,6 +13,7 @@ from agent_core.repeats import Repeats
 from agent_core.steering import Steering
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_result import TurnUsage, add_usage, no_usage
+from agent_core.verifying.edits import UncheckedEdits
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class Turn:
         cost: US dollars so far; None once a price or a count was not known.
         continuations: how often the model was asked to go on at the output limit.
         repeats: what the model does again and again.
+        edits: what it has edited since it last checked anything.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Turn:
     continuations: int = 0
     steering: Steering = field(default_factory=Steering)
     repeats: Repeats = field(default_factory=Repeats)
+    edits: UncheckedEdits = field(default_factory=UncheckedEdits)
 
     def count(self, usage: Usage, cost: float | None) -> None:
         """Add what one request used."""

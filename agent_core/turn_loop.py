@@ -11,7 +11,14 @@ from agent_core.asking.survive import Asker, Patience
 from agent_core.asking.view import shown
 from agent_core.callbacks import Status, Step
 from agent_core.guardrails import with_warning
-from agent_core.messages import Message, ToolCall, tool_message, user_message
+from agent_core.messages import (
+    Message,
+    ToolCall,
+    injected_message,
+    tool_message,
+    user_message,
+    with_note,
+)
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice
@@ -80,6 +87,9 @@ class TurnLoop:
             elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
+            elif reply.finish == "stop" and reply.text.strip() and self._owes_check(turn):
+                self._remember(turn, asker, reply)
+                self._nudge(turn)
             elif reply.text.strip() and (words := turn.steering.take_or_close()):
                 self._remember(turn, asker, reply)
                 _pass_on(turn, words)
@@ -164,6 +174,7 @@ class TurnLoop:
         )
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
+            turn.edits.see(call, result)
             told = replace(result, text=with_warning(result.text, turn.repeats.see(call, result)))
             turn.history.remember(tool_message(call, result_content(self._with_rules(turn, call, told))))
 
@@ -177,6 +188,22 @@ class TurnLoop:
 
         rules = nested_rules(self.workspace, self.context_files)
         return rules.added(call, result, lambda: shown(turn.history.messages, self.services.omissions), tell)
+
+    def _owes_check(self, turn: Turn) -> bool:
+        """Whether the model would end with code that it has edited and not checked, though it could check it."""
+        if not turn.edits.owed(turn.budget.limit - turn.budget.used) or turn.route.choice.provider == "offline":
+            return False
+        return "terminal" in self.tool_names() and self.workspace.approvals.mode != "plan"
+
+    @staticmethod
+    def _nudge(turn: Turn) -> None:
+        if turn.callbacks.thinking_callback is not None:
+            turn.callbacks.thinking_callback("Code was changed and not checked: the model is asked to check it.")
+        words = turn.steering.take()
+        # What the person has said meanwhile goes before, as the words of the same message.
+        turn.history.remember(
+            user_message(with_note(words, turn.edits.nudge())) if words else injected_message(turn.edits.nudge())
+        )
 
     def tool_names(self) -> frozenset[str]:
         """The names of the tools that the model is told of."""
