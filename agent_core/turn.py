@@ -27,6 +27,7 @@ class Turn:
         cost: US dollars so far; None once a price or a count was not known.
         continuations: how often the model was asked to go on at the output limit.
         repeats: what the model does again and again.
+        closing: the budget is spent, and the model is asked for its last words alone.
         edits: what it has edited since it last checked anything.
     """
 
@@ -42,6 +43,7 @@ class Turn:
     usage: TurnUsage = field(default_factory=no_usage)
     cost: float | None = 0.0
     continuations: int = 0
+    closing: bool = False
     steering: Steering = field(default_factory=Steering)
     repeats: Repeats = field(default_factory=Repeats)
     edits: UncheckedEdits = field(default_factory=UncheckedEdits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,9 @@ from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
 from agent_core.asking.view import shown
+from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import Status, Step
+from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.guardrails import with_warning
 from agent_core.messages import (
     Message,
@@ -27,11 +30,13 @@ from agent_core.result_images import result_content, sees_images
 from agent_core.services import SessionServices, TurnServices
 from agent_core.tool_runner import ToolRunner
 from agent_core.turn import Turn
-from agent_core.turn_ending import Ending
+from agent_core.turn_ending import CLOSING_NOTE, Ending
 from agent_core.turn_result import StopReason
 from agent_core.workspace import Workspace
 from tools.result import ToolResult
 from tools.toolsets import get_tool_definitions, select
+
+log = logging.getLogger(__name__)
 
 _CONTINUATIONS = 3
 _GO_ON = (
@@ -80,6 +85,8 @@ class TurnLoop:
             if reply.tool_calls:
                 self._remember(turn, asker, reply)
                 self._use_tools(turn, reply)
+                if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
+                    turn.budget.refund()
                 if _pass_on(turn, turn.steering.take()):
                     turn.repeats.begin_anew()
                 if turn.repeats.halted:
@@ -95,7 +102,21 @@ class TurnLoop:
                 _pass_on(turn, words)
             else:
                 return ending.last_word(reply, asker.carried)
-        return ending.out_of_budget(asker.carried)
+        return self._sum_up(turn, asker, ending)
+
+    def _sum_up(self, turn: Turn, asker: Asker, ending: Ending) -> tuple[StopReason, str]:
+        """The budget is spent: one more request, for words alone."""
+        turn.closing = True
+        # Behind words of the person's the note stands in their message; an answer that was cut goes on as it is.
+        if turn.history.messages[-1]["role"] != "user":
+            turn.history.remember(injected_message(CLOSING_NOTE))
+        self._follow_target(turn, asker)
+        try:
+            reply = self._ask(turn, asker)
+        except (ModelFailed, AuthRequired):
+            log.info("the model gave no closing words", exc_info=True)
+            return ending.out_of_budget(asker.carried)
+        return ending.summed_up(reply, asker.carried)
 
     def _asker(self, turn: Turn) -> Asker:
         return Asker(
@@ -127,6 +148,7 @@ class TurnLoop:
             reasoning=self.target().reasoning,
             cache_ttl=self.cache_ttl,
             session_id=self.session_id,
+            words_only=turn.closing,
         )
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
@@ -175,7 +197,10 @@ class TurnLoop:
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
             turn.edits.see(call, result)
-            told = replace(result, text=with_warning(result.text, turn.repeats.see(call, result)))
+            text = with_warning(result.text, turn.repeats.see(call, result))
+            if call is reply.tool_calls[-1]:
+                text = with_warning(text, turn.budget.warning(), "budget_warning")
+            told = replace(result, text=text)
             turn.history.remember(tool_message(call, result_content(self._with_rules(turn, call, told))))
 
     def _with_rules(self, turn: Turn, call: ToolCall, result: ToolResult) -> ToolResult:
@@ -191,7 +216,7 @@ class TurnLoop:
 
     def _owes_check(self, turn: Turn) -> bool:
         """Whether the model would end with code that it has edited and not checked, though it could check it."""
-        if not turn.edits.owed(turn.budget.limit - turn.budget.used) or turn.route.choice.provider == "offline":
+        if not turn.edits.owed(turn.budget.left) or turn.route.choice.provider == "offline":
             return False
         return "terminal" in self.tool_names() and self.workspace.approvals.mode != "plan"
 
@@ -233,5 +258,6 @@ class TurnLoop:
 def _pass_on(turn: Turn, words: str) -> bool:
     """Put what the person has said meanwhile before the model's next request; False where it is nothing."""
     if words:
-        turn.history.remember(user_message(words))
+        note = "" if turn.budget.left else CLOSING_NOTE
+        turn.history.remember(user_message(with_note(words, note)))
     return bool(words)
