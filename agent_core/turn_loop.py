@@ -192,6 +192,7 @@ class TurnLoop:
             task_id=turn.task_id,
             listener=turn.callbacks.tool_progress_callback,
             images=sees_images(turn.route.choice, self.services.omissions),
+            window=turn.route.choice.context_length,
             refuse=turn.repeats.refusal,
         )
         turn.repeats.begin_answer()
