@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Patience
@@ -29,6 +30,7 @@ from agent_core.repeats import Repeats
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
+from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn import Turn
 from agent_core.turn_ending import Ending
 from agent_core.turn_history import TurnHistory
@@ -39,6 +41,9 @@ from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
+
+if TYPE_CHECKING:
+    from agent_core.trajectories.log import TrajectoryLog
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
@@ -72,6 +77,7 @@ class AIAgent:
         prompt: PromptSettings | None = None,
         ephemeral_system_prompt: str = "",
         verify_on_stop: bool = True,
+        save_trajectories: TrajectoryLog | bool = False,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -92,6 +98,7 @@ class AIAgent:
             prompt: where the system prompt's parts come from.
             ephemeral_system_prompt: goes behind the system prompt in each request; never stored or exported.
             verify_on_stop: before a turn ends that edited code and ran no check of it, the model is told so once.
+            save_trajectories: where each turn goes as a trajectory when it is over; True: into the user's home.
 
         Raises:
             AuthRequired, SettingsError: `provider` is a name, and the settings do not make it usable.
@@ -131,6 +138,7 @@ class AIAgent:
         )
         self._guardrails = guardrails or Thresholds()
         self._verify_on_stop = verify_on_stop
+        self._trajectories = log_for(save_trajectories)
         self._running = threading.Lock()
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
@@ -236,6 +244,16 @@ class AIAgent:
             if turn is not None:
                 turn.history.tell_trouble()
                 _tell_undelivered(turn)
+                keep(
+                    self._trajectories,
+                    turn,
+                    self._services,
+                    session_id=self.session_id,
+                    cwd=self.workspace.cwd,
+                    system=system_message,
+                    outcome=outcome,
+                    note=note,
+                )
             self._token = self._turn_id = self._turn = None
             self._running.release()
 

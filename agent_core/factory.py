@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
     from agent_core.memory.session_memory import SessionMemory
+    from agent_core.trajectories.log import TrajectoryLog
     from tools.environments.sandbox.port import Sandbox
 
 log = logging.getLogger(__name__)
@@ -96,6 +97,7 @@ class AgentFactory:
         self._service_loop: ServiceLoop | None = None
         self._web = WebAccess()
         self._ephemeral: str | None = None
+        self._trajectories: TrajectoryLog | None = None
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._memories = Memories(config.home.root)
@@ -298,6 +300,7 @@ class AgentFactory:
             max_iterations=config.settings.agent.max_turns,
             guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
             verify_on_stop=config.settings.agent.verify_on_stop,
+            save_trajectories=self._trajectory_log() if config.settings.agent.save_trajectories else False,
             session_store=self.sessions.store,
             session_id=session_id,
             workspace=workspace,
@@ -308,6 +311,13 @@ class AgentFactory:
                 self._config.home.root, context_file_settings(config, workspace.roots), self._ephemeral_prompt(config)
             ),
         )
+
+    def _trajectory_log(self) -> TrajectoryLog:
+        from agent_core.trajectories.log import TrajectoryLog  # noqa: PLC0415 - few people train models
+
+        with self._lock:
+            self._trajectories = self._trajectories or TrajectoryLog(self._config.home.trajectories, self.redactor)
+            return self._trajectories
 
     def _ephemeral_prompt(self, config: Configuration) -> str:
         """What goes behind the prompts; as it was first read, so that a session's requests keep their beginning."""
@@ -413,6 +423,8 @@ class AgentFactory:
         if self._service_loop is not None:
             self._service_loop.stop()
         self._guardian.kill_all()
+        if self._trajectories is not None:
+            self._trajectories.close()
         with self._lock:
             for sandbox in self._sandboxes:
                 sandbox.close()

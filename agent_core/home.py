@@ -45,6 +45,11 @@ class Home:
         return self.root / "outputs"
 
     @property
+    def trajectories(self) -> Path:
+        """Finished turns, as data to train with, where they are wanted."""
+        return self.root / "trajectories"
+
+    @property
     def logs(self) -> Path:
         """Where logs rotate."""
         return self.root / "logs"

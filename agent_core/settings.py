@@ -136,6 +136,7 @@ class AgentSettings(SettingsPart):
     disabled_toolsets: tuple[str, ...] = Field((), description="Toolsets, or single tools, that no session has.")
     ephemeral_system_prompt: str = Field("", description="Goes behind the system prompt, and is stored nowhere.")
 
+    save_trajectories: bool = Field(False, description="Keep each finished turn as data to train with.")
     verify_on_stop: bool = Field(
         True, description="Tell the model once, before a turn ends, of code that it has edited and not checked."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 from agent_core.asking.route import Route, TurnRoute
@@ -27,6 +28,7 @@ class Turn:
         cost: US dollars so far; None once a price or a count was not known.
         continuations: how often the model was asked to go on at the output limit.
         repeats: what the model does again and again.
+        began: seconds since the epoch.
         closing: the budget is spent, and the model is asked for its last words alone.
         edits: what it has edited since it last checked anything.
     """
@@ -44,6 +46,7 @@ class Turn:
     cost: float | None = 0.0
     continuations: int = 0
     closing: bool = False
+    began: float = field(default_factory=time.time)
     steering: Steering = field(default_factory=Steering)
     repeats: Repeats = field(default_factory=Repeats)
     edits: UncheckedEdits = field(default_factory=UncheckedEdits)

@@ -27,9 +27,7 @@ LINES = "".join(f"line {number}\n" for number in range(1, 2001))
         (1, 8_000, 16_000),
     ],
 )
-def test_limits_follow_the_window_between_floor_and_setting(
-    window: int | None, result: int, answer: int
-) -> None:
+def test_limits_follow_the_window_between_floor_and_setting(window: int | None, result: int, answer: int) -> None:
     settings = fitted(ToolSettings(), window)
     assert (settings.max_result_chars, settings.max_answer_chars) == (result, answer)
 
