@@ -223,14 +223,16 @@ class AIAgent:
         if not self._running.acquire(blocking=False):
             raise RequestError("A turn is already running in this session. Wait for it or cancel it.")
         turn_id = turn_id or uuid.uuid4().hex
-        outcome, note = "", ""
+        outcome, note, began = "", "", 0
         turn: Turn | None = None
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
             if self._token.is_set():
                 return self._never_begun(turn_id)
             self._store.begin_turn(self.session_id, turn_id)
-            turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks or self.callbacks)
+            began = self._services.activity.begin()
+            callbacks = self._services.activity.heard(callbacks or self.callbacks)
+            turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks)
             self._turn = turn
             result = self._run(turn, user_message, complete)
             outcome = result["stop_reason"]
@@ -241,6 +243,7 @@ class AIAgent:
             return result
         finally:
             self._store.end_turn(self.session_id, turn_id, outcome, note)
+            self._services.activity.end(began)
             if turn is not None:
                 turn.history.tell_trouble()
                 _tell_undelivered(turn)

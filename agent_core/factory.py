@@ -40,6 +40,7 @@ from agent_core.providers.knowledge.present import command_line_decides, resolve
 from agent_core.providers.make import make_provider
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
+from agent_core.running import RunReport
 from agent_core.services import SessionServices
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
@@ -98,6 +99,7 @@ class AgentFactory:
         self._web = WebAccess()
         self._ephemeral: str | None = None
         self._trajectories: TrajectoryLog | None = None
+        self._run_report = RunReport(config.home.running)
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._memories = Memories(config.home.root)
@@ -280,6 +282,9 @@ class AgentFactory:
         config, choices = self._config.load(), choices or SessionChoices()
         route = self._route(config, self._choice(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
+        services.activity.on_begin = lambda: self._run_report.follow(
+            session_id, str(workspace.cwd), services.activity
+        )
         load_tools()
         for problem in self.home_tools.problems:
             on_note(problem.text)
@@ -423,6 +428,7 @@ class AgentFactory:
         if self._service_loop is not None:
             self._service_loop.stop()
         self._guardian.kill_all()
+        self._run_report.close()
         if self._trajectories is not None:
             self._trajectories.close()
         with self._lock:

@@ -50,6 +50,11 @@ class Home:
         return self.root / "trajectories"
 
     @property
+    def running(self) -> Path:
+        """What the turns of each process are doing, while they run."""
+        return self.root / "run"
+
+    @property
     def logs(self) -> Path:
         """Where logs rotate."""
         return self.root / "logs"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from agent_core.activity import Activity
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
 from agent_core.callbacks import AgentCallbacks
@@ -47,6 +48,7 @@ class SessionServices:
         # Names of those that come with the session, as the model was told of them.
         self.extra_tools: tuple[str, ...] = ()
         self.spent = Spent()
+        self.activity = Activity()
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
         # How many messages the conversation had at the end of the last turn of this process.

@@ -153,6 +153,7 @@ class TurnLoop:
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
         omitted = len(self.services.omissions.results)
+        self.services.activity.turn("waiting_for_model", turn.route.choice.name)
         reply = asker.ask()
         if len(self.services.omissions.results) > omitted:
             self.workspace.seen.forget_all()
