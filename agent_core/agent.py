@@ -36,6 +36,7 @@ from agent_core.turn_ending import Ending
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_loop import Target, TurnLoop
 from agent_core.turn_result import ConversationResult, no_usage
+from agent_core.turn_telling import tell_undelivered, tell_unused
 from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
@@ -173,7 +174,7 @@ class AIAgent:
         """Tell the person, through the running turn's listeners, what its model was not told; it takes no more."""
         turn = self._turn
         if turn is not None:
-            _tell_undelivered(turn)
+            tell_undelivered(turn)
 
     def abandon(self) -> None:
         """Give the running turn up, for good: it is cancelled, nothing of it reaches the history any more, and this
@@ -246,7 +247,7 @@ class AIAgent:
             self._services.activity.end(began)
             if turn is not None:
                 turn.history.tell_trouble()
-                _tell_undelivered(turn)
+                tell_undelivered(turn)
                 keep(
                     self._trajectories,
                     turn,
@@ -327,7 +328,7 @@ class AIAgent:
             note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
             _remember_prompt(turn, content, complete, lambda: memory.beside(note))
             turn.edits.wanted = self._verify_on_stop and not forbids_checks(content)
-            _tell_unused(turn, content)
+            tell_unused(turn, content)
             stop, text = self._loop.run(turn, ending)
             memory.over(text)
         except TurnInterrupted:
@@ -391,21 +392,3 @@ def _remember_prompt(
         raise TurnInterrupted from stop
     finally:
         turn.history.remember(user_message(with_note(content, note())))
-
-
-def _tell_unused(turn: Turn, content: Content) -> None:
-    """What the model cannot be given is not dropped without a word to the person."""
-    if isinstance(content, str) or turn.callbacks.status_callback is None:
-        return
-    from agent_core.providers.wire.parts import left_out  # noqa: PLC0415 - few prompts have more than text
-
-    for text in left_out(content, turn.route.choice):
-        turn.callbacks.status_callback(Status("unused", text))
-
-
-def _tell_undelivered(turn: Turn) -> None:
-    """Nothing that the person said is lost without a word."""
-    words = turn.steering.close()
-    if words and turn.callbacks.status_callback is not None:
-        text = f"The turn ended before the model was told this; send it again: {words}"
-        turn.callbacks.status_callback(Status("undelivered", text))

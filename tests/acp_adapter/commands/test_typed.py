@@ -166,7 +166,20 @@ def test_every_command_is_offered_with_what_may_follow_it():
     commands = {command.name: command.hint for command in offered(_OWN).commands}
     assert list(commands)[:23] == [
         *("help", "model", "mode", "permissions", "memory", "tools", "skills", "mcp", "status", "context", "cost"),
-        *("undo", "rewind", "redo", "reset", "fork", "title", "export", "init", "review", "steer", "queue", "version"),
+        *(
+            "undo",
+            "rewind",
+            "redo",
+            "reset",
+            "fork",
+            "title",
+            "export",
+            "init",
+            "review",
+            "steer",
+            "queue",
+            "version",
+        ),
     ]
     assert list(commands)[23:] == ["explain", "docs:write"]
     assert commands["rewind"] == "how many turns"
