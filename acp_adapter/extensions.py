@@ -7,6 +7,7 @@ from typing import Any
 
 from acp_adapter.session import SessionState
 from acp_adapter.session_manager import RunBlocking, SessionManager
+from agent_core.activity import Doing
 from agent_core.errors import RequestError
 from agent_core.factory import AgentFactory
 
@@ -16,6 +17,7 @@ Submit = Callable[[str, str], Awaitable[None]]
 
 DELETE, LOGOUT = "session/delete", "logout"
 STEERING, REWIND = "session/steering", "hermes/session/rewind"
+ACTIVITY = "hermes/session/activity"
 
 
 class Extensions:
@@ -38,6 +40,7 @@ class Extensions:
             LOGOUT: self._logout,
             STEERING: self._steer,
             REWIND: self._rewind,
+            ACTIVITY: self._activity,
         }
 
     async def _delete(self, params: Params) -> Json:
@@ -58,6 +61,20 @@ class Extensions:
             return await rewind_session(self._factory.sessions, session, params, self._run_blocking)
         finally:
             self._sessions.rest(session)
+
+    async def _activity(self, params: Params) -> Json:
+        """`_hermes/session/activity`: what the session's agent is doing, and since when (seconds since the epoch).
+
+        Returns:
+            activity (idle, waiting_for_model, receiving, running, asking, compressing), detail, since, turnSince.
+        """
+        session = await self._sessions.reach(_session_id(params))
+        try:
+            doing = Doing() if session.services is None else session.services.activity.now()
+        finally:
+            self._sessions.rest(session)
+        times = {"since": doing.since, "turnSince": doing.turn_since}
+        return {"activity": doing.kind, "detail": doing.detail, **{name: at for name, at in times.items() if at}}
 
     async def _steer(self, params: Params) -> Json:
         """`_session/steering`, in the form that other agents gave it: words for the turn that runs.

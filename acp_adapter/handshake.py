@@ -85,7 +85,13 @@ def initialize_result(client: ClientCapabilities) -> dict[str, Any]:
                 "list": {},
                 "resume": {},
             },
-            "_meta": {"hermes": {"fork": {"messageId": True}, "rewind": {"method": "_hermes/session/rewind"}}},
+            "_meta": {
+                "hermes": {
+                    "fork": {"messageId": True},
+                    "rewind": {"method": "_hermes/session/rewind"},
+                    "activity": {"method": "_hermes/session/activity"},
+                }
+            },
         },
         "authMethods": auth_methods(client, sys.orig_argv),
         # Where clients of other agents look for `_session/steering`.

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Patience
@@ -31,15 +32,21 @@ from agent_core.repeats import Repeats
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
+from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn import Turn
 from agent_core.turn_ending import Ending
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_loop import Target, TurnLoop
 from agent_core.turn_result import ConversationResult, no_usage
+from agent_core.turn_telling import tell_undelivered, tell_unused
+from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
+
+if TYPE_CHECKING:
+    from agent_core.trajectories.log import TrajectoryLog
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
@@ -72,6 +79,8 @@ class AIAgent:
         guardrails: Thresholds | None = None,
         prompt: PromptSettings | None = None,
         ephemeral_system_prompt: str = "",
+        verify_on_stop: bool = True,
+        save_trajectories: TrajectoryLog | bool = False,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -91,6 +100,8 @@ class AIAgent:
             guardrails: when a model that goes round in circles is warned and stopped.
             prompt: where the system prompt's parts come from.
             ephemeral_system_prompt: goes behind the system prompt in each request; never stored or exported.
+            verify_on_stop: before a turn ends that edited code and ran no check of it, the model is told so once.
+            save_trajectories: where each turn goes as a trajectory when it is over; True: into the user's home.
 
         Raises:
             AuthRequired, SettingsError: `provider` is a name, and the settings do not make it usable.
@@ -129,6 +140,8 @@ class AIAgent:
             context_files=self._prompt.context_files,
         )
         self._guardrails = guardrails or Thresholds()
+        self._verify_on_stop = verify_on_stop
+        self._trajectories = log_for(save_trajectories)
         self._running = threading.Lock()
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
@@ -163,7 +176,7 @@ class AIAgent:
         """Tell the person, through the running turn's listeners, what its model was not told; it takes no more."""
         turn = self._turn
         if turn is not None:
-            _tell_undelivered(turn)
+            tell_undelivered(turn)
 
     def abandon(self) -> None:
         """Give the running turn up, for good: it is cancelled, nothing of it reaches the history any more, and this
@@ -213,14 +226,16 @@ class AIAgent:
         if not self._running.acquire(blocking=False):
             raise RequestError("A turn is already running in this session. Wait for it or cancel it.")
         turn_id = turn_id or uuid.uuid4().hex
-        outcome, note = "", ""
+        outcome, note, began = "", "", 0
         turn: Turn | None = None
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
             if self._token.is_set():
                 return self._never_begun(turn_id)
             self._store.begin_turn(self.session_id, turn_id)
-            turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks or self.callbacks)
+            began = self._services.activity.begin()
+            callbacks = self._services.activity.heard(callbacks or self.callbacks)
+            turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks)
             self._turn = turn
             result = self._run(turn, user_message, complete)
             outcome = result["stop_reason"]
@@ -231,9 +246,20 @@ class AIAgent:
             return result
         finally:
             self._store.end_turn(self.session_id, turn_id, outcome, note)
+            self._services.activity.end(began)
             if turn is not None:
                 turn.history.tell_trouble()
-                _tell_undelivered(turn)
+                tell_undelivered(turn)
+                keep(
+                    self._trajectories,
+                    turn,
+                    self._services,
+                    session_id=self.session_id,
+                    cwd=self.workspace.cwd,
+                    system=system_message,
+                    outcome=outcome,
+                    note=note,
+                )
             self._token = self._turn_id = self._turn = None
             self._running.release()
 
@@ -308,7 +334,8 @@ class AIAgent:
         try:
             note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
             _remember_prompt(turn, content, complete, lambda: memory.beside(note))
-            _tell_unused(turn, content)
+            turn.edits.wanted = self._verify_on_stop and not forbids_checks(content)
+            tell_unused(turn, content)
             stop, text = self._loop.run(turn, ending)
             memory.over(text)
         except TurnInterrupted:
@@ -372,21 +399,3 @@ def _remember_prompt(
         raise TurnInterrupted from stop
     finally:
         turn.history.remember(user_message(with_note(content, note())))
-
-
-def _tell_unused(turn: Turn, content: Content) -> None:
-    """What the model cannot be given is not dropped without a word to the person."""
-    if isinstance(content, str) or turn.callbacks.status_callback is None:
-        return
-    from agent_core.providers.wire.parts import left_out  # noqa: PLC0415 - few prompts have more than text
-
-    for text in left_out(content, turn.route.choice):
-        turn.callbacks.status_callback(Status("unused", text))
-
-
-def _tell_undelivered(turn: Turn) -> None:
-    """Nothing that the person said is lost without a word."""
-    words = turn.steering.close()
-    if words and turn.callbacks.status_callback is not None:
-        text = f"The turn ended before the model was told this; send it again: {words}"
-        turn.callbacks.status_callback(Status("undelivered", text))

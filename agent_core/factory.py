@@ -43,6 +43,7 @@ from agent_core.providers.knowledge.present import command_line_decides, resolve
 from agent_core.providers.make import make_provider
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
+from agent_core.running import RunReport
 from agent_core.services import SessionServices
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
     from agent_core.memory.session_memory import SessionMemory
+    from agent_core.trajectories.log import TrajectoryLog
     from tools.environments.sandbox.port import Sandbox
 
 log = logging.getLogger(__name__)
@@ -99,6 +101,8 @@ class AgentFactory:
         self._service_loop: ServiceLoop | None = None
         self._web = WebAccess()
         self._ephemeral: str | None = None
+        self._trajectories: TrajectoryLog | None = None
+        self._run_report = RunReport(config.home.running)
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._memories = Memories(config.home.root)
@@ -291,6 +295,9 @@ class AgentFactory:
         config, choices = self._config.load(), choices or SessionChoices()
         route = self._route(config, self._choice(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
+        services.activity.on_begin = lambda: self._run_report.follow(
+            session_id, str(workspace.cwd), services.activity
+        )
         load_tools()
         for problem in self.home_tools.problems:
             on_note(problem.text)
@@ -310,6 +317,8 @@ class AgentFactory:
             patience=Patience(config.settings.agent.api_max_retries),
             max_iterations=config.settings.agent.max_turns,
             guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
+            verify_on_stop=config.settings.agent.verify_on_stop,
+            save_trajectories=self._trajectory_log() if config.settings.agent.save_trajectories else False,
             session_store=self.sessions.store,
             session_id=session_id,
             workspace=workspace,
@@ -320,6 +329,13 @@ class AgentFactory:
                 self._config.home.root, context_file_settings(config, workspace.roots), self._ephemeral_prompt(config)
             ),
         )
+
+    def _trajectory_log(self) -> TrajectoryLog:
+        from agent_core.trajectories.log import TrajectoryLog  # noqa: PLC0415 - few people train models
+
+        with self._lock:
+            self._trajectories = self._trajectories or TrajectoryLog(self._config.home.trajectories, self.redactor)
+            return self._trajectories
 
     def _ephemeral_prompt(self, config: Configuration) -> str:
         """What goes behind the prompts; as it was first read, so that a session's requests keep their beginning."""
@@ -425,6 +441,9 @@ class AgentFactory:
         if self._service_loop is not None:
             self._service_loop.stop()
         self._guardian.kill_all()
+        self._run_report.close()
+        if self._trajectories is not None:
+            self._trajectories.close()
         with self._lock:
             for sandbox in self._sandboxes:
                 sandbox.close()

@@ -167,14 +167,14 @@ def farewell(verdict: Verdict, tool: str) -> str:
     )
 
 
-def with_warning(text: str, told: str) -> str:
-    """A result's text with a warning: in the object where it is one of JSON, else behind it."""
+def with_warning(text: str, told: str, key: str = "loop_warning") -> str:
+    """A result's text with a warning: in the object, as `key`, where it is one of JSON, else behind it."""
     if not told:
         return text
     whole = text.strip()
     if whole.startswith("{") and whole.endswith("}") and _is_object(whole):
         gap = "" if whole[1:-1].strip() == "" else ", "
-        return f'{whole[:-1].rstrip()}{gap}"loop_warning": {json.dumps(told, ensure_ascii=False)}}}'
+        return f'{whole[:-1].rstrip()}{gap}"{key}": {json.dumps(told, ensure_ascii=False)}}}'
     return f"{text}\n\n[{told}]"
 
 

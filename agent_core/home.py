@@ -45,6 +45,16 @@ class Home:
         return self.root / "outputs"
 
     @property
+    def trajectories(self) -> Path:
+        """Finished turns, as data to train with, where they are wanted."""
+        return self.root / "trajectories"
+
+    @property
+    def running(self) -> Path:
+        """What the turns of each process are doing, while they run."""
+        return self.root / "run"
+
+    @property
     def logs(self) -> Path:
         """Where logs rotate."""
         return self.root / "logs"

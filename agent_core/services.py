@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from agent_core.activity import Activity
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
 from agent_core.auxiliary.asking import Completion
@@ -58,6 +59,7 @@ class SessionServices:
         # Names of those that come with the session, as the model was told of them.
         self.extra_tools: tuple[str, ...] = ()
         self.spent = Spent()
+        self.activity = Activity()
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
         # What the model is shown in place of a part of the history, as the store has it at the turn's begin.

@@ -137,6 +137,11 @@ class AgentSettings(SettingsPart):
     disabled_toolsets: tuple[str, ...] = Field((), description="Toolsets, or single tools, that no session has.")
     ephemeral_system_prompt: str = Field("", description="Goes behind the system prompt, and is stored nowhere.")
 
+    save_trajectories: bool = Field(False, description="Keep each finished turn as data to train with.")
+    verify_on_stop: bool = Field(
+        True, description="Tell the model once, before a turn ends, of code that it has edited and not checked."
+    )
+
     @field_validator("reasoning_effort", mode="before")
     @classmethod
     def _known_efforts(cls, value: object) -> object:

@@ -17,6 +17,8 @@ from agent_core.messages import INTERRUPTED_RESULT, ToolCall, parse_arguments
 from agent_core.tool_batches import PlannedCall, plan_batches
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.actions import Action, ReadPath
+from tools.calling.overflow import shortened
+from tools.calling.result_budget import AnswerShare, fitted
 from tools.context import AgentServices
 from tools.dispatch import dispatch, unknown_tool
 from tools.errors import ToolInterrupted
@@ -65,6 +67,7 @@ class ToolRunner:
         task_id: str,
         listener: Listener | None,
         images: bool = False,
+        window: int | None = None,
         refuse: Refuse = lambda _: "",
     ) -> None:
         """Make it.
@@ -72,6 +75,7 @@ class ToolRunner:
         Args:
             offered: the names of the tools that the model was told of.
             images: the model sees images, so tools may give them.
+            window: tokens that the model takes, if known: what one result, and all of an answer, may have.
             refuse: asked right before a call runs; what it says is the model's answer, and the call is not run.
         """
         self._workspace = workspace
@@ -83,6 +87,7 @@ class ToolRunner:
         self._task_id = task_id
         self._listener = listener
         self._images = images
+        self._settings = fitted(workspace.settings, window)
         self._refuse = refuse
 
     def run(
@@ -96,6 +101,7 @@ class ToolRunner:
         Raises:
             TurnInterrupted: the turn was cancelled; every call has been reported as finished.
         """
+        share = AnswerShare(self._settings.max_answer_chars, len(tool_calls))
         calls = [_prepare(call, (problems or {}).get(call["id"], "")) for call in tool_calls]
         for call in calls:
             self._tell(CallRequested(call.id, call.name, call.arguments))
@@ -104,10 +110,25 @@ class ToolRunner:
                 together = [calls[position] for position in batch]
                 for call in together:
                     call.problem = call.problem or self._refuse(call.source)
-                yield from self._run_batch(together)
+                for source, result in self._run_batch(together):
+                    yield source, self._shared(source, result, share)
         finally:
             for call in calls:
                 self._finish(call, ToolResult(INTERRUPTED_RESULT, failed=True))
+
+    def _shared(self, source: ToolCall, result: ToolResult, share: AnswerShare) -> ToolResult:
+        """The result, as much of it as its answer has room for; all of it is in a file."""
+        limit = share.next_limit()
+        if len(result.text) > limit:
+            file = self._workspace.output_file(self._identity(source["id"]))
+            result = shortened(result, limit, file, self._settings.read.max_line_chars)
+            # Lines that were left out have to be shown when they are asked for again.
+            self._workspace.seen.forget_all()
+        share.took(len(result.text))
+        return result
+
+    def _identity(self, call_id: str) -> CallIdentity:
+        return CallIdentity(self._session_id, self._turn_id, self._task_id, call_id)
 
     def _run_batch(self, batch: list[_Call]) -> Iterator[tuple[ToolCall, ToolResult]]:
         if len(batch) == 1:
@@ -141,14 +162,13 @@ class ToolRunner:
         if call.problem:
             return error(call.problem)
         context = self._workspace.context(
-            CallIdentity(self._session_id, self._turn_id, self._task_id, call.id),
+            self._identity(call.id),
             self._token,
             self._services,
             on_allowed=lambda action: self._allowed(call, action),
             on_output=lambda text: self._output(call, text),
         )
-        if self._images:
-            context = replace(context, images=True)
+        context = replace(context, images=self._images, settings=self._settings)
         return dispatch(call.name, call.arguments, context, self._workspace.tools)
 
     def _allowed(self, call: _Call, action: Action) -> None:

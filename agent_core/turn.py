@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from agent_core.repeats import Repeats
 from agent_core.steering import Steering
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_result import TurnUsage, add_usage, no_usage
+from agent_core.verifying.edits import UncheckedEdits
 
 
 @dataclass(slots=True)
@@ -29,6 +31,9 @@ class Turn:
         continuations: how often the model was asked to go on at the output limit.
         keeps: stores a compression of the history; None where the history is not the stored one.
         repeats: what the model does again and again.
+        began: seconds since the epoch.
+        closing: the budget is spent, and the model is asked for its last words alone.
+        edits: what it has edited since it last checked anything.
     """
 
     id: str
@@ -44,8 +49,11 @@ class Turn:
     usage: TurnUsage = field(default_factory=no_usage)
     cost: float | None = 0.0
     continuations: int = 0
+    closing: bool = False
+    began: float = field(default_factory=time.time)
     steering: Steering = field(default_factory=Steering)
     repeats: Repeats = field(default_factory=Repeats)
+    edits: UncheckedEdits = field(default_factory=UncheckedEdits)
 
     def count(self, usage: Usage, cost: float | None) -> None:
         """Add what one request used."""

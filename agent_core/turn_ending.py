@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_core.asking.reply import Reply
-from agent_core.callbacks import Status
+from agent_core.callbacks import CallFinished, Status
 from agent_core.errors import ModelFailed
-from agent_core.messages import assistant_message
+from agent_core.messages import ToolCall, assistant_message, parse_arguments, tool_message
 from agent_core.services import SessionServices
 from agent_core.turn import Turn
 from agent_core.turn_result import STOP, StopReason
+from tools.result import error
 
+CLOSING_NOTE = (
+    "[Not from the user. This turn has made all the model requests that it may. Call no tools now: calls are not "
+    "run. Answer in words: what was done and where, what is left to do or unchecked, and what stood in the way.]"
+)
+_NOT_RUN = (
+    "Not run: this turn has made all the model requests that it may. Call it again in the next turn if need be."
+)
 _NOTHING_TO_ADD = "[There is nothing to add.]"
 # Failures that the prompt itself causes: if it stayed in the history, every later turn would fail as well.
 _OF_THE_PROMPT = frozenset(
@@ -63,15 +71,41 @@ class Ending:
             return "refusal", problem.public
         raise problem
 
+    def summed_up(self, reply: Reply, carried: Sequence[str]) -> tuple[StopReason, str]:
+        """The model's closing words, once the budget is spent; calls that it makes all the same are not run."""
+        if reply.finish == "refusal":
+            return self.refused("".join((*carried, reply.text)))
+        if not reply.text.strip() and not reply.tool_calls:
+            return self.out_of_budget(carried)
+        self.turn.history.remember(reply.message(self.turn.route.choice))
+        for call in reply.tool_calls:
+            self._leave_undone(call)
+        limit = self._limit_words()
+        if reply.tool_calls:
+            self.turn.history.remember(assistant_message(f"[{limit}]"))
+        self._tell(Status("budget", limit))
+        return "max_turn_requests", "".join((*carried, reply.text)) if reply.text.strip() else limit
+
     def out_of_budget(self, carried: Sequence[str]) -> tuple[StopReason, str]:
-        """The model has been asked as often as one turn may."""
-        text = (
-            f"Stopped after {self.turn.budget.limit} model requests, the limit of one turn (agent.max_turns). "
-            "Send another prompt to go on."
-        )
+        """The model has been asked as often as one turn may, and has no closing words."""
+        text = self._limit_words()
         self._tell(Status("budget", text))
         self.turn.history.close_off(f"[{text}]")
         return "max_turn_requests", "".join((*carried, text))
+
+    def _limit_words(self) -> str:
+        return (
+            f"Stopped after {self.turn.budget.used} model requests, the limit of one turn (agent.max_turns). "
+            "Send another prompt to go on."
+        )
+
+    def _leave_undone(self, call: ToolCall) -> None:
+        """Answer a call that is not run, for the model and on its card."""
+        self.turn.history.remember(tool_message(call, error(_NOT_RUN).text))
+        if self.turn.callbacks.tool_progress_callback is not None:
+            name, arguments = call["function"]["name"], parse_arguments(call["function"]["arguments"])
+            lost = CallFinished(call["id"], name, arguments, error(_NOT_RUN), ran=False)
+            self.turn.callbacks.tool_progress_callback(lost)
 
     def in_a_circle(self, why: str) -> tuple[StopReason, str]:
         """The model did the same again and again; `why` is for the person."""

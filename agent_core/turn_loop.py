@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
+from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import Status, Step
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
 from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.context.view import shown
+from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.guardrails import with_warning
-from agent_core.messages import Message, ToolCall, tool_message, user_message
+from agent_core.messages import (
+    Message,
+    ToolCall,
+    injected_message,
+    tool_message,
+    user_message,
+    with_note,
+)
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice
@@ -22,11 +32,13 @@ from agent_core.result_images import result_content, sees_images
 from agent_core.services import SessionServices, TurnServices
 from agent_core.tool_runner import ToolRunner
 from agent_core.turn import Turn
-from agent_core.turn_ending import Ending
+from agent_core.turn_ending import CLOSING_NOTE, Ending
 from agent_core.turn_result import StopReason
 from agent_core.workspace import Workspace
 from tools.result import ToolResult
 from tools.toolsets import get_tool_definitions, select
+
+log = logging.getLogger(__name__)
 
 _CONTINUATIONS = 3
 _GO_ON = (
@@ -75,6 +87,8 @@ class TurnLoop:
             if reply.tool_calls:
                 self._remember(turn, asker, reply)
                 self._use_tools(turn, reply)
+                if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
+                    turn.budget.refund()
                 if _pass_on(turn, turn.steering.take()):
                     turn.repeats.begin_anew()
                 if turn.repeats.halted:
@@ -82,12 +96,29 @@ class TurnLoop:
             elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
+            elif reply.finish == "stop" and reply.text.strip() and self._owes_check(turn):
+                self._remember(turn, asker, reply)
+                self._nudge(turn)
             elif reply.text.strip() and (words := turn.steering.take_or_close()):
                 self._remember(turn, asker, reply)
                 _pass_on(turn, words)
             else:
                 return ending.last_word(reply, asker.carried)
-        return ending.out_of_budget(asker.carried)
+        return self._sum_up(turn, asker, ending)
+
+    def _sum_up(self, turn: Turn, asker: Asker, ending: Ending) -> tuple[StopReason, str]:
+        """The budget is spent: one more request, for words alone."""
+        turn.closing = True
+        # Behind words of the person's the note stands in their message; an answer that was cut goes on as it is.
+        if turn.history.messages[-1]["role"] != "user":
+            turn.history.remember(injected_message(CLOSING_NOTE))
+        self._follow_target(turn, asker)
+        try:
+            reply = self._ask(turn, asker)
+        except (ModelFailed, AuthRequired):
+            log.info("the model gave no closing words", exc_info=True)
+            return ending.out_of_budget(asker.carried)
+        return ending.summed_up(reply, asker.carried)
 
     def _asker(self, turn: Turn) -> Asker:
         return Asker(
@@ -134,9 +165,11 @@ class TurnLoop:
             reasoning=self.target().reasoning,
             cache_ttl=self.cache_ttl,
             session_id=self.session_id,
+            words_only=turn.closing,
         )
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
+        self.services.activity.turn("waiting_for_model", turn.route.choice.name)
         reply = asker.ask()
         choice = turn.route.choice
         if turn.callbacks.step_callback is not None:
@@ -176,11 +209,16 @@ class TurnLoop:
             task_id=turn.task_id,
             listener=turn.callbacks.tool_progress_callback,
             images=sees_images(turn.route.choice, self.services.omissions),
+            window=turn.route.choice.context_length,
             refuse=turn.repeats.refusal,
         )
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
-            told = replace(result, text=with_warning(result.text, turn.repeats.see(call, result)))
+            turn.edits.see(call, result)
+            text = with_warning(result.text, turn.repeats.see(call, result))
+            if call is reply.tool_calls[-1]:
+                text = with_warning(text, turn.budget.warning(), "budget_warning")
+            told = replace(result, text=text)
             turn.history.remember(tool_message(call, result_content(self._with_rules(turn, call, told))))
 
     def _with_rules(self, turn: Turn, call: ToolCall, result: ToolResult) -> ToolResult:
@@ -196,6 +234,22 @@ class TurnLoop:
 
     def _shown(self, turn: Turn) -> Sequence[Message]:
         return shown(turn.history.messages, self.services.omissions, self.services.compaction)
+
+    def _owes_check(self, turn: Turn) -> bool:
+        """Whether the model would end with code that it has edited and not checked, though it could check it."""
+        if not turn.edits.owed(turn.budget.left) or turn.route.choice.provider == "offline":
+            return False
+        return "terminal" in self.tool_names() and self.workspace.approvals.mode != "plan"
+
+    @staticmethod
+    def _nudge(turn: Turn) -> None:
+        if turn.callbacks.thinking_callback is not None:
+            turn.callbacks.thinking_callback("Code was changed and not checked: the model is asked to check it.")
+        words = turn.steering.take()
+        # What the person has said meanwhile goes before, as the words of the same message.
+        turn.history.remember(
+            user_message(with_note(words, turn.edits.nudge())) if words else injected_message(turn.edits.nudge())
+        )
 
     def tool_names(self) -> frozenset[str]:
         """The names of the tools that the model is told of."""
@@ -225,5 +279,6 @@ class TurnLoop:
 def _pass_on(turn: Turn, words: str) -> bool:
     """Put what the person has said meanwhile before the model's next request; False where it is nothing."""
     if words:
-        turn.history.remember(user_message(words))
+        note = "" if turn.budget.left else CLOSING_NOTE
+        turn.history.remember(user_message(with_note(words, note)))
     return bool(words)

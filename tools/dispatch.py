@@ -51,7 +51,9 @@ def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox:
     result = remarked(result, ctx.fs.remarks())
     if ready.note:
         result = replace(result, text=_with_note(result.text, ready.note))
-    result = bounded(result, entry.max_result_size_chars or ctx.settings.max_result_chars, ctx)
+    # A tool that has a limit of its own shares its answer's room all the same.
+    limit = min(entry.max_result_size_chars or ctx.settings.max_result_chars, ctx.settings.max_answer_chars)
+    result = bounded(result, limit, ctx)
     if ctx.settings.redact_results:
         result = without_secrets(result, name)
     # What we say ourselves (a refusal, wrong arguments) is no stranger's word.

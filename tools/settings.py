@@ -45,7 +45,13 @@ class SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
-    """All tools' settings, one part each; `redact_results` takes secrets out of what the model gets."""
+    """All tools' settings, one part each.
+
+    Attributes:
+        max_result_chars: characters of one result for the model.
+        max_answer_chars: of all results of one answer together.
+        redact_results: take secrets out of what the model gets.
+    """
 
     read: ReadSettings = field(default_factory=ReadSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
@@ -53,4 +59,5 @@ class ToolSettings:
     web: WebSettings = field(default_factory=WebSettings)
     browser: BrowserSettings = field(default_factory=BrowserSettings)
     max_result_chars: int = 100_000
+    max_answer_chars: int = 200_000
     redact_results: bool = False

@@ -146,7 +146,30 @@ def check_sandbox(home: Home) -> Iterator[Check]:  # noqa: ARG001 - it is the ma
     yield Check("sandbox", ok=True, text=f"{active.name} contains commands, and holds when they try to get out{but}")
 
 
-CHECKS: tuple[Look, ...] = (check_home, check_settings, check_database, check_sandbox, check_space)
+def check_running(home: Home) -> Iterator[Check]:
+    """What the sessions of running processes are doing."""
+    import time  # noqa: PLC0415 - for this look only
+
+    from agent_core.activity import span  # noqa: PLC0415 - the same
+    from agent_core.running import STALE_AFTER, running_processes  # noqa: PLC0415 - the same
+
+    now = time.time()
+    for process in running_processes(home.running):
+        silent = now - process.told
+        if silent >= STALE_AFTER:
+            yield Check(
+                "running",
+                ok=False,
+                text=f"process {process.holder.pid} has turns that run, and told nothing for {span(silent)}",
+                next_step="If it does not answer in its editor either, end it. Nothing that was stored is lost.",
+            )
+            continue
+        for session in process.sessions:
+            text = f"{session.cwd} (process {process.holder.pid}): {session.doing.text(now)}"
+            yield Check("running", ok=True, text=text)
+
+
+CHECKS: tuple[Look, ...] = (check_home, check_settings, check_database, check_sandbox, check_space, check_running)
 """All of them, in the order in which they are told."""
 
 _PROMISES = {

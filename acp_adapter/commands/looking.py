@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
+import time
 from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from acp_adapter.commands.command import Desk, ServerState, Told, Typed
 from acp_adapter.commands.markdown import code, plain, table
 from acp_adapter.handshake import PROTOCOL_VERSION
 from acp_adapter.version import __version__
+from agent_core.activity import Doing, span
 from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
@@ -34,6 +36,17 @@ def show_version(_typed: Typed, _desk: Desk) -> Told:
         f"hermes-acp {__version__}, ACP protocol {PROTOCOL_VERSION}, {_SDK} {sdk}, "
         f"Python {platform.python_version()} on {platform.system()}."
     )
+
+
+def show_status(_typed: Typed, desk: Desk) -> Told:
+    """What the agent is doing, with which model, in which mode."""
+    services, now = desk.session.services, time.time()
+    doing = Doing() if services is None else services.activity.now()
+    lines = [f"Now: {plain(doing.text(now))}."]
+    if doing.turn_since:
+        lines.append(f"This turn has run for {span(now - doing.turn_since)}.")
+    lines.append(f"Mode: {code(desk.session.mode)}. Model: {code(desk.session.model_used or 'none yet')}.")
+    return Told("\n\n".join(lines))
 
 
 def show_tools(_typed: Typed, desk: Desk) -> Told:

@@ -9,7 +9,7 @@ from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
 from acp_adapter.commands.compacting import compact
 from acp_adapter.commands.context import show_context
 from acp_adapter.commands.keeping import export, fork, name_session, reset
-from acp_adapter.commands.looking import show_cost, show_servers, show_tools, show_version
+from acp_adapter.commands.looking import show_cost, show_servers, show_status, show_tools, show_version
 from acp_adapter.commands.markdown import code, plain
 from acp_adapter.commands.memory import manage_memory
 from acp_adapter.commands.permissions import manage_permissions
@@ -55,6 +55,7 @@ COMMANDS = (
     SlashCommand("tools", "Show the tools that the model has", show_tools),
     SlashCommand("skills", "Show the skills, and what is wrong with those that cannot be used", show_skills),
     SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),
+    SlashCommand("status", "Show what the agent is doing, and for how long", show_status, at_once=True),
     SlashCommand("context", "Show what fills the model's window", show_context),
     SlashCommand("compact", "Compress the conversation, so that the model has room again", compact, "what to keep"),
     SlashCommand("cost", "Show what this session has used and cost", show_cost),

@@ -141,6 +141,7 @@ class SessionCompression:
         if not self._is_told:
             self._tell(CompressionStep("running", window=window))
             self._is_told = True
+        self.services.activity.turn("compressing")
         answer = self.services.summarise(messages, self.token)
         if answer is None:
             return None

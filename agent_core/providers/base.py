@@ -26,6 +26,8 @@ class ModelRequest:
         temperature: None leaves it to the server; models that take none are not sent one.
         cache_ttl: how long the server should keep the prefix, where the protocol lets us say so; None for a question
             that is asked once, whose prefix is not worth the price of keeping it.
+        words_only: whatever tools the answer calls, they are not run. It is not sent: a server could leave the tools
+            out of the prompt then, and its cache would be lost.
         session_id: groups a session's requests for servers that keep prefixes by key.
     """
 
@@ -37,6 +39,7 @@ class ModelRequest:
     temperature: float | None = None
     cache_ttl: CacheTtl | None = "5m"
     session_id: str = ""
+    words_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

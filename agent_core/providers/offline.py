@@ -24,6 +24,8 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, Step, parse_script
 
+_NO_REQUESTS_LEFT = "The script has more lines than this turn has requests.\n"
+
 
 class OfflineProvider:
     """Plays the script in the last user message. Implements `Provider`."""
@@ -59,6 +61,10 @@ class OfflineStream:
         if not any(steps):
             yield TextDelta(HELP)
             yield from _end("stop", len(HELP))
+            return
+        if self._request.words_only:
+            yield TextDelta(_NO_REQUESTS_LEFT)
+            yield from _end("stop", 1)
             return
         told = any(message.get("unfinished") for message in turn)
         yield from self._play(_Position(steps, calls_made).rest(), told=told)

@@ -126,7 +126,8 @@ def test_an_empty_answer_is_an_error_and_no_silent_end(tmp_path, script):
 def test_a_turn_that_uses_up_its_requests_says_so_and_the_next_goes_on(tmp_path):
     ears = Ears()
     again = [uses((f"c{number}", "todo", {})) for number in range(3)]
-    agent = make_agent(tmp_path, *again, says("finally"), max_iterations=3, callbacks=ears.callbacks())
+    silent = [Finished("stop")]
+    agent = make_agent(tmp_path, *again, silent, says("finally"), max_iterations=3, callbacks=ears.callbacks())
     result = agent.run_conversation("loop")
     assert (result["stop_reason"], result["iterations"], result["interrupted"]) == ("max_turn_requests", 3, False)
     assert "3 model requests" in result["final_response"]

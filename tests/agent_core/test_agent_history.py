@@ -105,7 +105,7 @@ ENDINGS = {
     "error at once": (fail, lambda hold: [[ProviderConnectionError("gone")]]),
     "error in the middle": (fail, lambda hold: [[TextDelta("seen text"), ProviderConnectionError("gone")]]),
     "error after tools": (fail, lambda hold: [uses(("a", "todo", {})), [ProviderConnectionError("gone")]]),
-    "budget": (run_normally, lambda hold: [uses((f"c{number}", "todo", {})) for number in range(4)]),
+    "budget": (run_normally, lambda hold: [uses((f"c{number}", "todo", {})) for number in range(5)]),
 }
 
 

@@ -171,7 +171,9 @@ def test_a_turns_own_callbacks_take_the_place_of_the_agents(tmp_path, ears):
 
 def test_no_callback_is_needed(tmp_path):
     script = [ReasoningDelta("hm"), TextDelta("x"), *uses(("a", "todo", {"todos": []}))]
-    agent = make_agent(tmp_path, script, uses(("b", "todo", {})), max_iterations=2, callbacks=AgentCallbacks())
+    agent = make_agent(
+        tmp_path, script, uses(("b", "todo", {})), says("no more"), max_iterations=2, callbacks=AgentCallbacks()
+    )
     assert agent.run_conversation("go")["stop_reason"] == "max_turn_requests"
 
 

@@ -380,10 +380,10 @@ def test_a_model_that_has_nothing_to_add_has_ended_its_answer(model_server, over
 
 
 def test_text_that_was_shown_is_in_the_final_answer_also_at_the_end_of_the_budget(model_server, over, protocol):
-    model_server.add(Reply("the first part ", finish_reason="length"))
+    model_server.add(Reply("the first part ", finish_reason="length"), Reply("and the rest"))
     result = over(wired(model_server.base_url, protocol), max_iterations=1).run_conversation("hello")
     assert result["stop_reason"] == "max_turn_requests"
-    assert result["final_response"].startswith("the first part ")
+    assert result["final_response"] == "the first part and the rest"
 
 
 def test_results_that_are_too_large_for_the_window_make_room_too(model_server, over, protocol, tmp_path):

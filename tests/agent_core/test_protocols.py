@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from agent_core.callbacks import AgentCallbacks
 from agent_core.providers.choice import ModelFacts
 from tests.support.agents import Ears, assert_well_formed, roles
 from tests.support.model_server import ModelServer, Reply, Status, ToolCall, Usage
@@ -116,3 +117,29 @@ def test_sealed_reasoning_goes_back_to_its_model_and_is_dropped_when_it_is_refus
     assert f'"{field}"' in second
     assert f'"{field}"' not in third
     assert agent._services.prefix.breaks == ["unseal"]
+
+
+def test_words_for_the_running_turn_stand_behind_all_results_in_the_same_request(model_server, over, protocol):
+    calls = [ToolCall(name, "todo", {}) for name in ("c1", "c2")]
+    agent = over(wired(model_server.base_url, protocol))
+    model_server.add(Reply("", tool_calls=calls), Reply("You said left."))
+    agent.run_conversation(
+        "go", callbacks=AgentCallbacks(step_callback=lambda step: step.iteration == 1 and agent.steer("turn left!"))
+    )
+    asked, sent = model_server.requests[1:], model_server.requests[1].raw.decode()
+    assert len(asked) == 1
+    assert sent.count("turn left!") == 1
+    assert max(sent.rindex(name) for name in ("c1", "c2")) < sent.index("turn left!")
+
+
+def test_the_closing_words_of_a_spent_turn_come_over_each_protocol_with_the_same_tools(model_server, over, protocol):
+    model_server.add(Reply("", tool_calls=[ToolCall("c1", "todo", {})]), Reply("Half is done."), Reply("next"))
+    agent = over(wired(model_server.base_url, protocol), max_iterations=1)
+    result = agent.run_conversation("go")
+    assert (result["final_response"], result["stop_reason"]) == ("Half is done.", "max_turn_requests")
+    first, closing = (request.body for request in model_server.requests)
+    tools = "toolConfig" if protocol == "bedrock_converse" else "tools"
+    assert closing[tools] == first[tools]
+    assert "tool_choice" not in closing
+    assert agent.chat("go on") == "next"
+    assert_well_formed(result["messages"])

@@ -125,7 +125,10 @@ def roles(messages: Sequence[Message]) -> list[str]:
 
 
 def assert_well_formed(messages: Sequence[Message]) -> None:
-    """User and assistant alternate, each tool call has one result, in call order, and the model had its say."""
+    """User and assistant alternate, each tool call has one result, in call order, and the model had its say.
+
+    Words of the user's may stand behind the results of an answer.
+    """
     position = 0
     while position < len(messages):
         assert messages[position]["role"] == "user", roles(messages)
@@ -138,5 +141,5 @@ def assert_well_formed(messages: Sequence[Message]) -> None:
             results = [message.get("tool_call_id") for message in messages[position + 1 : position + 1 + len(calls)]]
             assert results == calls, roles(messages)
             position += 1 + len(calls)
-            if not calls:
+            if not calls or (position < len(messages) and messages[position]["role"] == "user"):
                 break

@@ -42,6 +42,28 @@ def bounded(result: ToolResult, limit: int, ctx: ToolContext) -> ToolResult:
     return replace(cut, facts={**cut.facts, "saved": whole.facts()})
 
 
+def shortened(result: ToolResult, limit: int, file: Path | None, longest_line: int) -> ToolResult:
+    """A result that is bounded already, cut further because those of its answer share their room.
+
+    Args:
+        limit: characters for the model.
+        file: the call's file for output; None: nothing is saved.
+        longest_line: characters of a line of it that read_file shows.
+    """
+    if len(result.text) <= limit:
+        return result
+    text = _wrapped(_readable(result.text), longest_line)
+    own = result.facts.get("saved")
+    copy = None if file is None else file.with_suffix(_FOR_MODEL)
+    if copy is not None and copy.exists():  # of the first cut
+        return replace(result, text=_cut(text, limit, f"All of it is in {copy}"))
+    if isinstance(own, Mapping) and own.get("path"):
+        return replace(result, text=_cut(text, limit, f"All of it is in {own['path']}"))
+    if copy is None or save_text(text, copy) is None:
+        return replace(result, text=_cut(text, limit, "The results of this answer were too long together"))
+    return replace(result, text=_cut(text, limit, f"All {text.count(chr(10)) + 1} lines are in {copy}", copy))
+
+
 def _saved(result: ToolResult, ctx: ToolContext) -> ToolResult:
     """The result with a file of all that it has to show, where that is too long for a card."""
     # What is a file's content needs no copy; a search names the files that it has found.

@@ -1,5 +1,6 @@
 """`hermes-acp doctor`, in homes that are well and in homes that are not."""
 
+import json
 import subprocess
 import sys
 
@@ -8,8 +9,12 @@ import pytest
 from acp_adapter.cli import doctor_checks
 from acp_adapter.cli.doctor import main
 from acp_adapter.cli.doctor_checks import size_text
+from agent_core.activity import Activity
+from agent_core.home import Home
+from agent_core.running import RunReport, running_processes
 from tests.support.filled_database import counted, fill, overwrite, pages_of
 from tests.support.settings_files import configure
+from tests.support.waiting import wait_until
 
 MAIN = [sys.executable, "-c", "import sys; from acp_adapter.cli.doctor import main; sys.exit(main(sys.argv[1:]))"]
 
@@ -153,3 +158,22 @@ def test_whoever_reads_the_output_may_go(home):
 )
 def test_sizes_are_for_people(count, text):
     assert size_text(count) == text
+
+
+def test_turns_of_other_processes_are_told_and_one_that_tells_nothing_any_more_is_wrong(home, run):
+    home.chmod(0o700)
+    activity, report = Activity(), RunReport(Home(home).running, pause=0.01)
+    activity.begin()
+    activity.turn("running", "terminal make test")
+    report.follow("session-1", "/srv/project", activity)
+    wait_until(lambda: list(running_processes(Home(home).running)))
+    code, out, _ = run()
+    assert code == 0
+    assert "running: terminal make test, for 0 s" in out
+    (file,) = Home(home).running.glob("*.json")
+    told = json.loads(file.read_text())
+    report.close()
+    file.write_text(json.dumps({**told, "told": told["told"] - 300}))
+    code, out, _ = run()
+    assert code == 1
+    assert "told nothing for 5 min" in out

@@ -1,0 +1,1 @@
+"""Runs as data to train with."""

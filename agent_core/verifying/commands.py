@@ -1,0 +1,138 @@
+"""Which commands count as a check of code: tests, builds, linters, type checks, and running the code itself."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+
+_ANY: frozenset[str] = frozenset()
+_BUILDS = frozenset({"test", "build", "check", "run", "bench", "vet", "verify", "compile", "lint", "clippy"})
+_SCRIPTS = re.compile(r"test|check|lint|build|tsc|type|verify|start|dev|e2e|spec|compile|run")
+_SEPARATORS = frozenset({"&&", "||", ";", ";;", "|", "|&", "&", "(", ")"})
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_DURATION = re.compile(r"[\d.]+[smhd]?")
+_INTERPRETER = re.compile(r"(?:python|pypy|ruby|perl|php|node|bash|sh|zsh|lua|julia|Rscript)[\d.]*$")
+
+# Programs that run the command behind them, with the words that stand in between.
+_RUNNERS: Mapping[str, frozenset[str]] = {
+    "sudo": _ANY, "env": _ANY, "time": _ANY, "nice": _ANY, "nohup": _ANY, "timeout": _ANY, "exec": _ANY,
+    "xvfb-run": _ANY, "stdbuf": _ANY, "uv": frozenset({"run"}), "uvx": _ANY, "poetry": frozenset({"run"}),
+    "pipenv": frozenset({"run"}), "pdm": frozenset({"run"}), "hatch": frozenset({"run"}), "rye": frozenset({"run"}),
+    "npx": _ANY, "bunx": _ANY, "bundle": frozenset({"exec"}), "dotenv": _ANY, "coverage": frozenset({"run"}),
+    "nix": frozenset({"develop", "shell"}),
+}  # fmt: skip
+
+# Programs that check something whatever stands behind them.
+_CHECKERS = frozenset({
+    "pytest", "py.test", "tox", "nox", "nose2", "mypy", "pyright", "basedpyright", "pyre", "ty", "flake8", "pylint",
+    "bandit", "jest", "vitest", "mocha", "ava", "karma", "cypress", "playwright", "eslint", "tsc", "vue-tsc",
+    "biome", "oxlint", "stylelint", "webpack", "rollup", "esbuild", "rspec", "rubocop", "phpunit", "phpstan",
+    "psalm", "pest", "golangci-lint", "staticcheck", "gotestsum", "rustc", "gcc", "g++", "cc", "c++", "clang",
+    "clang++", "clang-tidy", "javac", "kotlinc", "scalac", "ghc", "shellcheck", "hadolint", "cppcheck", "ctest",
+    "ninja", "msbuild", "xcodebuild", "bats", "prove", "luacheck", "ktlint", "detekt", "pre-commit", "trunk",
+    "ruff",
+})  # fmt: skip
+
+# Programs that check with one of these words as their own command.
+_WITH_COMMAND: Mapping[str, frozenset[str]] = {
+    "cargo": _BUILDS | {"nextest", "miri"}, "go": _BUILDS, "dotnet": _BUILDS, "swift": _BUILDS,
+    "zig": _BUILDS | {"build-exe", "test"}, "mix": _BUILDS | {"credo", "dialyzer"},
+    "rebar3": _BUILDS | {"eunit", "ct"}, "sbt": _BUILDS | {"testOnly"}, "deno": _BUILDS, "stack": _BUILDS,
+    "cabal": _BUILDS, "dart": _BUILDS | {"analyze"}, "flutter": _BUILDS | {"analyze"}, "bazel": _BUILDS,
+    "buck2": _BUILDS, "meson": _BUILDS, "terraform": frozenset({"validate", "plan"}),
+    "docker": frozenset({"build"}), "django-admin": frozenset({"test", "check"}),
+}  # fmt: skip
+
+_TASK_RUNNERS = frozenset({
+    "npm", "pnpm", "yarn", "bun", "composer", "rake", "just", "task", "invoke", "gradle", "gradlew", "mvn", "mvnw",
+    "make", "gmake", "ant",
+})  # fmt: skip
+_WHOLE = frozenset({"make", "gmake", "rake", "ninja", "mvn", "mvnw", "ant", "just"})
+_TASK_ASIDE = frozenset({"run", "exec", "run-script", "dlx", "x"})
+_PACKAGES = frozenset({"install", "i", "add", "ci", "remove", "update", "upgrade", "require", "init", "link"})
+_ONLY_LOOKS = frozenset({"--version", "-V", "--help", "-h", "-v"})
+_INLINE_FORMAT = frozenset({"format"})
+
+
+def is_check(command: str) -> bool:
+    """Whether running the shell command `command` tells something about code: a test, a build, a linter, a run."""
+    return any(_checks(words) for words in _simple_commands(command))
+
+
+def _simple_commands(command: str) -> list[list[str]]:
+    """The words of each simple command; substitutions and nested scripts are not looked into."""
+    found: list[list[str]] = []
+    for line in command.replace("\\\n", " ").splitlines():
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        current: list[str] = []
+        # An open quotation mark is an error: what was read before it counts all the same.
+        with contextlib.suppress(ValueError):
+            for word in lexer:
+                if word in _SEPARATORS:
+                    found.append(current)
+                    current = []
+                else:
+                    current.append(word)
+        found.append(current)
+    return [words for words in found if words]
+
+
+def _checks(words: Sequence[str]) -> bool:
+    rest = list(words)
+    while rest:
+        if _ASSIGNMENT.match(rest[0]):
+            rest.pop(0)
+            continue
+        name = PurePosixPath(rest[0]).name
+        between = _RUNNERS.get(name)
+        if between is None:
+            return _is_checker(rest[0], name, rest[1:])
+        rest = _behind(rest[1:], between)
+    return False
+
+
+def _behind(rest: list[str], between: frozenset[str]) -> list[str]:
+    """The command that a runner runs: what comes behind its own word, options and durations."""
+    if between and not any(word in between for word in rest):
+        return []
+    while rest and (rest[0] in between or rest[0].startswith("-") or _DURATION.fullmatch(rest[0])):
+        rest = rest[1:]
+    return rest
+
+
+def _is_checker(path: str, name: str, rest: Sequence[str]) -> bool:
+    if rest and rest[0] in _ONLY_LOOKS and len(rest) == 1:
+        return False
+    if name in _CHECKERS:
+        return not (rest and rest[0] in _INLINE_FORMAT and "--check" not in rest)
+    if name in _WITH_COMMAND:
+        own = [word for word in rest if not word.startswith(("-", "+"))]
+        return bool(own) and own[0] in _WITH_COMMAND[name]
+    if name in _TASK_RUNNERS:
+        return _is_task(name, rest)
+    if _INTERPRETER.match(name):
+        # An interpreter without a program only waits for one.
+        return bool(rest) and rest[0] not in {"-V", "--version"} and not _is_housekeeping(rest)
+    return path.startswith(("./", "../", "/", "~/")) and not path.startswith(("/bin/", "/usr/bin/", "/usr/sbin/"))
+
+
+def _is_task(name: str, rest: Sequence[str]) -> bool:
+    tasks = [word for word in rest if not word.startswith("-") and word not in _TASK_ASIDE]
+    if tasks and tasks[0] in _PACKAGES:
+        return False
+    if not tasks:
+        return name in _WHOLE
+    return any(_SCRIPTS.search(task.lower()) for task in tasks)
+
+
+def _is_housekeeping(rest: Sequence[str]) -> bool:
+    """`python -m pip` and the like: a module that has nothing to do with the code."""
+    return (
+        list(rest[:1]) == ["-m"]
+        and rest[1:2] != []
+        and rest[1] in {"pip", "venv", "ensurepip", "http.server", "json.tool"}
+    )

@@ -1,0 +1,47 @@
+"""Which commands count as a check of code."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_core.verifying.commands import is_check
+
+CHECKS = [
+    "pytest", "pytest -q tests/test_a.py", "python -m pytest", "python3.12 -m unittest discover", "python app.py",
+    "cd src && pytest", "FOO=1 pytest", "env FOO=1 pytest", "uv run pytest -x", "poetry run mypy .", "uvx ruff check",
+    "timeout 60 pytest", "sudo make test", "time -p cargo test", "cargo build --release", "cargo clippy",
+    "go vet ./...",
+    "cargo +nightly test", "go test ./...", "npm test", "npm run build", "npm run test:unit", "pnpm lint",
+    "yarn typecheck", "npx tsc --noEmit",
+    "npx jest", "make", "make check", "mvn -q verify", "mvn", "./gradlew test", "gradle build", "dotnet test",
+    "ruff check .",
+    "ruff format --check", "eslint src", "mypy --strict pkg", "node index.js", "ruby x.rb", "bash run.sh",
+    "./run-tests.sh",
+    "../build/main --x", "gcc -Wall a.c -o a", "rustc main.rs", "shellcheck x.sh", "bundle exec rspec",
+    "tox -e py312",
+    "terraform validate", "echo hi; pytest | tail -5", "mkdir -p b\ncmake ..\nninja", "python -c 'import app'",
+    "pytest \\\n  -q", "(cd web && npm test)", "deno check main.ts", "git stash && pytest; git stash pop",
+    "node --test",
+    "coverage run -m pytest", "flutter analyze",
+]  # fmt: skip
+NO_CHECKS = [
+    "", "ls -la", "cat test_a.py", "grep -rn pytest .", "git commit -m 'run pytest'", "git diff",
+    "echo pytest", "pip install pytest",
+    "python -m pip install mypy", "python -m venv .venv", "npm install", "npm ci --ignore-scripts=true x",
+    "pytest --version", "python --version", "python",
+    "cargo add serde", "cargo --version", "go mod tidy", "ruff format .", "sed -i s/a/b/ test.py",
+    "mkdir tests", "touch build.py",
+    "uv pip install x", "uv sync", "rm -rf build", "cd tests", "/bin/ls", "/usr/bin/env", "yarn add jest",
+    "poetry add pytest", "docker ps",
+    "which pytest", "find . -name 'test_*'", "FOO=1", "timeout 5", "echo 'pytest", "# pytest",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", CHECKS)
+def test_a_command_that_shows_whether_code_works_is_a_check(command):
+    assert is_check(command)
+
+
+@pytest.mark.parametrize("command", NO_CHECKS)
+def test_what_only_looks_or_installs_is_none(command):
+    assert not is_check(command)

@@ -1,0 +1,154 @@
+"""A turn that edited code and ran no check of it is told so once, before it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_core.callbacks import AgentCallbacks
+from agent_core.verifying.edits import forbids_checks, is_code
+from tests.support.agents import assert_well_formed, in_background, make_agent
+from tests.support.scripted_provider import Hold, says, uses
+from tools.environments.guardian import Guardian
+
+
+@pytest.fixture
+def guardian():
+    guardian = Guardian()
+    yield guardian
+    guardian.kill_all()
+
+
+def writes(path="app.py", content="x = 1\n", call_id="w"):
+    return uses((call_id, "write_file", {"path": path, "content": content}))
+
+
+def runs(command, call_id="r"):
+    return uses((call_id, "terminal", {"command": command}))
+
+
+def nudges(result):
+    return [message["content"] for message in result["messages"] if message.get("injected")]
+
+
+def test_code_that_was_not_checked_brings_one_nudge_and_then_the_turn_ends(tmp_path):
+    agent = make_agent(tmp_path, writes(), says("Done."), says("There is nothing to run here."))
+    result = agent.run_conversation("write it")
+    (nudge,) = nudges(result)
+    assert "app.py" in nudge
+    assert (result["final_response"], result["stop_reason"]) == ("There is nothing to run here.", "end_turn")
+    assert_well_formed(result["messages"])
+
+
+def test_each_turn_has_its_own_nudge(tmp_path):
+    agent = make_agent(tmp_path, writes(), says("one"), says("two"), writes("b.py"), says("three"), says("four"))
+    agent.chat("write it")
+    assert len(nudges(agent.run_conversation("and another"))) == 2
+
+
+def test_an_edit_after_the_nudge_brings_no_other(tmp_path):
+    agent = make_agent(tmp_path, writes(), says("Done."), writes("b.py"), says("Mended."))
+    assert agent.chat("write it") == "Mended."
+
+
+@pytest.mark.parametrize("command", ["python app.py", "python -m unittest; false"])
+def test_a_check_after_the_edit_is_enough_even_one_that_fails(tmp_path, guardian, command):
+    agent = make_agent(tmp_path, writes(), runs(command), says("Done."), guardian=guardian)
+    assert nudges(agent.run_conversation("write it")) == []
+
+
+def test_a_check_before_the_edit_is_none(tmp_path, guardian):
+    agent = make_agent(tmp_path, runs("python -c 1"), writes(), says("Done."), says("No need."), guardian=guardian)
+    assert len(nudges(agent.run_conversation("write it"))) == 1
+
+
+@pytest.mark.parametrize("command", ["ls", "cat app.py"])
+def test_a_command_that_only_looks_is_no_check(tmp_path, guardian, command):
+    agent = make_agent(tmp_path, writes(), runs(command), says("Done."), says("No need."), guardian=guardian)
+    assert len(nudges(agent.run_conversation("write it"))) == 1
+
+
+@pytest.mark.parametrize("path", ["notes.md", "data.json", "LICENSE"])
+def test_prose_and_data_need_no_check(tmp_path, path):
+    assert nudges(make_agent(tmp_path, writes(path, "{}\n"), says("Done.")).run_conversation("go")) == []
+
+
+def test_an_edit_that_failed_or_left_the_file_as_it_was_needs_none(tmp_path):
+    (tmp_path / "app.py").write_text("x = 1\n")
+    same = uses(("p", "patch", {"path": "app.py", "old_string": "x = 2", "new_string": "x = 3"}))
+    assert nudges(make_agent(tmp_path, same, says("No such line.")).run_conversation("go")) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "prompt", "mode"),
+    [
+        ({"verify_on_stop": False}, "write it", "dont_ask"),
+        ({"disabled_toolsets": ("terminal",)}, "write it", "dont_ask"),
+        ({"max_iterations": 4}, "write it", "dont_ask"),
+        ({}, "Write it, but do not run anything.", "dont_ask"),
+    ],
+)
+def test_where_it_is_not_wanted_or_not_possible_there_is_none(tmp_path, options, prompt, mode):
+    agent = make_agent(tmp_path, writes(), says("Done."), mode=mode, **options)
+    assert nudges(agent.run_conversation(prompt)) == []
+
+
+def test_the_nudge_needs_as_many_requests_as_a_check_takes(tmp_path):
+    agent = make_agent(tmp_path, writes(), says("Done."), says("No need."), max_iterations=5)
+    assert len(nudges(agent.run_conversation("write it"))) == 1
+
+
+def test_words_that_come_meanwhile_are_in_the_same_message_and_not_lost(tmp_path):
+    hold, last = Hold(), says("Done.")
+    agent = make_agent(tmp_path, writes(), [*last[:-1], hold, last[-1]], says("As you say."))
+    turn = in_background(lambda: agent.run_conversation("write it"))
+    assert hold.reached.wait(5)
+    assert agent.steer("leave the tests alone")
+    hold.release()
+    messages = turn.result(5)["messages"]
+    assert_well_formed(messages)
+    assert messages[-2]["content"].startswith("leave the tests alone\n\n[Not from the user. You changed code")
+    assert "injected" not in messages[-2]
+
+
+def test_the_person_sees_that_the_model_was_asked(tmp_path):
+    noted: list[str] = []
+    callbacks = AgentCallbacks(thinking_callback=noted.append)
+    make_agent(tmp_path, writes(), says("Done."), says("No need."), callbacks=callbacks).chat("write it")
+    assert noted == ["Code was changed and not checked: the model is asked to check it."]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Fix it, don't run the tests", "do not run anything", "Do NOT execute commands",
+        "without running the tests please",
+        "no tests needed", "never build it", "skip the tests", "no need to verify it", "don’t test it",
+    ],
+)  # fmt: skip
+def test_words_that_ask_not_to_run_anything_are_understood(words):
+    assert forbids_checks(words)
+
+
+@pytest.mark.parametrize(
+    "words", ["run the tests", "fix the failing test", "It does not work. Run it.", "write tests, nothing else"]
+)
+def test_other_words_are_not(words):
+    assert not forbids_checks(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("a.py", True),
+        ("A.TS", True),
+        ("Makefile", True),
+        ("Dockerfile", True),
+        ("a.md", False),
+        ("a.txt", False),
+        ("a", False),
+    ],
+)
+def test_what_counts_as_code(name, counts):
+    assert is_code(Path(name)) is counts
