@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import threading
 import time
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,19 +14,16 @@ from typing import TYPE_CHECKING
 from agent_core.agent import AIAgent
 from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
-from agent_core.auxiliary.approving import ModelJudge
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.auxiliary.summarising import summarise
 from agent_core.choices import SessionChoices
 from agent_core.compressing.engines import engine_of
 from agent_core.config import ConfigSource, Configuration
-from agent_core.containing import containment_of
 from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
 from agent_core.memory.memories import Memories
-from agent_core.permission_settings import permission_settings
 from agent_core.project_context import context_file_settings
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import Provider
@@ -41,28 +36,17 @@ from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import command_line_decides, resolve_chosen
 from agent_core.providers.make import make_provider
-from agent_core.providers.resolution.keys import variables_named
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
 from agent_core.running import RunReport
 from agent_core.services import SessionServices
-from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from agent_core.settings import PluginSettings, Settings
 from agent_core.signed_out import SignedOut, sign_out
-from agent_core.skills.making import session_skills
-from agent_core.tool_settings import tool_settings
-from agent_core.web_access import WebAccess
-from agent_core.workspace import CallIdentity, Workspace, local_workspace
+from agent_core.workspace import Workspace
+from agent_core.workspaces import Workspaces
 from tools.approval.commands import load_classifier
-from tools.approval.kept_grants import FILE_NAME as PERMISSIONS_FILE
-from tools.approval.kept_grants import KeptGrants
-from tools.approval.rules.paths import places_denied
-from tools.browser.finding import can_browse
-from tools.browser.settings import BrowserSettings
 from tools.context import Interrupt
-from tools.environments.guardian import Guardian
-from tools.files.history import FileHistory
 from tools.home_tools.loading import HomeTools
 from tools.redaction.redactor import Redactor
 from tools.registry import registry
@@ -71,14 +55,10 @@ from tools.toolbox import Toolbox
 from tools.toolsets import load_tools
 
 if TYPE_CHECKING:
-    from agent_core.browser.session_browser import SessionBrowser
-    from agent_core.lsp.diagnostics import LanguageServers
-    from agent_core.mcp.service_loop import ServiceLoop
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
     from agent_core.memory.session_memory import SessionMemory
     from agent_core.trajectories.log import TrajectoryLog
-    from tools.environments.sandbox.port import Sandbox
 
 log = logging.getLogger(__name__)
 
@@ -91,22 +71,18 @@ class AgentFactory:
 
     def __init__(self, config: ConfigSource, sessions: SessionLibrary | None = None) -> None:
         self._config = config
-        self._guardian = Guardian()
         self._providers: dict[ModelChoice, Provider] = {}
         self._pool_state = pool_state(config.home.root)
         self._tokens = TokenStore(config.home.root / TOKENS_FILE)
         self.signed_out = SignedOut(config.home)
         self._lock = threading.Lock()
         self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
-        self._service_loop: ServiceLoop | None = None
-        self._web = WebAccess()
         self._ephemeral: str | None = None
         self._trajectories: TrajectoryLog | None = None
         self._run_report = RunReport(config.home.running)
-        self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
-        self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._memories = Memories(config.home.root)
         self.sessions = sessions or SessionLibrary(config.home)
+        self._workspaces = Workspaces(config, self.sessions, self._auxiliary)
         self.home_tools = HomeTools(
             config.home.root, variables=self._variables, is_allowed=lambda name: self._plugins().allows(name)
         )
@@ -123,86 +99,11 @@ class AgentFactory:
         Raises:
             SettingsError: the settings cannot be read.
         """
-        config = self._config.load()
-        limits, roots = tool_settings(config), (cwd, *extra_roots)
-        permissions = permission_settings(config, roots)
-
-        def history(call: CallIdentity) -> FileHistory:
-            return self.sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
-
-        workspace = local_workspace(
-            cwd,
-            tuple(extra_roots),
-            guardian=self._guardian,
-            mode=choices.mode,
-            edits=choices.edits,
-            private=(self._config.home.root,),
-            closed=files_of(self._config.home.database),
-            permissions=permissions,
-            kept=self._kept,
-            judge=ModelJudge(self._auxiliary) if permissions.smart else None,
-            readable=(self.sessions.outputs.directory_of(session_id),) if session_id else (),
-            settings=limits,
-            variables=_without(variables_named(config.settings) - limits.terminal.passthrough.exact),
-            containment=containment_of(
-                config.settings.sandbox,
-                roots,
-                self._config.home.root,
-                places_denied(permissions.deny, tuple(map(Path, map(os.path.realpath, roots)))),
-            ),
-            history=history,
-            output_file=lambda call: self.sessions.outputs.file_of(call.session_id, call.call_id),
-        )
-        if (sandbox := workspace.containment.sandbox) is not None:
-            with self._lock:
-                self._sandboxes.add(sandbox)
-        return replace(
-            workspace,
-            web=self._web.under(limits.web),
-            cache=self._config.home.root / "cache",
-            browser=self._browser(limits.browser),
-            diagnostics=self._language_servers(config.settings, roots),
-            skills=session_skills(config.settings, self._config.home, cwd, permissions.deny, roots),
-        )
-
-    def _browser(self, settings: BrowserSettings) -> SessionBrowser | None:
-        """A session's browser, not started yet; None where there is none."""
-        if not can_browse():
-            return None
-        from agent_core.browser.session_browser import SessionBrowser  # noqa: PLC0415 - most machines have none
-
-        return SessionBrowser(settings, self._services_loop(), self._guardian)
-
-    def _language_servers(self, settings: Settings, roots: Sequence[Path]) -> LanguageServers | None:
-        """A session's language servers, not started yet; None where the settings do not turn them on."""
-        if not settings.lsp.enabled:
-            return None
-        from agent_core.lsp.configured import configured_servers  # noqa: PLC0415 - they are off by default
-        from agent_core.lsp.diagnostics import LanguageServers  # noqa: PLC0415
-        from agent_core.lsp.server import LspLimits  # noqa: PLC0415
-
-        return LanguageServers(
-            roots,
-            loop=self._services_loop(),
-            guardian=self._guardian,
-            configured=configured_servers(settings.lsp.servers),
-            limits=LspLimits(wait=settings.lsp.wait),
-        )
-
-    def _services_loop(self) -> ServiceLoop:
-        from agent_core.mcp.service_loop import ServiceLoop  # noqa: PLC0415 - only for servers and browsers
-
-        with self._lock:
-            self._service_loop = self._service_loop or ServiceLoop()
-            return self._service_loop
+        return self._workspaces.make(cwd, extra_roots, choices, session_id)
 
     def servers(self, specs: Sequence[ServerSpec], cwd: Path) -> SessionServers | None:
         """The MCP servers of a session, not started yet; None where it has none."""
-        if not specs:
-            return None
-        from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415 - most sessions have no servers
-
-        return SessionServers(specs, cwd, loop=self._services_loop(), guardian=self._guardian)
+        return self._workspaces.servers(specs, cwd)
 
     def settings(self) -> Settings:
         """The user's settings as they are now.
@@ -438,15 +339,11 @@ class AgentFactory:
     def close(self) -> None:
         """End every process and connection."""
         self._memories.end_all()
-        if self._service_loop is not None:
-            self._service_loop.stop()
-        self._guardian.kill_all()
+        self._workspaces.close()
         self._run_report.close()
         if self._trajectories is not None:
             self._trajectories.close()
         with self._lock:
-            for sandbox in self._sandboxes:
-                sandbox.close()
             for provider in self._providers.values():
                 provider.close()
             self._providers.clear()
@@ -493,8 +390,3 @@ class AgentFactory:
     def _provider(self, choice: ModelChoice) -> Provider:
         with self._lock:
             return self._providers.setdefault(choice, make_provider(choice))
-
-
-def _without(names: frozenset[str]) -> Mapping[str, str] | None:
-    """This process's variables for commands, without those that the settings take keys from; None: all of them."""
-    return {name: value for name, value in os.environ.items() if name not in names} if names else None

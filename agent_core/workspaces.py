@@ -1,0 +1,162 @@
+"""Makes where the sessions of one process work, and holds what they share of this machine."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_core.auxiliary.approving import ModelJudge
+from agent_core.auxiliary.client import AuxiliaryClient
+from agent_core.choices import SessionChoices
+from agent_core.config import ConfigSource
+from agent_core.containing import containment_of
+from agent_core.permission_settings import permission_settings
+from agent_core.providers.resolution.keys import variables_named
+from agent_core.sessions.database.file_header import files_of
+from agent_core.sessions.library import SessionLibrary
+from agent_core.settings import Settings
+from agent_core.skills.making import session_skills
+from agent_core.tool_settings import tool_settings
+from agent_core.web_access import WebAccess
+from agent_core.workspace import CallIdentity, Workspace, local_workspace
+from tools.approval.kept_grants import FILE_NAME as PERMISSIONS_FILE
+from tools.approval.kept_grants import KeptGrants
+from tools.approval.rules.paths import places_denied
+from tools.browser.finding import can_browse
+from tools.browser.settings import BrowserSettings
+from tools.environments.guardian import Guardian
+from tools.files.history import FileHistory
+
+if TYPE_CHECKING:
+    from agent_core.browser.session_browser import SessionBrowser
+    from agent_core.lsp.diagnostics import LanguageServers
+    from agent_core.mcp.service_loop import ServiceLoop
+    from agent_core.mcp.session_servers import SessionServers
+    from agent_core.mcp.specs import ServerSpec
+    from tools.environments.sandbox.port import Sandbox
+
+
+class Workspaces:
+    """Makes workspaces, and ends what they have started; safe to use from several threads."""
+
+    def __init__(self, config: ConfigSource, sessions: SessionLibrary, auxiliary: AuxiliaryClient) -> None:
+        self._config = config
+        self._sessions = sessions
+        self._auxiliary = auxiliary
+        self._guardian = Guardian()
+        self._web = WebAccess()
+        self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
+        self._lock = threading.Lock()
+        self._service_loop: ServiceLoop | None = None
+        self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
+
+    def make(
+        self, cwd: Path, extra_roots: Sequence[Path], choices: SessionChoices, session_id: str = ""
+    ) -> Workspace:
+        """Where a session works: this machine's disk and shell, behind the user's rules; nobody is asked yet.
+
+        Args:
+            session_id: whose saved outputs may be read without a question; '' for none.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        config = self._config.load()
+        limits, roots = tool_settings(config), (cwd, *extra_roots)
+        permissions = permission_settings(config, roots)
+
+        def history(call: CallIdentity) -> FileHistory:
+            return self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
+
+        workspace = local_workspace(
+            cwd,
+            tuple(extra_roots),
+            guardian=self._guardian,
+            mode=choices.mode,
+            edits=choices.edits,
+            private=(self._config.home.root,),
+            closed=files_of(self._config.home.database),
+            permissions=permissions,
+            kept=self._kept,
+            judge=ModelJudge(self._auxiliary) if permissions.smart else None,
+            readable=(self._sessions.outputs.directory_of(session_id),) if session_id else (),
+            settings=limits,
+            variables=_without(variables_named(config.settings) - limits.terminal.passthrough.exact),
+            containment=containment_of(
+                config.settings.sandbox,
+                roots,
+                self._config.home.root,
+                places_denied(permissions.deny, tuple(map(Path, map(os.path.realpath, roots)))),
+            ),
+            history=history,
+            output_file=lambda call: self._sessions.outputs.file_of(call.session_id, call.call_id),
+        )
+        if (sandbox := workspace.containment.sandbox) is not None:
+            with self._lock:
+                self._sandboxes.add(sandbox)
+        return replace(
+            workspace,
+            web=self._web.under(limits.web),
+            cache=self._config.home.root / "cache",
+            browser=self._browser(limits.browser),
+            diagnostics=self._language_servers(config.settings, roots),
+            skills=session_skills(config.settings, self._config.home, cwd, permissions.deny, roots),
+        )
+
+    def servers(self, specs: Sequence[ServerSpec], cwd: Path) -> SessionServers | None:
+        """The MCP servers of a session, not started yet; None where it has none."""
+        if not specs:
+            return None
+        from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415 - most sessions have no servers
+
+        return SessionServers(specs, cwd, loop=self._services_loop(), guardian=self._guardian)
+
+    def close(self) -> None:
+        """End every process that was started in a workspace."""
+        if self._service_loop is not None:
+            self._service_loop.stop()
+        self._guardian.kill_all()
+        with self._lock:
+            for sandbox in self._sandboxes:
+                sandbox.close()
+
+    def _browser(self, settings: BrowserSettings) -> SessionBrowser | None:
+        """A session's browser, not started yet; None where there is none."""
+        if not can_browse():
+            return None
+        from agent_core.browser.session_browser import SessionBrowser  # noqa: PLC0415 - most machines have none
+
+        return SessionBrowser(settings, self._services_loop(), self._guardian)
+
+    def _language_servers(self, settings: Settings, roots: Sequence[Path]) -> LanguageServers | None:
+        """A session's language servers, not started yet; None where the settings do not turn them on."""
+        if not settings.lsp.enabled:
+            return None
+        from agent_core.lsp.configured import configured_servers  # noqa: PLC0415 - they are off by default
+        from agent_core.lsp.diagnostics import LanguageServers  # noqa: PLC0415
+        from agent_core.lsp.server import LspLimits  # noqa: PLC0415
+
+        return LanguageServers(
+            roots,
+            loop=self._services_loop(),
+            guardian=self._guardian,
+            configured=configured_servers(settings.lsp.servers),
+            limits=LspLimits(wait=settings.lsp.wait),
+        )
+
+    def _services_loop(self) -> ServiceLoop:
+        from agent_core.mcp.service_loop import ServiceLoop  # noqa: PLC0415 - only for servers and browsers
+
+        with self._lock:
+            self._service_loop = self._service_loop or ServiceLoop()
+            return self._service_loop
+
+
+def _without(names: frozenset[str]) -> Mapping[str, str] | None:
+    """This process's variables for commands, without those that the settings take keys from; None: all of them."""
+    return {name: value for name, value in os.environ.items() if name not in names} if names else None
