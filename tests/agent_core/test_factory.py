@@ -23,6 +23,7 @@ from tests.support.settings_files import configure, use_model
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.grants import Grants
 from tools.approval.policy import decide
+from tools.environments.sandbox.port import Confinement
 
 
 @pytest.fixture
@@ -309,3 +310,13 @@ def opened(home, overrides=None):
 def restored(factory, cwd, on_note=lambda _: None, session_id="session-1"):
     workspace = factory.workspace(cwd, (), SessionChoices())
     return factory.agent(session_id, workspace, factory.services(session_id), on_note=on_note)
+
+
+def test_the_sandboxes_own_directories_go_with_the_process(home, tmp_path, factory):
+    sandbox = factory.workspace(tmp_path, (), SessionChoices()).containment.sandbox
+    if sandbox is None:
+        pytest.skip("no sandbox works on this machine; on Linux: apt install bubblewrap")
+    scratch = Path(sandbox.variables(Confinement("read-only"))["TMPDIR"])
+    assert scratch.is_dir()
+    factory.close()
+    assert not scratch.exists()
