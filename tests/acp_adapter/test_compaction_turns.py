@@ -14,12 +14,14 @@ import pytest
 from agent_core.compressing.engines import ENGINES
 from agent_core.config import ConfigSource
 from agent_core.home import Home
+from agent_core.sessions.library import SessionLibrary
 from tests.support.editor import PLAIN, Editor
 from tests.support.foreign_engine import ForeignEngine
 from tests.support.in_memory import serving
 from tests.support.merged_view import merged_view
 from tests.support.model_server import Gate, ModelServer, Recorded, Reply, Status
 from tests.support.settings_files import use_model
+from tools.recall import RecallQuery
 
 LONG = "lorem ipsum dolor sit amet " * 100
 OFFERS = {**PLAIN, "session": {"compaction": {}}}
@@ -104,10 +106,9 @@ async def test_a_client_that_shows_compactions_is_told_of_each_at_its_place_live
         first = [update for update in told if update["compactionId"] == told[0]["compactionId"]]
         assert [update["status"] for update in first] == ["in_progress", "completed"]
         assert "they talked" in first[1]["summary"][0]["text"]
-        kinds = [update["sessionUpdate"] for update in bench.editor.updates(bench.session)]
-        place = kinds.index("compaction_update")
-        after = [kind for kind in kinds[place + 2 :] if kind != "agent_thought_chunk"]
-        assert after[0] == "usage_update"
+        updates = bench.editor.updates(bench.session)
+        kinds = [update["sessionUpdate"] for update in updates[updates.index(first[1]) :]]
+        assert kinds[:3] == ["compaction_update", "agent_thought_chunk", "usage_update"]
         used = bench.seen("usage_update")
         assert min(update["used"] for update in used[1:]) < used[0]["used"] * 2
         assert "≈" in bench.thoughts()
@@ -286,14 +287,20 @@ async def test_another_program_goes_on_from_the_summary_with_the_same_beginning(
             assert "prompt 1" in bench.asked()[-1]
 
 
-async def test_what_was_said_before_is_still_found(start: Start):
+async def test_what_was_said_before_is_still_found(start: Start, home: Path):
     async with start() as bench:
-        await bench.say(f"The password of the gate is swordfish. {LONG}")
+        await bench.talk(1)
+        await bench.say(f"The gate opens with swordfish. {LONG}")
         await bench.talk(6)
         await bench.say("/compact")
-        archive = (await bench.editor.request("session/list", {}))["sessions"]
-        assert len(archive) == 1
-        assert "swordfish" in json.dumps(bench.editor.updates(bench.session))
+        await bench.say("and now")
+        assert "swordfish" not in bench.asked()[-1]
+        library = SessionLibrary(Home(home))
+        try:
+            (found,) = await asyncio.to_thread(library.recall.search, RecallQuery("swordfish"))
+        finally:
+            await asyncio.to_thread(library.close)
+        assert found.session_id == bench.session
 
 
 async def test_an_engine_that_there_is_not_is_told_with_its_key(start: Start, home: Path):

@@ -16,7 +16,7 @@ from tests.support.strict_protocols import PROBLEMS
 from tests.support.wire_agents import PROTOCOLS, quick, wired
 
 TURNS = 10
-ANNOUNCED = {"prune", "unseal", "images", "withdrawn"}
+ANNOUNCED = {"compression", "unseal", "images", "withdrawn"}
 ERRORS = [
     (401, "Incorrect API key provided"),
     (402, "Insufficient Balance"),
