@@ -131,7 +131,9 @@ def _network(network: Network) -> Iterator[_Named]:
     unix = Test(0, (socket.AF_UNIX,))
     internet = Test(0, (socket.AF_INET, socket.AF_INET6))
     stream = Test(1, (socket.SOCK_STREAM,), mask=_KIND)
-    tcp = Test(2, (0, _TCP, _MULTIPATH_TCP))
+    tcp = Test(2, (0, _TCP))
+    # Nothing keeps other machines from one that listens. Programs take this for a kernel without it, and TCP instead.
+    multipath = Case(refuse(errno.EPROTONOSUPPORT), (internet, stream, Test(2, (_MULTIPATH_TCP,))))
     # Names of this machine's network cards are found by a netlink socket, and listening ones by another.
     facts = (Test(0, (_NETLINK,)), Test(2, (_ROUTE, _SOCKET_FACTS)))
     allowed = [Case(ALLOW, (unix, Test(1, streams, mask=_KIND))), Case(ALLOW, (internet, stream, tcp))]
@@ -139,10 +141,12 @@ def _network(network: Network) -> Iterator[_Named]:
         allowed.append(Case(ALLOW, (internet, Test(1, (socket.SOCK_DGRAM,), mask=_KIND))))
     allowed.append(Case(ALLOW, facts))
     known = Case(refuse(errno.EACCES), (Test(0, (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)),))
-    yield "socket", (*allowed, known), refuse(errno.EAFNOSUPPORT)
+    yield "socket", (*allowed, multipath, known), refuse(errno.EAFNOSUPPORT)
     yield "socketpair", (Case(ALLOW, (unix, Test(1, streams, mask=_KIND))),), refuse(errno.EACCES)
     # Without an answer by somebody who sees the address there is no address to trust.
     yield "connect", (), refuse(errno.EACCES)
+    # Nor one that listens that somebody could keep other machines from.
+    yield "listen", (), refuse(errno.EACCES) if network != "on" else ALLOW
     for name, flags in _SEND_FLAGS.items():
         # A connection that is made by sending.
         yield name, (Case(refuse(errno.EPERM), (Test(flags, (_FAST_OPEN,), mask=_FAST_OPEN),)),), ALLOW

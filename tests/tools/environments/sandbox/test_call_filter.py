@@ -85,6 +85,7 @@ def test_streams_may_be_opened(family, kind):
         (socket.AF_INET6, socket.SOCK_DGRAM, 17),
         (socket.AF_INET, socket.SOCK_RAW, 1),
         (socket.AF_INET, socket.SOCK_STREAM, 132),
+        (socket.AF_INET, socket.SOCK_STREAM, 262),
         (socket.AF_UNIX, socket.SOCK_DGRAM, 0),
         (17, socket.SOCK_RAW, 0),
         (40, socket.SOCK_STREAM, 0),
@@ -109,6 +110,8 @@ def test_datagrams_are_open_only_where_the_network_is():
 
 def test_connections_are_decided_by_somebody_or_refused():
     assert _outcomes()("connect") == refuse(errno.EACCES)
+    assert _outcomes()("listen") == refuse(errno.EACCES)
+    assert _outcomes("on")("listen") == ALLOW
     watched = _outcomes("proxy", frozenset({"connect", "listen"}))
     assert watched("connect") == watched("listen") == NOTIFY
 
