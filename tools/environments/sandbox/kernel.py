@@ -71,13 +71,22 @@ def allow_beneath(ruleset: int, rights: int, place: int) -> None:
     _call(_LANDLOCK_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
 
 
+def gain_no_privileges() -> None:
+    """For this thread and all that it starts: no program gains rights by being started.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
 def give_up_privileges() -> None:
     """For this thread and all that it starts: no program gains rights by being started, and root has few of its own.
 
     Raises:
         OSError: the kernel refuses it.
     """
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    gain_no_privileges()
     if os.geteuid() == 0:
         for capability in range(_last_capability() + 1):
             # One that it has not got cannot be dropped, and need not be.
