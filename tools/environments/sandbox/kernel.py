@@ -15,6 +15,7 @@ _SET_FILTER = 1
 _NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
 _PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 23, 24, 38, 47
 _AMBIENT_CLEAR_ALL = 4
+_CAPABILITIES_OF_64_BITS = 0x20080522
 _INSTRUCTION_BYTES = 8
 _AT_EMPTY_PATH = 0x1000
 
@@ -93,6 +94,7 @@ def give_up_privileges() -> None:
             if capability not in _KEPT_CAPABILITIES and _libc().prctl(_PR_CAPBSET_READ, capability, 0, 0, 0) == 1:
                 _prctl(_PR_CAPBSET_DROP, capability)
     _prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
+    _inherit_no_capabilities()
 
 
 def restrict_thread(ruleset: int) -> None:
@@ -151,6 +153,19 @@ def _last_capability() -> int:
 @functools.cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
+
+
+def _inherit_no_capabilities() -> None:
+    """What a program would get by being started that has a right to inherit them (capabilities(7))."""
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITIES_OF_64_BITS, 0))
+    words = ctypes.create_string_buffer(24)
+    library = _libc()
+    if library.capget(header, words) != 0:
+        raise _error()
+    had = struct.unpack("=6I", words.raw)
+    without = (*had[:2], 0, *had[3:5], 0)
+    if without != had and library.capset(header, ctypes.create_string_buffer(struct.pack("=6I", *without), 24)) != 0:
+        raise _error()
 
 
 def _call(number: int, *arguments: object) -> int:
