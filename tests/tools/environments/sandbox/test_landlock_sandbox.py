@@ -59,7 +59,7 @@ def test_everyday_work_in_the_root(run, world):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to give")
 def test_no_capability_is_inherited(tmp_path):
-    """As under a service manager that has given this program some: on a thread of its own, so that they end with it."""
+    """As under a service manager that has given this program some; here to a thread, so that they end with it."""
     printed = []
 
     def start():
