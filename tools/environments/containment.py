@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.approval.policy import Confines, Decision
+from tools.approval.searching import searches_below
 from tools.environments.gated_hosts import GatedHosts
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.sandbox.port import Confinement, Level, Limits, Network, Sandbox
 from tools.environments.workspace_secrets import WorkspaceSecrets
+
+_MOST_NAMES = 3
 
 
 def _nowhere_else() -> str:
@@ -84,6 +87,15 @@ class Containment:
         """What a command that only looks would run with nothing to contain it; '' for nothing."""
         is_contained = self.sandbox is not None and self.level != "full" and not self.elsewhere()
         return "" if is_contained or "git" not in command else self.places.runs_along()
+
+    def reveals(self, command: str, cwd: Path) -> str:
+        """Which secret files of the workspace a command that only looks may print where it runs; '' for none."""
+        is_hidden = self.sandbox is not None and not self.elsewhere()
+        if is_hidden or not searches_below(command, cwd):
+            return ""
+        names = sorted(place.name for place in self.secrets())
+        more = len(names) - _MOST_NAMES
+        return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
     def variables(self, env: Mapping[str, str] | None, unset: Sequence[str]) -> tuple[str, ...]:
         """What confined commands have left in the shell, as `RunCommand` has it; PATH, which leads most, first."""

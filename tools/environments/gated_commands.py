@@ -49,6 +49,7 @@ class GatedEnvironment:
             outside=spec.outside,
             uncontained=uncontained,
             runs_along=self._containment.runs_along(spec.command),
+            reveals=self._containment.reveals(spec.command, spec.cwd),
             variables=self._containment.variables(spec.env, taken_away(spec)),
         )
         decision = self._gate.authorize(action)

@@ -51,6 +51,7 @@ class GatedProcesses:
                 spec.cwd,
                 outside=spec.outside,
                 runs_along=self._containment.runs_along(spec.command),
+                reveals=self._containment.reveals(spec.command, spec.cwd),
                 variables=self._containment.variables(spec.env, spec.unset),
             )
         )

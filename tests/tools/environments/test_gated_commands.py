@@ -249,3 +249,18 @@ def test_what_settings_name_again_that_were_put_back_is_looked_at_too(bench: Ben
     assert bench.run("make").put_back == (config, hook)
     assert config.read_text() == "[core]hooksPath = .hooks\n"
     assert not hook.exists()
+
+
+def test_a_search_that_would_print_a_secret_asks_where_no_sandbox_hides_it(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=1")
+    bench = Bench(tmp_path, elsewhere="the editor runs it", approver=ScriptedApprover(choice="reject_once"))
+    with pytest.raises(Denied):
+        bench.run("grep -r '' .")
+    assert bench.commands.specs == []
+    bench.run("grep x main.py")
+    (tmp_path / ".env").unlink()
+    bench.run("grep -r '' .")
+    bench.elsewhere = ""
+    (tmp_path / ".env").write_text("KEY=1")
+    bench.run("grep -r '' .")
+    assert bench.commands.levels() == ["free", "free", "read-only"]
