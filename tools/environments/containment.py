@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,6 +104,16 @@ class Containment:
             return ()
         names = sorted(env or {}, key=lambda name: (name != "PATH", name))
         return (*(f"{name}={(env or {})[name]}" for name in names), *(f"{name} taken away" for name in sorted(unset)))
+
+    def is_led_astray(self, env: Mapping[str, str] | None) -> bool:
+        """Whether PATH, as confined commands have left it, leads through what they may change."""
+        path = None if self.sandbox is None else (env or {}).get("PATH")
+        if path is None:
+            return False
+        writable = self.grounds().writable
+        places = [Path(os.path.realpath(place)) for place in path.split(os.pathsep) if place.startswith("/")]
+        is_whole = len(places) == path.count(os.pathsep) + 1  # an empty or relative one is wherever a command stands
+        return not is_whole or any(place.is_relative_to(each) for place in places for each in writable)
 
     def any_left(self) -> bool:
         """Whether a confined process is alive that nobody waits for, as far as that is known."""
