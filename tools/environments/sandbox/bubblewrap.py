@@ -56,7 +56,12 @@ class BubblewrapSandbox:
         if kernel.machine() not in MACHINES:
             return subprocess.Popen([self._program, *walls, "--", *_limited(arguments, confinement.limits)], **popen)
         program = call_filter(
-            kernel.machine(), "off", notify=frozenset(), landlock=_COVERED_BY_MOUNTS, own_pid=os.getpid()
+            kernel.machine(),
+            "off",
+            notify=frozenset(),
+            landlock=_COVERED_BY_MOUNTS,
+            own_pid=os.getpid(),
+            own_ipc=True,
         )
         with _readable(program) as descriptor:
             given = [self._program, *walls, "--seccomp", str(descriptor), "--"]

@@ -18,6 +18,7 @@ _AMBIENT_CLEAR_ALL = 4
 _CAPABILITIES_OF_64_BITS = 0x20080522
 _INSTRUCTION_BYTES = 8
 _AT_EMPTY_PATH = 0x1000
+_NEW_IPC = 0x08000000
 
 # What a command of root keeps: what installing packages and unpacking archives needs. None reaches past files.
 _KEPT_CAPABILITIES = frozenset(
@@ -95,6 +96,16 @@ def give_up_privileges() -> None:
                 _prctl(_PR_CAPBSET_DROP, capability)
     _prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
     _inherit_no_capabilities()
+
+
+def separate_ipc() -> bool:
+    """Give this thread, and what it starts, System V's shared memory, semaphores and queues of their own.
+
+    Returns:
+        False where this is not allowed: it takes root's rights.
+    """
+    result: int = _libc().unshare(ctypes.c_int(_NEW_IPC))
+    return result == 0
 
 
 def restrict_thread(ruleset: int) -> None:

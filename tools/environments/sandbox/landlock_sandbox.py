@@ -128,6 +128,7 @@ class LandlockSandbox:
             landlock=self._version,
             own_pid=os.getpid(),
             strict=strict,
+            own_ipc=strict and self._warden.has_own_ipc(),
         )
 
     def _ruleset(self, confinement: Confinement, terminal: Path | None) -> int:

@@ -30,6 +30,7 @@ class Warden:
     def __init__(self, version: int) -> None:
         self._is_able = version >= _SIGNALS_SINCE
         self._version = version
+        self._has_own_ipc = False
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._works: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
@@ -49,6 +50,15 @@ class Warden:
             asked = _Work(work)
             self._works.put(asked)
         asked.wait()
+
+    def has_own_ipc(self) -> bool:
+        """Whether what the session's commands share by System V's means is theirs alone.
+
+        Raises:
+            OSError: as `run`.
+        """
+        self.run(lambda: None)
+        return self._has_own_ipc
 
     def close(self) -> None:
         """Kill what is left of the commands, and end the thread."""
@@ -74,6 +84,7 @@ class Warden:
         self._thread = thread
 
     def _enter(self) -> None:
+        self._has_own_ipc = kernel.separate_ipc()
         domain = make_domain(self._version)
         try:
             kernel.gain_no_privileges()

@@ -164,6 +164,15 @@ def test_the_full_level_has_the_networks_rules_alone():
     assert outcome("io_uring_setup") == refuse(errno.ENOSYS)
 
 
+@pytest.mark.parametrize("call", ["shmget", "shmat", "semop", "msgrcv", "mq_open"])
+def test_what_the_users_other_programs_share_is_closed_unless_it_is_the_sessions_own(call):
+    assert _outcomes()(call) == refuse(errno.EACCES)
+    assert _outcomes("off", strict=False)(call) == ALLOW
+    for machine in _MACHINES:
+        program = call_filter(machine, "off", notify=frozenset(), landlock=7, own_pid=_PID, own_ipc=True)
+        assert _verdict(program, machine, number_of(call, machine)) == ALLOW
+
+
 def test_an_unknown_processor_has_no_filter():
     with pytest.raises(OSError, match="riscv64"):
         call_filter("riscv64", "off", notify=frozenset(), landlock=7, own_pid=1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -70,3 +73,23 @@ def test_its_thread_ends_with_the_session_and_comes_again_with_the_next_command(
         assert threading.active_count() == before + 1
         sandboxes[0].close()
         wait_until(lambda: threading.active_count() == before)
+
+
+_SHARE = "import ctypes; print(ctypes.CDLL(None).shmget({key}, 4096, {flags}) >= 0)"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="others cannot be given memory of their own: it is refused")
+def test_commands_of_a_session_share_memory_with_each_other_and_nobody_else(
+    sandboxes: tuple[LandlockSandbox, LandlockSandbox], world: World
+) -> None:
+    key = 0x49000000 | os.getpid()
+    found = []
+    for sandbox, flags in ((sandboxes[0], 0o1600), (sandboxes[0], 0), (sandboxes[1], 0)):
+        script = _SHARE.format(key=key, flags=flags)
+        with _start(sandbox, world, f'exec {sys.executable} -I -S -c "{script}"') as process:
+            assert process.stdout is not None
+            found.append(process.stdout.read())
+    if found[0] == b"False\n":
+        pytest.skip("no namespaces here")
+    assert found == [b"True\n", b"True\n", b"False\n"]
+    assert ctypes.CDLL(None).shmget(key, 4096, 0) == -1
