@@ -105,7 +105,9 @@ def bubblewrap_arguments(
     # Sockets there can be talked to through any mount.
     found += ["--tmpfs", "/run"]
     for place in (*(confinement.writable if confinement.level == "workspace-write" else ()), *own):
-        found += ["--bind-try", str(place), str(place)]
+        # bubblewrap follows links; they were resolved, so one that is there now was put there by a command.
+        if os.path.realpath(place) == str(place):
+            found += ["--bind-try", str(place), str(place)]
     for place in confinement.protected:
         found += ["--ro-bind-try", str(place), str(place)]
     for place in confinement.hidden:
