@@ -52,7 +52,7 @@ def containment_of(
         limits=Limits(
             settings.cpu_seconds, _bytes(settings.memory_mb), settings.processes, _bytes(settings.file_size_mb)
         ),
-        grounds=_Once(settings, real, (own, *unseen)),
+        grounds=_Places(settings, real, (own, *unseen)),
         places=KeptPlaces(real),
         secrets=WorkspaceSecrets(real),
         hosts=hosts,
@@ -60,40 +60,50 @@ def containment_of(
     )
 
 
-class _Once:
-    """The places on this machine, looked up when they are first asked for. Safe to use from several threads."""
+class _Places:
+    """The places on this machine. Safe to use from several threads.
+
+    What may be written is looked up once, before the first command: none must lead the next one elsewhere. What is
+    hidden and protected is looked up again when something there has come or changed: a sign-in may come at any time.
+    """
 
     def __init__(self, settings: SandboxPart, roots: tuple[Path, ...], own: tuple[Path, ...]) -> None:
         self._settings = settings
         self._roots = roots
         self._own = own
         self._lock = threading.Lock()
+        self._signs: tuple[object, ...] = ()
         self._found: Grounds | None = None
 
     def __call__(self) -> Grounds:
-        with self._lock:
-            if self._found is None:
-                self._found = self._look()
-            return self._found
-
-    def _look(self) -> Grounds:
         from tools.environments.sandbox.places import (  # noqa: PLC0415 - only for sessions that run commands
-            cache_places,
-            cache_tools,
             hidden_places,
             protected_places,
-            temporary_places,
+            signs_of,
         )
 
         home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
-        caches = cache_places(home, filter(shutil.which, cache_tools())) if self._settings.caches else ()
-        named = (Path(os.path.realpath(Path(text).expanduser())) for text in self._settings.writable)
-        added = (path for path in named if path.is_dir())
-        return Grounds(
-            writable=(*self._roots, *temporary_places(os.environ), *caches, *added),
-            hidden=hidden_places(home, self._own, self._roots),
-            protected=protected_places(home, self._roots),
+        with self._lock:
+            signs = signs_of(home, self._own)
+            if self._found is None or signs != self._signs:
+                writable = self._look(home) if self._found is None else self._found.writable
+                hidden = hidden_places(home, self._own, self._roots)
+                self._found = Grounds(writable, hidden, protected_places(home, self._roots))
+                self._signs = signs
+            return self._found
+
+    def _look(self, home: Path) -> tuple[Path, ...]:
+        from tools.environments.sandbox.places import (  # noqa: PLC0415 - only for sessions that run commands
+            cache_places,
+            cache_tools,
+            not_within,
+            temporary_places,
         )
+
+        caches = cache_places(home, filter(shutil.which, cache_tools())) if self._settings.caches else ()
+        found = (*self._roots, *temporary_places(os.environ, self._roots), *caches)
+        added = not_within((Path(text).expanduser() for text in self._settings.writable), found)
+        return (*found, *(path for path in added if path.is_dir()))
 
 
 def _bytes(mebibytes: int | None) -> int | None:

@@ -422,6 +422,18 @@ def enter_the_parents_mounts() -> None:
     _checked(_LIBC.setns(os.open(f"/proc/{PLACES['parent']}/ns/mnt", os.O_RDONLY), 0))
 
 
+@attempt
+def read_memory_that_others_share() -> bool:
+    _LIBC.shmat.restype = ctypes.c_void_p
+    place = _LIBC.shmat(PLACES["shared"], None, 0o10000)  # SHM_RDONLY
+    return place not in {None, ctypes.c_void_p(-1).value} and ctypes.string_at(place, 7) == b"planted"
+
+
+@attempt
+def find_memory_that_others_share() -> None:
+    _checked(_LIBC.shmget(PLACES["shared_key"], 0, 0))
+
+
 # The kernel.
 
 

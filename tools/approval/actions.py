@@ -53,6 +53,7 @@ class RunCommand:
             that is where the session's commands run.
         refused: what the sandbox has refused it, in words that follow «it was kept from »; '' where it has not run.
         runs_along: what a program that only looks would run all the same, with no sandbox around it; '' for nothing.
+        reveals: secrets of the workspace that it may print, as no sandbox hides them from it; '' for none.
         variables: what earlier commands of the session, which nobody was asked about, have left in its shell, as
             `NAME=value` or `NAME taken away`: with another PATH the same words run other programs.
     """
@@ -63,6 +64,7 @@ class RunCommand:
     uncontained: str = ""
     refused: str = ""
     runs_along: str = ""
+    reveals: str = ""
     variables: tuple[str, ...] = ()
 
 

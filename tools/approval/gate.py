@@ -49,6 +49,11 @@ class Gate:
         """Whether the session is in plan mode, in which only what surely changes nothing may happen."""
         return self._approvals.mode == "plan"
 
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether the session is in the mode in which nobody is shown what runs."""
+        return self._approvals.mode == "dont_ask"
+
     def within(self, interrupt: Interrupt) -> Gate:
         """The same gate for work that `interrupt` ends."""
         return Gate(self._approvals, self.call_id, interrupt, self._on_allowed, self._on_note)

@@ -204,7 +204,7 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         reason = f"{was}would run without it, with all of your rights{_led_by(action)}"
         return Decision("ask", reason, "outside", outside=True)
     if found.level == "safe":
-        return Decision("ask", f"may run {action.runs_along}", "containment") if action.runs_along else _LOOKS
+        return _look(action)
     if found.level == "dangerous":
         # What else the command does is not looked at then, so a sandbox has to contain it.
         is_contained = rules.confines.active and not (action.uncontained or found.outside)
@@ -215,6 +215,14 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         return Decision("ask", found.why or "may have an effect", "containment")
     why_not = action.uncontained or ("" if rules.confines.active else rules.confines.why_not)
     return Decision("ask", f"is not contained: {why_not}", "containment") if why_not else ALLOW
+
+
+def _look(action: RunCommand) -> Decision:
+    if action.runs_along:
+        return Decision("ask", f"may run {action.runs_along}", "containment")
+    if action.reveals:
+        return Decision("ask", f"may print {action.reveals}, which no sandbox hides from it", "containment")
+    return _LOOKS
 
 
 def _led_by(action: RunCommand) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.approval.policy import Confines, Decision
+from tools.approval.searching import searches_below
 from tools.environments.gated_hosts import GatedHosts
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.sandbox.port import Confinement, Level, Limits, Network, Sandbox
 from tools.environments.workspace_secrets import WorkspaceSecrets
+
+_MOST_NAMES = 3
 
 
 def _nowhere_else() -> str:
@@ -85,12 +89,31 @@ class Containment:
         is_contained = self.sandbox is not None and self.level != "full" and not self.elsewhere()
         return "" if is_contained or "git" not in command else self.places.runs_along()
 
+    def reveals(self, command: str, cwd: Path) -> str:
+        """Which secret files of the workspace a command that only looks may print where it runs; '' for none."""
+        is_hidden = self.sandbox is not None and not self.elsewhere()
+        if is_hidden or not searches_below(command, cwd):
+            return ""
+        names = sorted(place.name for place in self.secrets())
+        more = len(names) - _MOST_NAMES
+        return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
     def variables(self, env: Mapping[str, str] | None, unset: Sequence[str]) -> tuple[str, ...]:
         """What confined commands have left in the shell, as `RunCommand` has it; PATH, which leads most, first."""
         if self.sandbox is None:
             return ()
         names = sorted(env or {}, key=lambda name: (name != "PATH", name))
         return (*(f"{name}={(env or {})[name]}" for name in names), *(f"{name} taken away" for name in sorted(unset)))
+
+    def is_led_astray(self, env: Mapping[str, str] | None) -> bool:
+        """Whether PATH, as confined commands have left it, leads through what they may change."""
+        path = None if self.sandbox is None else (env or {}).get("PATH")
+        if path is None:
+            return False
+        writable = self.grounds().writable
+        places = [Path(os.path.realpath(place)) for place in path.split(os.pathsep) if place.startswith("/")]
+        is_whole = len(places) == path.count(os.pathsep) + 1  # an empty or relative one is wherever a command stands
+        return not is_whole or any(place.is_relative_to(each) for place in places for each in writable)
 
     def any_left(self) -> bool:
         """Whether a confined process is alive that nobody waits for, as far as that is known."""

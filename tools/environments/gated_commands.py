@@ -12,7 +12,7 @@ from tools.environments.containment import Containment
 from tools.environments.gated_places import look_after
 from tools.errors import Denied
 from tools.files.history import FileHistory, NoHistory
-from tools.shell.memory import forgetful, taken_away, without_kept
+from tools.shell.memory import forgetful, taken_away, with_path_of, without_kept, without_path
 
 AGAIN = "\n— again, without the sandbox —\n"
 """What the person sees between two runs of a command."""
@@ -49,6 +49,7 @@ class GatedEnvironment:
             outside=spec.outside,
             uncontained=uncontained,
             runs_along=self._containment.runs_along(spec.command),
+            reveals=self._containment.reveals(spec.command, spec.cwd),
             variables=self._containment.variables(spec.env, taken_away(spec)),
         )
         decision = self._gate.authorize(action)
@@ -58,6 +59,10 @@ class GatedEnvironment:
         if is_planning:
             # That a command only looks was proved of the programs that the user has, not of another PATH's.
             of_call = without_kept(of_call)
+        # Nobody has seen what the programs of these names would be.
+        is_cut = decision.outside and self._gate.asks_nobody and self._containment.is_led_astray(spec.env)
+        if is_cut:
+            of_call = without_path(of_call)
         with self._history.command(of_call), self._containment.hosts.asking_for(self._gate, spec.command) as running:
             of_call = replace(of_call, waited=running.waited)
             outcome = self._run(of_call, on_output, interrupt)
@@ -68,6 +73,8 @@ class GatedEnvironment:
             ):
                 on_output(AGAIN)
                 outcome = self._run(replace(of_call, confinement=None), on_output, interrupt)
+        if is_cut:
+            outcome = with_path_of(spec, outcome)
         return forgetful(outcome) if is_planning else outcome
 
     def is_busy(self) -> bool:

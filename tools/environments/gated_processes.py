@@ -16,7 +16,7 @@ from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment
 from tools.environments.gated_places import look_after
 from tools.files.history import FileHistory, NoHistory
-from tools.shell.memory import ShellMemory
+from tools.shell.memory import ShellMemory, no_path
 from tools.shell.processes import Processes, ProcessEvent, ProcessInfo, ProcessSpec, ProcessView
 
 _T = TypeVar("_T")
@@ -51,6 +51,7 @@ class GatedProcesses:
                 spec.cwd,
                 outside=spec.outside,
                 runs_along=self._containment.runs_along(spec.command),
+                reveals=self._containment.reveals(spec.command, spec.cwd),
                 variables=self._containment.variables(spec.env, spec.unset),
             )
         )
@@ -60,6 +61,8 @@ class GatedProcesses:
         if is_planning:
             # As with a command in the foreground: what was proved is proved of the programs of a fresh shell.
             of_call = replace(of_call, env=None, unset=())
+        elif decision.outside and self._gate.asks_nobody and self._containment.is_led_astray(spec.env):
+            of_call = replace(of_call, env=no_path(spec.env))
         if confinement is not None:
             self._containment.places.leave()
         seen = CommandSpec(spec.command, spec.cwd, 0.0, of_call.env, of_call.call_id)

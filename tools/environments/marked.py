@@ -1,8 +1,8 @@
 """Finds processes by a mark in the environment that they were started with.
 
 A program may leave its process group and its session (`setsid`, a daemon), and still has the environment that it
-inherited; or it has thrown that away, and is still in its session. Who does both is not found. Linux only: elsewhere
-nobody else's environment can be read, and nothing is found.
+inherited; or it has thrown that away, and is still in its session. Who does both is found only by a thread that the
+kernel lets signal no others. Linux only: elsewhere nobody else's environment can be read, and nothing is found.
 """
 
 from __future__ import annotations
@@ -40,6 +40,15 @@ def kill_sessions(numbers: Collection[int]) -> int:
         how many there were.
     """
     return _kill_all(lambda process: _is_confined_in(process, numbers)) if numbers else 0
+
+
+def kill_reachable() -> int:
+    """Kill every confined process that the calling thread may signal: for one that may signal none but these.
+
+    Returns:
+        how many there were.
+    """
+    return _kill_all(_is_reachable)
 
 
 def _kill_all(is_meant: Callable[[Path], bool]) -> int:
@@ -80,6 +89,15 @@ def _is_marked(environ: Path, mark: str) -> bool:
     except OSError:  # it is gone, or somebody else's
         return False
     return any(f"\0{VARIABLE}={mark}{end}".encode() in variables for end in ("\0", "."))
+
+
+def _is_reachable(process: Path) -> bool:
+    pid = int(process.name)
+    try:
+        os.kill(pid, 0)
+        return pid != os.getpid() and b"\nNoNewPrivs:\t1\n" in (process / "status").read_bytes()
+    except OSError:
+        return False
 
 
 def _is_confined_in(process: Path, sessions: Collection[int]) -> bool:

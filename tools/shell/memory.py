@@ -105,6 +105,25 @@ def without_kept(spec: CommandSpec) -> CommandSpec:
     return replace(spec, env=None, unset=()) if isinstance(spec, ShellCommand) else spec
 
 
+def without_path(spec: CommandSpec) -> CommandSpec:
+    """The command with the PATH of a fresh shell, and all else that was kept."""
+    return replace(spec, env=no_path(spec.env)) if isinstance(spec, ShellCommand) else spec
+
+
+def no_path(env: Mapping[str, str] | None) -> dict[str, str]:
+    """Variables to set, without PATH."""
+    return {name: value for name, value in (env or {}).items() if name != "PATH"}
+
+
+def with_path_of(spec: CommandSpec, outcome: CommandOutcome) -> CommandOutcome:
+    """The outcome of `without_path(spec)`; the shell has the PATH that it had again, unless that has set another."""
+    path = (spec.env or {}).get("PATH")
+    if path is None or not isinstance(outcome, ShellOutcome) or outcome.left is None:
+        return outcome
+    variables = {"PATH": path, **outcome.left.variables}
+    return replace(outcome, left=ShellState(outcome.left.cwd, variables))
+
+
 def forgetful(outcome: CommandOutcome) -> CommandOutcome:
     """The outcome of a command after which the session's shell is as it was before."""
     return replace(outcome, left=None, not_kept=()) if isinstance(outcome, ShellOutcome) else outcome

@@ -132,6 +132,7 @@ WITHOUT_A_SANDBOX = {
     "a needy one again, free": (_run(NEEDY, outside=True), "deny ask ask free"),
     "a forbidden one again, free": (_run(FORBIDDEN, outside=True), "deny deny deny deny"),
     "a safe one in the editor's terminal": (_run(SAFE, uncontained="x"), "allow allow allow allow"),
+    "one that may print a secret there": (_run(SAFE, reveals=".env"), "deny ask ask allow"),
     "an ordinary one there": (_run(ORDINARY, uncontained="x"), "deny ask ask allow"),
     "an answer to a program": (ProcessInput("make", "y\n", ROOT), "deny allow allow allow"),
     "a line for a program": (ProcessInput("sh", "rm -r x\n", ROOT), "deny ask ask allow"),

@@ -21,6 +21,7 @@ from tools.environments.gated_commands import AGAIN, GatedEnvironment
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import Denied, ToolInterrupted
+from tools.shell.memory import ShellCommand, ShellOutcome, ShellState, with_path_of
 
 _FREE = CommandOutcome("free", 0)
 _REFUSED = CommandOutcome("confined", 1, refused="writing /etc/x")
@@ -82,7 +83,7 @@ class Bench:
         self.approvals = self.approvals or Approvals(rules, self.mode, self.approver)
         gate = Gate(self.approvals, "call-1", self.token, on_allowed=lambda _action: None)
         environment = GatedEnvironment(self.commands, gate, None, containment)
-        spec = CommandSpec(command, self.root, 60, env, outside=outside)
+        spec = ShellCommand(command, self.root, 60, env, outside=outside)
         return environment.run(spec, self.live.append, self.token)
 
 
@@ -249,3 +250,45 @@ def test_what_settings_name_again_that_were_put_back_is_looked_at_too(bench: Ben
     assert bench.run("make").put_back == (config, hook)
     assert config.read_text() == "[core]hooksPath = .hooks\n"
     assert not hook.exists()
+
+
+def test_a_search_that_would_print_a_secret_asks_where_no_sandbox_hides_it(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("KEY=1")
+    bench = Bench(tmp_path, elsewhere="the editor runs it", approver=ScriptedApprover(choice="reject_once"))
+    with pytest.raises(Denied):
+        bench.run("grep -r '' .")
+    assert bench.commands.specs == []
+    bench.run("grep x main.py")
+    (tmp_path / ".env").unlink()
+    bench.run("grep -r '' .")
+    bench.elsewhere = ""
+    (tmp_path / ".env").write_text("KEY=1")
+    bench.run("grep -r '' .")
+    assert bench.commands.levels() == ["free", "free", "read-only"]
+
+
+@pytest.mark.parametrize(("mode", "is_cut"), [("dont_ask", True), ("default", False)])
+def test_where_nobody_is_asked_a_command_outside_runs_no_programs_that_a_confined_one_may_have_made(
+    tmp_path: Path, mode: Mode, *, is_cut: bool
+) -> None:
+    path = f"{tmp_path}/bin:/usr/bin"
+    bench = Bench(tmp_path.resolve(), mode)
+    bench.run("git push", env={"PATH": path, "A": "1"})
+    bench.run("git push", env={"PATH": "/usr/sbin:/usr/bin", "A": "1"})
+    bench.run("git push", env={"PATH": "bin:/usr/bin", "A": "1"})
+    assert bench.commands.levels() == ["free"] * 3
+    found = [spec.env for spec in bench.commands.specs]
+    cut = {"A": "1"}
+    assert found[0] == (cut if is_cut else {"PATH": path, "A": "1"})
+    assert found[1] == {"PATH": "/usr/sbin:/usr/bin", "A": "1"}
+    assert found[2] == (cut if is_cut else {"PATH": "bin:/usr/bin", "A": "1"})
+
+
+def test_the_sessions_shell_keeps_its_path_all_the_same() -> None:
+    spec = ShellCommand("git push", Path("/srv"), 60, {"PATH": "/srv/bin"})
+    ended = ShellOutcome("", 0, left=ShellState(Path("/srv"), {"A": "1"}))
+    kept = with_path_of(spec, ended)
+    assert isinstance(kept, ShellOutcome)
+    assert kept.left == ShellState(Path("/srv"), {"A": "1", "PATH": "/srv/bin"})
+    changed = replace(ended, left=ShellState(Path("/srv"), {"PATH": "/opt/bin"}))
+    assert with_path_of(spec, changed) == changed

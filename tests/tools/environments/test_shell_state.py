@@ -167,6 +167,7 @@ class TestNotKept:
         "name",
         [
             "BASH_ENV",
+            "MAKEFLAGS",
             "LD_PRELOAD",
             "GIT_SSH_COMMAND",
             "GIT_EXTERNAL_DIFF",

@@ -56,7 +56,12 @@ class BubblewrapSandbox:
         if kernel.machine() not in MACHINES:
             return subprocess.Popen([self._program, *walls, "--", *_limited(arguments, confinement.limits)], **popen)
         program = call_filter(
-            kernel.machine(), "off", notify=frozenset(), landlock=_COVERED_BY_MOUNTS, own_pid=os.getpid()
+            kernel.machine(),
+            "off",
+            notify=frozenset(),
+            landlock=_COVERED_BY_MOUNTS,
+            own_pid=os.getpid(),
+            own_ipc=True,
         )
         with _readable(program) as descriptor:
             given = [self._program, *walls, "--seccomp", str(descriptor), "--"]
@@ -100,7 +105,9 @@ def bubblewrap_arguments(
     # Sockets there can be talked to through any mount.
     found += ["--tmpfs", "/run"]
     for place in (*(confinement.writable if confinement.level == "workspace-write" else ()), *own):
-        found += ["--bind-try", str(place), str(place)]
+        # bubblewrap follows links; they were resolved, so one that is there now was put there by a command.
+        if os.path.realpath(place) == str(place):
+            found += ["--bind-try", str(place), str(place)]
     for place in confinement.protected:
         found += ["--ro-bind-try", str(place), str(place)]
     for place in confinement.hidden:

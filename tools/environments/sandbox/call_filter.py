@@ -35,6 +35,11 @@ _ATTRIBUTES = (
     *("setxattr", "lsetxattr", "fsetxattr", "setxattrat", "file_setattr"),
     *("removexattr", "lremovexattr", "fremovexattr", "removexattrat"),
 )
+# Shared memory, semaphores and queues of System V, and queues of POSIX: not files, and the user's, not a command's.
+_SHARED = (
+    *("shmget", "shmat", "shmctl", "semget", "semop", "semctl", "semtimedop"),
+    *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"),
+)
 # chmod and its argument that is the new mode.
 _MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2}
 _SET_ID_BITS = 0o6000
@@ -59,7 +64,14 @@ _EVERYBODY = 0xFFFFFFFF
 
 @functools.cache
 def call_filter(
-    machine: str, network: Network, *, notify: frozenset[str], landlock: int, own_pid: int, strict: bool = True
+    machine: str,
+    network: Network,
+    *,
+    notify: frozenset[str],
+    landlock: int,
+    own_pid: int,
+    strict: bool = True,
+    own_ipc: bool = False,
 ) -> bytes:
     """The program that the kernel runs before each call.
 
@@ -68,6 +80,7 @@ def call_filter(
         landlock: the version of Landlock beside it; what an old one does not cover is closed here.
         own_pid: this process, which no command may signal.
         strict: all of it; False: the network alone.
+        own_ipc: what the command shares with others by System V's means is seen by the session's commands alone.
 
     Raises:
         OSError: the processor is one that nobody has made a filter for.
@@ -83,7 +96,11 @@ def call_filter(
 
     for name in notify - _MODES.keys():
         add(name, otherwise=NOTIFY)
-    for name, cases, otherwise in (*_network(network), *(_strict(landlock, own_pid, notify) if strict else ())):
+    for name, cases, otherwise in (
+        *_network(network),
+        *(_strict(landlock, own_pid, notify) if strict else ()),
+        *_shared(open_to_others=strict and not own_ipc),
+    ):
         add(name, *cases, otherwise=otherwise)
     denied, missing = refuse(errno.EPERM), refuse(errno.ENOSYS)
     return assemble(MACHINES[machine], tuple(found.values()), other_machine=denied, beyond=missing)
@@ -126,12 +143,20 @@ def _strict(landlock: int, own_pid: int, notify: frozenset[str]) -> Iterator[_Na
         yield "openat2", (), refuse(errno.ENOSYS)  # its flags are in memory, where no filter sees them
 
 
+def _shared(*, open_to_others: bool) -> Iterator[_Named]:
+    if open_to_others:
+        for name in _SHARED:
+            yield name, (), refuse(errno.EACCES)
+
+
 def _network(network: Network) -> Iterator[_Named]:
     streams = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET)
     unix = Test(0, (socket.AF_UNIX,))
     internet = Test(0, (socket.AF_INET, socket.AF_INET6))
     stream = Test(1, (socket.SOCK_STREAM,), mask=_KIND)
-    tcp = Test(2, (0, _TCP, _MULTIPATH_TCP))
+    tcp = Test(2, (0, _TCP))
+    # Nothing keeps other machines from one that listens. Programs take this for a kernel without it, and TCP instead.
+    multipath = Case(refuse(errno.EPROTONOSUPPORT), (internet, stream, Test(2, (_MULTIPATH_TCP,))))
     # Names of this machine's network cards are found by a netlink socket, and listening ones by another.
     facts = (Test(0, (_NETLINK,)), Test(2, (_ROUTE, _SOCKET_FACTS)))
     allowed = [Case(ALLOW, (unix, Test(1, streams, mask=_KIND))), Case(ALLOW, (internet, stream, tcp))]
@@ -139,10 +164,12 @@ def _network(network: Network) -> Iterator[_Named]:
         allowed.append(Case(ALLOW, (internet, Test(1, (socket.SOCK_DGRAM,), mask=_KIND))))
     allowed.append(Case(ALLOW, facts))
     known = Case(refuse(errno.EACCES), (Test(0, (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)),))
-    yield "socket", (*allowed, known), refuse(errno.EAFNOSUPPORT)
+    yield "socket", (*allowed, multipath, known), refuse(errno.EAFNOSUPPORT)
     yield "socketpair", (Case(ALLOW, (unix, Test(1, streams, mask=_KIND))),), refuse(errno.EACCES)
     # Without an answer by somebody who sees the address there is no address to trust.
     yield "connect", (), refuse(errno.EACCES)
+    # Nor one that listens that somebody could keep other machines from.
+    yield "listen", (), refuse(errno.EACCES) if network != "on" else ALLOW
     for name, flags in _SEND_FLAGS.items():
         # A connection that is made by sending.
         yield name, (Case(refuse(errno.EPERM), (Test(flags, (_FAST_OPEN,), mask=_FAST_OPEN),)),), ALLOW

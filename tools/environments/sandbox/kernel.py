@@ -15,8 +15,10 @@ _SET_FILTER = 1
 _NEW_LISTENER, _WAIT_KILLABLE = 1 << 3, 1 << 5
 _PR_CAPBSET_READ, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT = 23, 24, 38, 47
 _AMBIENT_CLEAR_ALL = 4
+_CAPABILITIES_OF_64_BITS = 0x20080522
 _INSTRUCTION_BYTES = 8
 _AT_EMPTY_PATH = 0x1000
+_NEW_IPC = 0x08000000
 
 # What a command of root keeps: what installing packages and unpacking archives needs. None reaches past files.
 _KEPT_CAPABILITIES = frozenset(
@@ -71,19 +73,39 @@ def allow_beneath(ruleset: int, rights: int, place: int) -> None:
     _call(_LANDLOCK_ADD, ctypes.c_int(ruleset), ctypes.c_int(_PATH_BENEATH), rule, ctypes.c_uint32(0))
 
 
+def gain_no_privileges() -> None:
+    """For this thread and all that it starts: no program gains rights by being started.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
 def give_up_privileges() -> None:
     """For this thread and all that it starts: no program gains rights by being started, and root has few of its own.
 
     Raises:
         OSError: the kernel refuses it.
     """
-    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    gain_no_privileges()
     if os.geteuid() == 0:
         for capability in range(_last_capability() + 1):
             # One that it has not got cannot be dropped, and need not be.
             if capability not in _KEPT_CAPABILITIES and _libc().prctl(_PR_CAPBSET_READ, capability, 0, 0, 0) == 1:
                 _prctl(_PR_CAPBSET_DROP, capability)
     _prctl(_PR_CAP_AMBIENT, _AMBIENT_CLEAR_ALL)
+    _inherit_no_capabilities()
+
+
+def separate_ipc() -> bool:
+    """Give this thread, and what it starts, System V's shared memory, semaphores and queues of their own.
+
+    Returns:
+        False where this is not allowed: it takes root's rights.
+    """
+    result: int = _libc().unshare(ctypes.c_int(_NEW_IPC))
+    return result == 0
 
 
 def restrict_thread(ruleset: int) -> None:
@@ -142,6 +164,19 @@ def _last_capability() -> int:
 @functools.cache
 def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
+
+
+def _inherit_no_capabilities() -> None:
+    """What a program would get by being started that has a right to inherit them (capabilities(7))."""
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITIES_OF_64_BITS, 0))
+    words = ctypes.create_string_buffer(24)
+    library = _libc()
+    if library.capget(header, words) != 0:
+        raise _error()
+    had = struct.unpack("=6I", words.raw)
+    without = (*had[:2], 0, *had[3:5], 0)
+    if without != had and library.capset(header, ctypes.create_string_buffer(struct.pack("=6I", *without), 24)) != 0:
+        raise _error()
 
 
 def _call(number: int, *arguments: object) -> int:

@@ -75,6 +75,29 @@ def make_ruleset(
     return Ruleset(descriptor, rules.witnesses())
 
 
+def make_domain(version: int) -> int:
+    """A ruleset for what surrounds a session's commands: nothing in it signals anything outside, and no more.
+
+    Args:
+        version: of Landlock, at least 6.
+
+    Returns:
+        its descriptor, which is the caller's.
+
+    Raises:
+        OSError: the kernel refuses it.
+    """
+    # Some kernels refuse whatever moves files between directories in a domain that does not speak of it.
+    descriptor = kernel.create_ruleset(_REFER, 0, _SIGNALS, version)
+    try:
+        with FileRules(descriptor, _REFER) as rules:
+            rules.allow(Path("/"), _REFER)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def _allow(rules: FileRules, confinement: Confinement, own: tuple[Path, ...], terminal: Path | None) -> None:
     hidden = frozenset(confinement.hidden)
     if confinement.level == "full":

@@ -19,6 +19,7 @@ from tools.environments.sandbox.places import SHARED_MEMORY
 from tools.environments.sandbox.process_limits import limit_process
 from tools.environments.sandbox.scratch import Scratch
 from tools.environments.sandbox.thread_start import start_confined
+from tools.environments.sandbox.warden import Warden
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement
@@ -44,6 +45,7 @@ class LandlockSandbox:
         self._watched: weakref.WeakKeyDictionary[subprocess.Popen[bytes], Watched] = weakref.WeakKeyDictionary()
         self._scratch = Scratch()
         self._sessions: set[int] = set()
+        self._warden = Warden(self._version)
 
     @property
     def name(self) -> str:
@@ -68,7 +70,8 @@ class LandlockSandbox:
             return kernel.filter_thread(program, listen=listens) if program else -1
 
         try:
-            process, listener = start_confined(confine, lambda: subprocess.Popen(arguments, **popen))
+            begin = (self._warden.run,) if confinement.level != "full" else ()  # which may signal whom it wants
+            process, listener = start_confined(confine, lambda: subprocess.Popen(arguments, **popen), *begin)
         finally:
             os.close(ruleset)
         if popen.get("start_new_session"):
@@ -106,6 +109,7 @@ class LandlockSandbox:
     def close(self) -> None:
         """The session has ended. What is left of its commands ends too, whatever group and environment it has."""
         kill_sessions(self._sessions)
+        self._warden.close()
         with self._lock:
             for ruleset in self._rulesets.values():
                 ruleset.close()
@@ -124,6 +128,7 @@ class LandlockSandbox:
             landlock=self._version,
             own_pid=os.getpid(),
             strict=strict,
+            own_ipc=strict and self._warden.has_own_ipc(),
         )
 
     def _ruleset(self, confinement: Confinement, terminal: Path | None) -> int:

@@ -112,7 +112,14 @@ class OwnershipJudge:
             return True  # a pipe, a socket: the program's own
         if any(where.is_relative_to(each) for each in self._hidden):
             return False
-        return any(where.is_relative_to(each) for each in self._writable)
+        return any(where.is_relative_to(each) for each in self._writable) and _is_at(where, os.fstat(handle))
+
+
+def _is_at(where: Path, found: os.stat_result) -> bool:
+    """Whether that is where we see it: what another process has mounted elsewhere may have the same path there."""
+    if found.st_nlink == 0:
+        return where.parent.stat().st_dev == found.st_dev
+    return os.path.samestat(where.lstat(), found)
 
 
 def _opened(notice: Notice, form: _Form) -> int:

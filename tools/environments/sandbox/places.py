@@ -148,6 +148,25 @@ def hidden_places(home: Path, own: Iterable[Path], roots: Iterable[Path] = ()) -
     return tuple(each for each in found if each in ours or not any(root.is_relative_to(each) for root in kept))
 
 
+def signs_of(home: Path, own: Iterable[Path]) -> tuple[object, ...]:
+    """What shows, quickly, that the answers of `hidden_places` and `protected_places` may have changed.
+
+    Args:
+        home, own: as there.
+    """
+    names = (*_HIDDEN, *_HIDDEN_WITH_SECRETS, *_RUN_BY_THEMSELVES)
+    paths = [f"{each}/{name}" for each in _own_homes(home) for name in names]
+    return tuple(map(_sign, (*paths, *_HIDDEN_OF_THE_SYSTEM, *map(str, (*own, *_HOMES)))))
+
+
+def _sign(path: str) -> tuple[int, int] | None:
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    return facts.st_ino, facts.st_mtime_ns
+
+
 def cache_places(home: Path, installed: Iterable[str]) -> tuple[Path, ...]:
     """The caches of those tools, resolved; they are made where they are missing, for the person alone.
 
@@ -169,10 +188,33 @@ def cache_tools() -> frozenset[str]:
     return frozenset(tool for _, tool in _CACHES)
 
 
-def temporary_places(variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where temporary files are made: what TMPDIR names, and the two everybody uses; resolved."""
+def temporary_places(variables: Mapping[str, str], roots: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """Where temporary files are made: the two everybody uses, and what TMPDIR names; resolved.
+
+    Args:
+        roots: the session's, resolved.
+    """
+    common = _existing([Path("/tmp"), Path("/var/tmp")])  # noqa: S108 - so they are
     named = [Path(variables["TMPDIR"])] if variables.get("TMPDIR", "").startswith("/") else []
-    return _existing([*named, Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")])  # noqa: S108 - so they are
+    return (*common, *not_within([*named, Path(tempfile.gettempdir())], (*roots, *common)))
+
+
+def not_within(places: Iterable[Path], writable: Iterable[Path]) -> tuple[Path, ...]:
+    """Those of `places` that are there, resolved, without those whose path leads through what commands may change.
+
+    They may be changed with it; and a command of another session may have put a link there, to where none may write.
+
+    Args:
+        writable: resolved.
+    """
+    changeable = tuple(writable)
+    return _existing(place for place in places if not _leads_through(place, changeable))
+
+
+def _leads_through(place: Path, writable: tuple[Path, ...]) -> bool:
+    path = Path(os.path.abspath(place))  # noqa: PTH100 - without following links
+    steps = (_resolved(step.parent) / step.name for step in (path, *path.parents))
+    return any(step.is_relative_to(each) for step in steps for each in writable)
 
 
 def protected_places(home: Path, roots: Iterable[Path]) -> tuple[Path, ...]:

@@ -39,7 +39,9 @@ class _Start:
 
 
 def start_confined(
-    confine: Callable[[], int], start: Callable[[], subprocess.Popen[bytes]]
+    confine: Callable[[], int],
+    start: Callable[[], subprocess.Popen[bytes]],
+    begin: Callable[[Callable[[], None]], None] = lambda begin: begin(),
 ) -> tuple[subprocess.Popen[bytes], int]:
     """Call `confine`, then `start`, on a thread of their own, and return when that thread is no more.
 
@@ -49,6 +51,7 @@ def start_confined(
     Args:
         confine: confines its thread; returns the descriptor of a filter's notifications, or -1.
         start: starts the process.
+        begin: calls what starts that thread, which inherits from the thread that this is called on.
 
     Returns:
         the process, and that descriptor, which is the caller's.
@@ -58,7 +61,7 @@ def start_confined(
     """
     asked = _Start(confine, start)
     thread = threading.Thread(target=asked.run, name="confined start", daemon=True)
-    thread.start()
+    begin(thread.start)
     thread.join()
     if asked.problem is None and asked.process is not None and _is_gone(asked.thread_id):
         return asked.process, asked.listener

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tools.environments.sandbox_network.asking import Desk, Place, shown_place
+from tools.environments.sandbox_network.fence import Fence, NotFenced
 from tools.environments.sandbox_network.hosts import HostRules
 from tools.environments.sandbox_network.listening import OwnListeners, is_of_this_machine
 from tools.environments.sandbox_network.refusals import Refusals
@@ -23,7 +24,7 @@ from tools.web.addresses import IPAddress
 _FAMILY = struct.Struct("=H")
 _INET_SIZE, _INET6_SIZE = 8, 24
 _PATH_SIZE = 108
-_TCP = frozenset({0, socket.IPPROTO_TCP, 262})  # 262 is MPTCP
+_TCP = frozenset({0, socket.IPPROTO_TCP})
 _UNIX_TYPES = frozenset({socket.SOCK_STREAM, socket.SOCK_SEQPACKET})
 _UNDER_WAY = frozenset({0, errno.EINPROGRESS})
 # The C library and systemd's name services try them again and again and go on without: no news for anybody.
@@ -84,18 +85,27 @@ class Connecting:
 
     def __init__(self, own: OwnListeners, door: ProxyDoor, desk: Desk, rules: HostRules, refusals: Refusals) -> None:
         self._own = own
+        self._fence = Fence(own)
         self._door = door
         self._desk = desk
         self._rules = rules
         self._refusals = refusals
 
-    def listen(self, thread: int, descriptor: int) -> None:
-        """A thread is about to listen: its socket is the session's own.
+    def listen(self, command: int, reach: Reach, duplicate: socket.socket, backlog: int) -> int:
+        """Listen in the place of a program; the errno with which its call ends, 0 for none.
 
-        Raises:
-            OSError: there is no such descriptor.
+        Args:
+            duplicate: of the program's socket, which is the session's own from now on.
+            backlog: as the program gave it.
         """
-        self._own.note(thread, descriptor)
+        try:
+            self._fence.listen(duplicate, backlog, everywhere=reach == "everywhere")
+        except NotFenced as problem:
+            self._refusals.add(command, str(problem))
+            return errno.EACCES
+        except OSError as problem:
+            return problem.errno or errno.EACCES
+        return 0
 
     def unseen(self, command: int, problem: OSError) -> int:
         """A call's process may not be looked into, as the kernel says; the errno with which the call ends."""

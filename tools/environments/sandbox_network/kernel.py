@@ -23,7 +23,6 @@ Call = Literal["connect", "listen", "other"]
 _RECV, _SEND, _ID_VALID = 0xC0502100, 0xC0182101, 0x40082102
 _NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 _ANSWER = struct.Struct("=QqiI")
-_CONTINUE = 1
 _PIDFD_GETFD = 438
 _GET_NOTIF_SIZES = 3
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
@@ -95,11 +94,6 @@ def answer(listener: int, notification: Notification, error: int) -> None:
     _send(listener, _ANSWER.pack(notification.number, 0, -error, 0))
 
 
-def let_through(listener: int, notification: Notification) -> None:
-    """Let the kernel make the call. Only for one that no argument can make harmful: they may have changed since."""
-    _send(listener, _ANSWER.pack(notification.number, 0, 0, _CONTINUE))
-
-
 def is_waiting(listener: int, notification: Notification) -> bool:
     """Whether the call still waits; so what was found by its thread's number was its own."""
     try:
@@ -127,7 +121,7 @@ def socket_of(listener: int, notification: Notification) -> socket.socket:
     Raises:
         Gone. OSError: it is no socket, or the process may not be looked into.
     """
-    duplicate = _duplicate(process_of(listener, notification), _as_int(notification.arguments[0]))
+    duplicate = _duplicate(process_of(listener, notification), as_int(notification.arguments[0]))
     try:
         _check_waiting(listener, notification)
         return socket.socket(fileno=duplicate)
@@ -142,7 +136,7 @@ def address_of(listener: int, notification: Notification) -> bytes:
     Raises:
         Gone. OSError: EINVAL, EFAULT as the kernel has them; EACCES, EPERM where the process may not be looked into.
     """
-    length = _as_int(notification.arguments[2])
+    length = as_int(notification.arguments[2])
     if not 0 < length <= _MOST_ADDRESS:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
     copied = memory_of(listener, notification, notification.arguments[1], length)
@@ -167,8 +161,8 @@ def memory_of(listener: int, notification: Notification, address: int, size: int
         os.close(memory)
 
 
-def _as_int(argument: int) -> int:
-    """A register as the C int that the kernel takes it for."""
+def as_int(argument: int) -> int:
+    """A register as the C int that the kernel takes it for, if the call takes one."""
     low = argument & 0xFFFFFFFF
     return low - (1 << 32) if low >> 31 else low
 

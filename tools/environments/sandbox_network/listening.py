@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import errno
 import ipaddress
 import os
-import re
 import socket
 import threading
-from pathlib import Path
 
 from tools.environments.sandbox_network import sock_diag, unix_sockets
 from tools.web.addresses import IPAddress
-
-_SOCKET = re.compile(r"socket:\[(\d+)\]")
 
 
 class OwnListeners:
@@ -23,19 +18,10 @@ class OwnListeners:
         self._lock = threading.Lock()
         self._numbers: set[int] = set()
 
-    def note(self, thread: int, descriptor: int) -> None:
-        """A thread is about to listen on its socket.
-
-        Raises:
-            OSError: EBADF where there is no such descriptor.
-        """
-        try:
-            what = str(Path(f"/proc/{thread}/fd/{descriptor}").readlink())
-        except FileNotFoundError as problem:
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF)) from problem
-        if found := _SOCKET.fullmatch(what):
-            with self._lock:
-                self._numbers.add(int(found[1]))
+    def note(self, duplicate: socket.socket) -> None:
+        """A command of the session is about to listen on this socket, or on what this is a duplicate of."""
+        with self._lock:
+            self._numbers.add(os.fstat(duplicate.fileno()).st_ino)
 
     def have_port(self, port: int) -> bool | None:
         """Whether all that listens on this TCP port of the machine is the session's own; None if nothing listens.

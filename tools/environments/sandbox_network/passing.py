@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from tools.environments.sandbox_network.client_hello import Hello, read_hello
 from tools.environments.sandbox_network.reaching import NotReached, Reaching, Way, Wish
@@ -11,6 +12,7 @@ from tools.environments.sandbox_network.wire import CHUNK, Wire, ask_for_tunnel,
 
 _HELLO_SECONDS = 60.0
 _HTTP = 80
+_HEXADECIMAL = re.compile(rb"[0-9A-Fa-f]{1,16}")
 
 
 async def tunnel(way: Way, wish: Wish, here: Wire, reaching: Reaching) -> None:
@@ -95,14 +97,36 @@ async def _send_body(request: Request, here: Wire, there: Wire) -> None:
     if request.body is not None:
         await _send_exactly(request.body, here, there)
         return
-    while size := int((await here.reader.readuntil(b"\r\n")).partition(b";")[0].strip() or b"0", 16):
-        await there.send(b"%x\r\n" % size)
-        await _send_exactly(size, here, there)
-        await here.reader.readexactly(2)
-        await there.send(b"\r\n")
+    try:
+        await _send_chunks(here, there)
+    except ValueError:
+        there.writer.close()  # half a body is none, and nobody waits for an answer to it
+        raise
     while (await here.reader.readuntil(b"\r\n")) != b"\r\n":
         pass  # trailers are left out
     await there.send(b"0\r\n\r\n")
+
+
+async def _send_chunks(here: Wire, there: Wire) -> None:
+    while size := _chunk_size(await here.reader.readuntil(b"\r\n")):
+        await there.send(b"%x\r\n" % size)
+        await _send_exactly(size, here, there)
+        if await here.reader.readexactly(2) != b"\r\n":
+            raise ValueError("a chunk does not end where it says")
+        await there.send(b"\r\n")
+
+
+def _chunk_size(line: bytes) -> int:
+    """The length of the next chunk, where its line is what RFC 9112 7.1 has: what follows a body of which we and the
+    server think differently would be another request to it, that nobody has judged.
+
+    Raises:
+        ValueError: it is not.
+    """
+    digits, _, _ = line.removesuffix(b"\r\n").partition(b";")
+    if not _HEXADECIMAL.fullmatch(digits.rstrip(b" \t")):
+        raise ValueError("the length of a chunk is no hexadecimal number")
+    return int(digits, 16)
 
 
 async def _send_exactly(left: int, here: Wire, there: Wire) -> None:

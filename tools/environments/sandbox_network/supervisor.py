@@ -154,10 +154,10 @@ class Supervisor:
     def _take(self, notification: Notification) -> None:
         try:
             if notification.call == "listen":
-                self._connecting.listen(notification.thread, notification.arguments[0] & 0xFFFFFFFF)
-                if kernel.is_waiting(self._listener, notification):
-                    # Nothing that it may have become since is worse than listening on another socket of its own.
-                    kernel.let_through(self._listener, notification)
+                with kernel.socket_of(self._listener, notification) as duplicate:
+                    backlog = kernel.as_int(notification.arguments[1])
+                    code = self._connecting.listen(self._command, self._reach, duplicate, backlog)
+                self._answer(notification, code)
             elif notification.call == "connect":
                 self._begin(self._attempt(notification))
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import socket
@@ -100,6 +101,21 @@ def world(tmp_path) -> Iterator[World]:
 
 
 @contextmanager
+def _shared(key: int) -> Iterator[int]:
+    """Memory of another program's, which holds something."""
+    library = ctypes.CDLL(None)
+    library.shmat.restype = ctypes.c_void_p
+    number = library.shmget(key, 4096, 0o1600)  # IPC_CREAT, for the user
+    try:
+        place = library.shmat(number, None, 0)
+        ctypes.memmove(place, b"planted", 7)
+        library.shmdt(ctypes.c_void_p(place))
+        yield number
+    finally:
+        library.shmctl(number, 0, None)  # IPC_RMID
+
+
+@contextmanager
 def made_world(tmp_path: Path) -> Iterator[World]:
     """A world in an empty directory."""
     for name in ("root", "outside", "hidden"):
@@ -140,6 +156,8 @@ def made_world(tmp_path: Path) -> Iterator[World]:
             "datagrams": str(tmp_path / "outside" / "d"),
             "terminal": os.ttyname(slave),
             "typing": slave,
+            "shared": stack.enter_context(_shared(key := 0x48000000 | os.getpid())),
+            "shared_key": key,
         }
         made = World(tmp_path, neighbour, places, tcp, [unix, abstract], [udp, letters])
         made.before = made.look()

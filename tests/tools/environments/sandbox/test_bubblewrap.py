@@ -35,6 +35,22 @@ def test_protected_places_are_bound_again_for_reading(tmp_path):
     assert _after(found, "--bind-try", tmp_path)[0] < _after(found, "--ro-bind-try", tmp_path / "x")[0]
 
 
+@needs_bubblewrap
+def test_a_writable_place_that_has_become_a_link_is_not_followed(tmp_path):
+    base = tmp_path.resolve()
+    (base / "outside").mkdir()
+    (base / "root").mkdir()
+    (base / "root" / "cache").symlink_to(base / "outside")
+    sandbox = BubblewrapSandbox()
+    script = f"echo x >{base}/root/f; echo x >{base}/outside/f"
+    confinement = Confinement("workspace-write", (base / "root", base / "root" / "cache"))
+    process = sandbox.popen(["sh", "-c", script], confinement, stderr=subprocess.DEVNULL)
+    process.wait(20)
+    sandbox.close()
+    assert (base / "root" / "f").exists()
+    assert not (base / "outside" / "f").exists()
+
+
 def test_reading_only_binds_nothing_for_writing(tmp_path):
     found = bubblewrap_arguments(Confinement("read-only", (tmp_path,)))
     assert "--bind" not in found

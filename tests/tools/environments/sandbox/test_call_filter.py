@@ -85,6 +85,7 @@ def test_streams_may_be_opened(family, kind):
         (socket.AF_INET6, socket.SOCK_DGRAM, 17),
         (socket.AF_INET, socket.SOCK_RAW, 1),
         (socket.AF_INET, socket.SOCK_STREAM, 132),
+        (socket.AF_INET, socket.SOCK_STREAM, 262),
         (socket.AF_UNIX, socket.SOCK_DGRAM, 0),
         (17, socket.SOCK_RAW, 0),
         (40, socket.SOCK_STREAM, 0),
@@ -109,6 +110,8 @@ def test_datagrams_are_open_only_where_the_network_is():
 
 def test_connections_are_decided_by_somebody_or_refused():
     assert _outcomes()("connect") == refuse(errno.EACCES)
+    assert _outcomes()("listen") == refuse(errno.EACCES)
+    assert _outcomes("on")("listen") == ALLOW
     watched = _outcomes("proxy", frozenset({"connect", "listen"}))
     assert watched("connect") == watched("listen") == NOTIFY
 
@@ -159,6 +162,15 @@ def test_the_full_level_has_the_networks_rules_alone():
     assert outcome("mount") == outcome("chmod", 0, 0o4755) == ALLOW
     assert outcome("connect") == refuse(errno.EACCES)
     assert outcome("io_uring_setup") == refuse(errno.ENOSYS)
+
+
+@pytest.mark.parametrize("call", ["shmget", "shmat", "semop", "msgrcv", "mq_open"])
+def test_what_the_users_other_programs_share_is_closed_unless_it_is_the_sessions_own(call):
+    assert _outcomes()(call) == refuse(errno.EACCES)
+    assert _outcomes("off", strict=False)(call) == ALLOW
+    for machine in _MACHINES:
+        program = call_filter(machine, "off", notify=frozenset(), landlock=7, own_pid=_PID, own_ipc=True)
+        assert _verdict(program, machine, number_of(call, machine)) == ALLOW
 
 
 def test_an_unknown_processor_has_no_filter():

@@ -1,7 +1,9 @@
 """Commands under Landlock: what they may, and what becomes of the sandbox's own things."""
 
+import ctypes
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -53,6 +55,34 @@ def test_everyday_work_in_the_root(run, world):
     )
     assert run(script) == "a\n"
     assert (world.root / "g").read_text() == "a\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to give")
+def test_no_capability_is_inherited(tmp_path):
+    """As under a service manager that has given this program some; here to a thread, so that they end with it."""
+    printed = []
+
+    def start():
+        give_inheritable(1 << 0 | 1 << 13)
+        sandbox = LandlockSandbox()
+        asked = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        process = sandbox.popen(["grep", "CapInh", "/proc/self/status"], Confinement("read-only"), **asked)
+        printed.append(process.communicate(timeout=20)[0])
+        sandbox.close()
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    assert int(printed[0].split()[1], 16) == 0
+
+
+def give_inheritable(capabilities):
+    library = ctypes.CDLL(None)
+    header = struct.pack("=Ii", 0x20080522, 0)
+    words = ctypes.create_string_buffer(24)
+    assert library.capget(header, words) == 0
+    had = struct.unpack("=6I", words.raw)
+    assert library.capset(header, struct.pack("=6I", *had[:2], capabilities, *had[3:])) == 0
 
 
 def test_programs_with_several_processes_work(run):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -74,6 +75,24 @@ def test_an_owner_in_the_root_stays_who_it_is(run, world):
 
 def test_a_pipe_is_the_programs_own(run):
     assert run("os.fchmod(os.pipe()[0], 0o600)") == ""
+
+
+def test_a_file_that_has_no_name_any_more_is_the_programs_own(run):
+    assert run("held = os.open('gone', os.O_CREAT); os.unlink('gone'); os.fchmod(held, 0o600)") == ""
+
+
+def test_what_others_have_mounted_at_the_path_of_a_root_is_not_changed(run, world):
+    """A container, which this program could change as its user can."""
+    script = 'mount -t tmpfs none "$1" && touch "$1/file" && chmod 600 "$1/file" && echo ready && exec cat'
+    arguments = ["unshare", "-m", "sh", "-c", script, "sh", str(world.root)]
+    with subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as other:
+        if other.stdout.readline() != b"ready\n":
+            pytest.skip("nothing can be mounted here")
+        there = Path(f"/proc/{other.pid}/root{world.root}/file")
+        assert "PermissionError" in run(f"os.chmod({str(there)!r}, 0o666)")
+        assert there.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_hidden_is_not_changed(run, world):

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tools.environments.sandbox.places import cache_places, hidden_places, protected_places, temporary_places
+from tools.environments.sandbox.places import (
+    cache_places,
+    hidden_places,
+    not_within,
+    protected_places,
+    temporary_places,
+)
 
 
 @pytest.fixture
@@ -61,6 +67,20 @@ def test_a_link_to_a_hidden_place_hides_what_it_leads_to(home, tmp_path):
     assert keys in hidden_places(home, ())
 
 
+def test_what_temporary_files_are_put_into_is_not_led_elsewhere_by_a_link(home, tmp_path):
+    """Made by a command of an earlier session, where it may write."""
+    root = tmp_path.resolve() / "root"
+    root.mkdir()
+    (root / "tmp").symlink_to(home)
+    (home / "sub").mkdir()
+    apart = tmp_path.resolve() / "apart"
+    apart.mkdir()
+    for named in (root / "tmp", root / "tmp" / "sub", root / "x" / ".." / "tmp"):
+        assert not_within([named], [root]) == ()
+        assert home not in temporary_places({"TMPDIR": str(named)}, [root])
+    assert not_within([apart, apart / "missing"], [root]) == (apart,)
+
+
 def test_caches_are_made_for_the_tools_that_are_there(home):
     found = cache_places(home, ["pip", "cargo"])
     assert home / ".cache" / "pip" in found
@@ -88,9 +108,8 @@ def test_no_cache_is_a_place_of_programs(home):
 def test_temporary_places_are_resolved(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    found = temporary_places({"TMPDIR": str(tmp_path / "link")})
-    assert found[0] == Path(os.path.realpath(tmp_path / "real"))
-    assert Path("/tmp").resolve() in found
+    assert not_within([tmp_path / "link"], []) == (Path(os.path.realpath(tmp_path / "real")),)
+    assert Path("/tmp").resolve() in temporary_places({})
 
 
 def test_what_runs_by_itself_is_protected_where_the_home_is_a_root(home):

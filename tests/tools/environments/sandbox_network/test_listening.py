@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
-import threading
 from pathlib import Path
 
 import pytest
@@ -41,7 +40,7 @@ def test_a_port_that_is_shared_with_somebody_else_is_not_the_sessions_own() -> N
         first.bind(("127.0.0.1", 0))
         port = first.getsockname()[1]
         assert own.have_port(port) is None
-        own.note(threading.get_native_id(), first.fileno())
+        own.note(first)
         first.listen()
         assert own.have_port(port) is True
         second.bind(("127.0.0.1", port))
@@ -56,7 +55,7 @@ def test_a_path_that_was_taken_over_by_somebody_else_is_not_the_sessions_own(
     own, path = OwnListeners(), Path("a.sock")
     with socket.socket(socket.AF_UNIX) as mine, socket.socket(socket.AF_UNIX) as theirs:
         mine.bind(str(path))
-        own.note(threading.get_native_id(), mine.fileno())
+        own.note(mine)
         mine.listen()
         assert own.have_path(path.stat()) is True
         path.rename("moved.sock")

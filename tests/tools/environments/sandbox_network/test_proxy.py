@@ -272,6 +272,31 @@ def test_bodies_are_passed_on_as_long_as_they_say(
     assert requests[0].endswith(sent)
 
 
+@pytest.mark.parametrize("size", ["-3", "0x3", "+3", "0_3", " 3", "", "3\t3"])
+def test_a_body_whose_parts_have_no_clear_length_is_not_passed_on(make_network: MakeNetwork, size: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        host, port = listener.getsockname()
+        parts = f"{size}\r\none\r\n0\r\n\r\nGET /second HTTP/1.1\r\n\r\n".encode()
+        client = Client(make_network(ScriptedGate("*")))
+        answers: list[int] = []
+        headers = {"Transfer-Encoding": "chunked"}
+        asking = threading.Thread(
+            target=lambda: answers.append(
+                client.get(f"http://{host}:{port}/up", "POST", body=iter([parts]), headers=headers)[0]
+            )
+        )
+        asking.start()
+        there, _ = listener.accept()
+        with there:
+            there.settimeout(10)
+            received = b""
+            while data := there.recv(65536):
+                received += data
+        asking.join(10)
+    assert answers == [502]
+    assert received.endswith(b"Connection: close\r\n\r\n")
+
+
 def test_a_server_that_is_not_there_is_told(make_network: MakeNetwork) -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
