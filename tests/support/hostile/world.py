@@ -52,7 +52,7 @@ _OURS = {
     "permissions.yaml": "",
 }
 # What the agent itself keeps there while it works.
-_KEPT_BY_US = ("hermes-acp.db", "logs", "blobs", "outputs", "cache", "model-lists.json")
+_KEPT_BY_US = ("hermes-acp.db", "logs", "blobs", "outputs", "cache", "model-lists.json", "run")
 # Caches that confined commands may fill.
 _CACHES = (
     *(".cache", ".npm", "go", ".cargo", ".m2", ".gradle", ".ccache", ".bun", ".yarn", ".nuget"),

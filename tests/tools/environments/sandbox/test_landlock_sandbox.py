@@ -1,5 +1,6 @@
 """Commands under Landlock: what they may, and what becomes of the sandbox's own things."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -176,7 +177,8 @@ def test_this_process_and_its_threads_stay_free(run, world):
     thread.join()
     assert found == [1]
     for task in Path("/proc/self/task").iterdir():
-        assert "Seccomp:\t0" in (task / "status").read_text()
+        with contextlib.suppress(FileNotFoundError):  # a thread that has ended since it was listed
+            assert "Seccomp:\t0" in (task / "status").read_text()
 
 
 def test_many_starts_at_once(sandbox, world):
