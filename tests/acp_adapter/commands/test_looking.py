@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.commands import Told, typed_command
+from agent_core.activity import Activity
 from agent_core.asking.view import Omissions
 from agent_core.context.estimate import text_tokens
 from agent_core.context.tokens import TokenMeter
@@ -64,11 +65,12 @@ class _Desk:
             system="one word " * 44 + "last",
             omissions=Omissions(),
             meter=self.meter,
+            activity=Activity(),
             spent=self.spent,
             prompt_layers=(("identity", 180), ("heading", 4), ("a|b/AGENTS.md", 200)),
             prompt_notes=("CLAUDE.md is left out of what the model is told: it is no text.",),
         )
-        return SimpleNamespace(id="ses_1", services=services)
+        return SimpleNamespace(id="ses_1", services=services, mode="default", model_used="")
 
     @property
     def factory(self) -> Any:
@@ -176,6 +178,11 @@ def test_what_a_server_counted_is_told_unless_the_model_began_anew_since():
     assert "counted 34k of 200k" in _typed("/context", _Desk(story=story))
     story.turns = (*story.turns, TurnRecord(2, "two", 0.0, outcome=RESET))
     assert "counted" not in _typed("/context", _Desk(story=story))
+
+
+@pytest.mark.parametrize(("choice", "shown"), [(_Desk().choice, "`north:opus`"), (None, "none")])
+def test_before_the_first_turn_the_status_names_the_model_that_will_be_asked(choice: ModelChoice | None, shown: str):
+    assert _typed("/status", _Desk(choice=choice)).endswith(f"Mode: `default`. Model: {shown}.")
 
 
 def test_without_a_model_the_window_is_not_known():
