@@ -12,6 +12,7 @@ from benchmarks import (
     cancel,
     commands,
     compression,
+    cost,
     faults,
     many_sessions,
     memory,
@@ -31,7 +32,7 @@ from benchmarks.stage import FULL, QUICK, Stage
 _LATEST = Path(__file__).parent / "results" / "latest.json"
 _SUBJECTS = (
     startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, commands,
-    compression, sizes,
+    compression, cost, sizes,
 )  # fmt: skip
 
 

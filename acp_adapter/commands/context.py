@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from acp_adapter.commands.command import Desk, Told, Typed
 from acp_adapter.commands.context_prompt import left_out_lines, prompt_rows
 from acp_adapter.commands.markdown import code, table
-from agent_core.asking.view import Omissions, rough_tokens
 from agent_core.context.view import shown
 from agent_core.errors import HermesError
 from agent_core.events import ContextUsed
+from agent_core.messages import text_of, user_message
+from agent_core.services import SessionServices
 from agent_core.sessions.records import COMPACTED, RESET
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from agent_core.context.compaction import Compaction
     from agent_core.messages import Message
-    from agent_core.services import SessionServices
     from agent_core.sessions.records import Transcript
 
 _Kind = Literal["system", "tools", "mcp", "summary", "yours", "answers", "results", "attached"]
@@ -35,10 +34,6 @@ _NAMES: dict[_Kind, str] = {
     "results": "Tool results",
     "attached": "Images and documents",
 }
-_CHARS_A_TOKEN = 4
-_ATTACHMENT = 1_500
-"""Tokens of a picture or a page or two, roughly: what servers count differs."""
-
 _BAR = 20
 _FORGOTTEN = frozenset({RESET, COMPACTED})
 
@@ -47,17 +42,17 @@ def show_context(_typed: Typed, desk: Desk) -> Told:
     """How many tokens each kind takes, roughly, and how full the window is."""
     from acp_adapter.export.words import count  # noqa: PLC0415 - most people never ask
 
-    sizes = _sizes(desk)
-    total = sum(sizes.values())
+    services = _services(desk)
     window, model = _window(desk)
+    sizes = _sizes(desk, services, model)
+    total = sum(sizes.values())
     whole = max(window or total, total, 1)
-    services = desk.session.services
     rows: list[tuple[str, str, str]] = []
     for kind, name in _NAMES.items():
         if sizes[kind]:
             rows.append((name, f"≈ {count(sizes[kind])}", f"`{_bar(sizes[kind], whole)}`"))
         if kind == "system":
-            rows += prompt_rows(services, count, lambda size: _bar(size, whole))
+            rows += prompt_rows(services, sizes["system"], count, lambda size: _bar(size, whole))
     heading = f"≈ **{count(total)}** tokens"
     if window is not None:
         heading += f" of {count(window)} that {code(model)} can take: {100 * total / window:.0f} %"
@@ -67,37 +62,49 @@ def show_context(_typed: Typed, desk: Desk) -> Told:
         lines += ["", f"With the last request its server counted {count(used.used)} of {count(used.size)}."]
     if not sizes["system"]:
         lines += ["", "The system prompt is made with the first prompt."]
-    return Told("\n".join([*lines, "", "These are estimates: four characters count as a token."]))
+    return Told("\n".join([*lines, "", "These are estimates. They learn from what the model's server counts."]))
 
 
-def _sizes(desk: Desk) -> Counter[_Kind]:
-    session = desk.session
-    store = desk.factory.sessions.store
-    sizes = _of_messages(store.messages(session.id), session.services, store.compaction(session.id))
-    services = session.services
-    sizes["system"] = len(services.system or "") // _CHARS_A_TOKEN if services is not None else 0
-    for entry in desk.tools():
-        kind: _Kind = "mcp" if entry.toolset.startswith("mcp-") else "tools"
-        sizes[kind] += len(json.dumps(entry.definition())) // _CHARS_A_TOKEN
-    return sizes
+def _services(desk: Desk) -> SessionServices:
+    """The session's own; of one that this process has only loaded, what its last process kept."""
+    if desk.session.services is not None:
+        return desk.session.services
+    services = SessionServices()
+    kept = desk.factory.sessions.store.kept(desk.session.id)
+    if kept is not None:
+        services.restore(kept, same_prompt=True)
+    return services
 
 
-def _of_messages(
-    messages: Sequence[Message], services: SessionServices | None, made: Compaction | None
-) -> Counter[_Kind]:
-    kinds: dict[str, _Kind] = {"user": "yours", "assistant": "answers", "tool": "results"}
+def _sizes(desk: Desk, services: SessionServices, model: str) -> Counter[_Kind]:
+    store, session_id = desk.factory.sessions.store, desk.session.id
+    measure = services.meter.measure(model)
+    made = store.compaction(session_id)
     sizes: Counter[_Kind] = Counter()
-    for message in shown(messages, services.omissions if services is not None else Omissions(), made):
-        kind = kinds.get(message["role"])
-        if made is not None and made.summary and message["content"] == made.summary:
-            kind = "summary"
-        if kind is None:
-            continue
-        sizes[kind] += rough_tokens([message])
-        content = message["content"]
-        if isinstance(content, list):
-            sizes["attached"] += _ATTACHMENT * sum(part["type"] != "text" for part in content)
+    for message in shown(store.messages(session_id), services.omissions, made):
+        for kind, part in _parts(message, made):
+            sizes[kind] += measure([part])
+    if services.system:
+        sizes["system"] = measure([{"role": "system", "content": services.system}])
+    for entry in desk.tools():
+        tools: _Kind = "mcp" if entry.toolset.startswith("mcp-") else "tools"
+        sizes[tools] += services.meter.measure_tools(model, [entry.definition()])
     return sizes
+
+
+def _parts(message: Message, made: Compaction | None) -> Iterator[tuple[_Kind, Message]]:
+    """The message under its kind, what is no text in it apart."""
+    kinds: dict[str, _Kind] = {"user": "yours", "assistant": "answers", "tool": "results"}
+    kind, content = kinds.get(message["role"]), message["content"]
+    if kind is None:
+        return
+    if made is not None and made.summary and content == made.summary:
+        kind = "summary"
+    if not isinstance(content, list):
+        yield kind, message
+        return
+    yield kind, {**message, "content": text_of(content)}
+    yield from (("attached", user_message([part])) for part in content if part["type"] != "text")
 
 
 def _window(desk: Desk) -> tuple[int | None, str]:

@@ -45,8 +45,16 @@ def show_status(_typed: Typed, desk: Desk) -> Told:
     lines = [f"Now: {plain(doing.text(now))}."]
     if doing.turn_since:
         lines.append(f"This turn has run for {span(now - doing.turn_since)}.")
-    lines.append(f"Mode: {code(desk.session.mode)}. Model: {code(desk.session.model_used or 'none yet')}.")
+    lines.append(f"Mode: {code(desk.session.mode)}. Model: {_model_in_use(desk)}.")
     return Told("\n\n".join(lines))
+
+
+def _model_in_use(desk: Desk) -> str:
+    """The model that answered last; before the first turn the one that will be asked."""
+    try:
+        return code(desk.session.model_used or desk.model().name)
+    except HermesError:
+        return "none"
 
 
 def show_tools(_typed: Typed, desk: Desk) -> Told:

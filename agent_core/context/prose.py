@@ -81,7 +81,7 @@ def checked(text: str, asked: Sequence[Message], longest: int) -> tuple[str, str
 
 def _problem(prose: str, asked: Sequence[Message], longest: int) -> str:
     if len(prose) < _LEAST:
-        return "it was empty"
+        return "it said next to nothing" if prose else "it was empty"
     if prose[0] in "{[":
         return "it was no text"
     if _REFUSAL.match(prose):

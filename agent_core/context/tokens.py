@@ -76,6 +76,11 @@ class TokenMeter:
         ratio = 1.0 if known is None else known.ratio
         return lambda messages: math.ceil(ratio * self._sum(messages))
 
+    def measure_tools(self, model: str, tools: Sequence[Mapping[str, Any]]) -> int:
+        """The tokens of tool definitions as `model` would count them."""
+        known = self._learnt.get(model)
+        return math.ceil((1.0 if known is None else known.ratio) * tools_tokens(tools))
+
     def learn(self, model: str, request: ModelRequest, usage: Usage) -> None:
         """What the server says that `request` was. A count that cannot be is passed over."""
         estimate = self._estimate(request)

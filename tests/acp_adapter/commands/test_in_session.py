@@ -55,6 +55,20 @@ async def test_a_command_is_answered_in_words_and_the_model_sees_nothing(talk: T
     assert talk.history() == []
 
 
+async def test_the_window_of_a_session_that_was_only_loaded_is_shown_with_its_prompt(
+    talk: Talk, home: Path, workspace: Path
+):
+    (workspace / "AGENTS.md").write_text("Mind the gap.\n" * 20)
+    await talk.say("say Hello.")
+    before = await talk.say("/context")
+    assert "· AGENTS.md" in before
+    await talk.editor.close()
+    async with serving(home) as editor:
+        await editor.initialize(ZED)
+        await editor.load_session(talk.session, workspace)
+        assert await Talk(editor, home, workspace, talk.session).say("/context") == before
+
+
 async def test_what_was_typed_and_told_is_there_after_a_reload(talk: Talk):
     await talk.say("say Hello.")
     told = await talk.say("/version")

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from acp_adapter.commands import Told, typed_command
+from agent_core.activity import Activity
 from agent_core.asking.view import Omissions
+from agent_core.context.estimate import text_tokens
+from agent_core.context.tokens import TokenMeter
 from agent_core.errors import AuthRequired
 from agent_core.events import ContextUsed
 from agent_core.mcp.specs import ServerStatus
 from agent_core.messages import Message, assistant_message, user_message
 from agent_core.prompt_parts import SaidText
-from agent_core.providers.base import Usage
+from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ModelFacts
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.records import RESET, StoredEvent, TurnRecord
@@ -42,6 +45,7 @@ class _Desk:
     )
     messages: list[Message] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
+    meter: TokenMeter = field(default_factory=TokenMeter)
     story: Any = field(default_factory=lambda: SimpleNamespace(turns=(), events=()))
 
     def tools(self) -> tuple[ToolEntry, ...]:
@@ -58,13 +62,15 @@ class _Desk:
     @property
     def session(self) -> Any:
         services = SimpleNamespace(
-            system="s" * 400,
+            system="one word " * 44 + "last",
             omissions=Omissions(),
+            meter=self.meter,
+            activity=Activity(),
             spent=self.spent,
             prompt_layers=(("identity", 180), ("heading", 4), ("a|b/AGENTS.md", 200)),
             prompt_notes=("CLAUDE.md is left out of what the model is told: it is no text.",),
         )
-        return SimpleNamespace(id="ses_1", services=services)
+        return SimpleNamespace(id="ses_1", services=services, mode="default", model_used="")
 
     @property
     def factory(self) -> Any:
@@ -79,6 +85,11 @@ def _typed(text: str, desk: _Desk) -> str:
     outcome = typed.command.run(typed, desk)  # type: ignore[arg-type]
     assert isinstance(outcome, Told)
     return outcome.text
+
+
+def _row(told: str, name: str) -> str:
+    """What stands behind a name in the table."""
+    return next(line for line in told.splitlines() if line.startswith(f"| {name} |")).removeprefix(f"| {name} | ")
 
 
 def test_servers_are_shown_with_what_went_wrong():
@@ -126,27 +137,37 @@ def test_an_unknown_cost_is_no_number(cost: float | None, choice: ModelChoice | 
     assert "$" not in told
 
 
+_PICTURE: Message = user_message([{"type": "image_url", "image_url": {"url": "data:"}}])
+
+
 def test_the_window_is_shown_by_kind_with_bars():
-    desk = _Desk(
-        messages=[
-            user_message(
-                [{"type": "text", "text": "x" * 40_000}, {"type": "image_url", "image_url": {"url": "data:"}}]
-            ),
-            assistant_message("y" * 4_000),
-        ]
-    )
-    told = _typed("/context", desk)
-    assert "of 200k that `north:opus` can take: 6 %" in told
-    assert "| Your messages | ≈ 10k | `█░" in told
-    assert "| Images and documents | ≈ 1.5k |" in told
-    assert "| System prompt | ≈ 100 |" in told
+    text = "some words of this and that, " * 1_000
+    asked = user_message([{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": "data:"}}])
+    told = _typed("/context", _Desk(messages=[asked, assistant_message("yes " * 100)]))
+    assert "of 200k that `north:opus` can take: 4 %" in told
+    assert _row(told, "Your messages").startswith(f"≈ {text_tokens(text) / 1000:.1f}k | `█░")
+    pictures = TokenMeter().measure("north:opus")([_PICTURE])
+    assert _row(told, "Images and documents").startswith(f"≈ {pictures / 1000:.1f}k |")
+    assert _row(told, "System prompt").startswith("≈ ")
     assert "Tool results" not in told
+
+
+def test_tokens_are_told_as_the_model_counts_them():
+    text = "some words of this and that, " * 1_000
+    desk = _Desk(messages=[user_message(text)])
+    request = ModelRequest("opus", tuple(desk.messages))
+    desk.meter.learn("north:opus", request, Usage(2 * desk.meter.tokens("north:opus", request)))
+    told = _typed("/context", desk)
+    assert _row(told, "Your messages").startswith(f"≈ {2 * text_tokens(text) / 1000:.1f}k |")
+    assert "learn from what the model's server counts" in told
 
 
 def test_the_system_prompt_is_shown_by_its_parts_with_what_was_left_out():
     told = _typed("/context", _Desk())
-    assert "| · identity | ≈ 45 | `█░" in told or "| · identity | ≈ 45 | `█" in told
-    assert "| · a\\|b/AGENTS.md | ≈ 50 |" in told
+    whole, identity, rules = (
+        int(_row(told, name).split()[1]) for name in ("System prompt", "· identity", "· a\\|b/AGENTS.md")
+    )
+    assert (identity, rules) == (round(whole * 180 / 400), round(whole * 200 / 400))
     assert "heading" not in told
     assert "- CLAUDE.md is left out of what the model is told: it is no text." in told
 
@@ -157,6 +178,11 @@ def test_what_a_server_counted_is_told_unless_the_model_began_anew_since():
     assert "counted 34k of 200k" in _typed("/context", _Desk(story=story))
     story.turns = (*story.turns, TurnRecord(2, "two", 0.0, outcome=RESET))
     assert "counted" not in _typed("/context", _Desk(story=story))
+
+
+@pytest.mark.parametrize(("choice", "shown"), [(_Desk().choice, "`north:opus`"), (None, "none")])
+def test_before_the_first_turn_the_status_names_the_model_that_will_be_asked(choice: ModelChoice | None, shown: str):
+    assert _typed("/status", _Desk(choice=choice)).endswith(f"Mode: `default`. Model: {shown}.")
 
 
 def test_without_a_model_the_window_is_not_known():

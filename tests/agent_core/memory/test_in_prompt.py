@@ -53,6 +53,7 @@ def test_a_new_session_begins_with_what_was_remembered_and_a_running_one_keeps_i
     agent(factory, tmp_path, "two").chat("hi")
     *first, second = prompts(model_server)
     assert len(set(first)) == 1
+    assert "\n\n# What you remember\n" in first[0]
     assert "known before" in first[0]
     assert "found out now" not in first[0]
     assert "- known before\n- found out now" in second

@@ -1,0 +1,43 @@
+"""Cost: the input tokens of a turn with 50 tool calls, and how much of them a server's cache can serve.
+
+The floor is the least that is possible: each request the one before with something behind it, and all of that served.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from benchmarks.figures import BYTES, COUNT, HERMES, RAW, Quantity, Samples, Section
+from benchmarks.stage import Stage
+from tests.support.long_turn import WIRES, Wire, bodies_of_a_turn
+from tests.support.prefix_cache import cost_of_run
+
+_SYSTEM = Quantity("sent with each request: system prompt, with the rules file", BYTES)
+_TOOLS = Quantity("… the tools' definitions", BYTES)
+
+
+def measure(_: Stage) -> Section:
+    samples, quantities = Samples(), [_SYSTEM, _TOOLS]
+    for wire in WIRES:
+        with tempfile.TemporaryDirectory(prefix="hermes-bench-cost-") as directory:
+            quantities += _turn(samples, wire, Path(directory).resolve())
+    return samples.section("Cost", quantities)
+
+
+def _turn(samples: Samples, wire: Wire, directory: Path) -> list[Quantity]:
+    bodies = bodies_of_a_turn(directory, wire.settings)
+    cost = cost_of_run(bodies, by_marks=wire.by_marks)
+    sent = Quantity(f"50 calls, {wire.name}: input tokens", COUNT)
+    fresh = Quantity(f"… {wire.name}: of them from no cache", COUNT)
+    share = Quantity(f"… {wire.name}: cached, of what is possible", "%")
+    samples.add(sent, HERMES, cost.sent)
+    samples.add(fresh, HERMES, cost.sent - cost.served)
+    samples.add(fresh, RAW, cost.sent - cost.possible)
+    samples.add(share, HERMES, 100 * cost.share)
+    if wire is WIRES[0]:
+        system, tools = bodies[0]["messages"][0]["content"], bodies[0]["tools"]
+        samples.add(_SYSTEM, HERMES, len(system.encode()))
+        samples.add(_TOOLS, HERMES, len(json.dumps(tools, ensure_ascii=False).encode()))
+    return [sent, fresh, share]

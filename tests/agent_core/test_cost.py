@@ -1,0 +1,23 @@
+"""A long turn costs little more than its new words: the rest of each request comes from the server's cache."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.long_turn import FILES, WIRES, bodies_of_a_turn
+from tests.support.prefix_cache import cost_of_run
+
+LEAST_SHARE = 0.95
+
+
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+def test_of_a_turn_with_fifty_calls_caches_serve_nearly_all_that_is_possible(wire, tmp_path, home):
+    bodies = bodies_of_a_turn(tmp_path, wire.settings, agent={"ephemeral_system_prompt": "Be brief."})
+    assert len(bodies) == 41
+    last = json.dumps(bodies[-1])
+    assert all(f"call_{number}_2_0" in last and f"+    return {number} + 1" in last for number in range(FILES))
+    cost = cost_of_run(bodies, by_marks=wire.by_marks)
+    assert cost.possible > 0.9 * cost.sent
+    assert cost.share >= LEAST_SHARE, cost
