@@ -63,10 +63,15 @@ class Session:
         await self.editor.initialize(PROFILE)
         self.editor.host.forms = _fill
         if self.id:
-            await self.editor.load_session(self.id, self.workspace)
+            await self.load()
         else:
             self.id = await self.editor.new_session(self.workspace)
             self.model.talks(self.id)
+
+    async def load(self) -> None:
+        params = {"sessionId": self.id, "cwd": str(self.workspace), "mcpServers": []}
+        # A thousand updates, from a process that has just begun.
+        await self.editor.request("session/load", params, timeout=60)
 
     async def say(self, *replies: Reply, text: str = "", session: str = "") -> str:
         """One turn, whose breaks of the cached beginning are compressions of the conversation."""
@@ -186,7 +191,7 @@ def _prepare(workspace: Path, home: Path, server: ModelServer, protocol: str) ->
 
 async def _all_is_stored(session: Session) -> None:
     since = len(session.editor.text(session.id, "user_message_chunk"))
-    await session.editor.load_session(session.id, session.workspace)
+    await session.load()
     said = session.editor.text(session.id, "user_message_chunk")[since:]
     assert [prompt for prompt in session.written if prompt not in said] == []
 
