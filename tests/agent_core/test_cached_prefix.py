@@ -10,41 +10,14 @@ import pytest
 
 from tests.support.model_server import Reply, ToolCall
 from tests.support.wire_agents import PROTOCOLS, wired
+from tests.support.wire_entries import PARTS, entries, head
 
 TURNS = 50
-PARTS = {
-    "chat_completions": ("messages",),
-    "anthropic_messages": ("messages",),
-    "codex_responses": ("input",),
-}
 
 
 @pytest.fixture(params=PROTOCOLS)
 def protocol(request):
     return request.param
-
-
-def unmarked(value):
-    """Without cache markers, which move along with the conversation's end."""
-    if isinstance(value, dict):
-        return {key: unmarked(inner) for key, inner in value.items() if key != "cache_control"}
-    return [unmarked(inner) for inner in value] if isinstance(value, list) else value
-
-
-def head(body, part):
-    """What comes before the conversation, as bytes; the order of the fields counts."""
-    return json.dumps(unmarked({key: value for key, value in body.items() if key != part})).encode()
-
-
-def entries(body, part):
-    """The conversation's blocks, one after the other: a message that grows by a block has kept its beginning."""
-    found = []
-    for message in unmarked(body[part]):
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else [content]
-        frame = {key: value for key, value in message.items() if key != "content"}
-        found += [json.dumps([frame, block]).encode() for block in blocks]
-    return found
 
 
 def script(chance, number):
@@ -70,7 +43,7 @@ def test_over_fifty_turns_with_parallel_calls_each_request_begins_with_the_whole
     for number in range(TURNS):
         model_server.add(*script(chance, number))
         agent.chat(f"Prompt {number}, with ünïcode.")
-    (part,) = PARTS[protocol]
+    part = PARTS[protocol]
     bodies = [json.loads(request.raw) for request in model_server.requests]
     assert len(bodies) > 80
     for before, after in itertools.pairwise(bodies):
@@ -87,7 +60,7 @@ def test_a_second_agent_of_the_session_sends_the_same_system_prompt_and_tools(mo
     (tmp_path / "AGENTS.md").write_text("new rules\n")
     second = over(choice, session_id=first.session_id, services=first._services, session_store=first._store)
     second.chat("second")
-    (part,) = PARTS[protocol]
+    part = PARTS[protocol]
     one, two = (json.loads(request.raw) for request in model_server.requests)
     assert head(one, part) == head(two, part)
     assert first._services.prefix.breaks == []
