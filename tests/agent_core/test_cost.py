@@ -15,7 +15,7 @@ LEAST_SHARE = 0.95
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
 def test_of_a_turn_with_fifty_calls_caches_serve_nearly_all_that_is_possible(wire, tmp_path, home):
     bodies = bodies_of_a_turn(tmp_path, wire.settings, agent={"ephemeral_system_prompt": "Be brief."})
-    assert len(bodies) == 41
+    assert len(bodies) == 42
     last = json.dumps(bodies[-1])
     assert all(f"call_{number}_2_0" in last and f"+    return {number} + 1" in last for number in range(FILES))
     cost = cost_of_run(bodies, by_marks=wire.by_marks)

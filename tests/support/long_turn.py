@@ -55,7 +55,7 @@ def prepare(workspace: Path) -> None:
 
 
 def script() -> Iterator[Reply]:
-    """The model's answers: 50 calls in 40 of them, with thoughts, and a last word."""
+    """The model's answers: 50 calls in 40 of them, with thoughts, and two last words."""
     for number in range(FILES):
         for step, calls in enumerate(_ROUND):
             made = [
@@ -65,6 +65,7 @@ def script() -> Iterator[Reply]:
             thought = f"Part {number} wants step {step}."
             yield Reply("Next.", reasoning=thought, sealed_reasoning=f"sealed-{number}-{step}", tool_calls=made)
     yield Reply("All parts are mended.")
+    yield Reply("There is nothing here to run the tests with.")  # it is told that it has checked nothing
 
 
 def bodies_of_a_turn(directory: Path, model: Mapping[str, Any], **settings: Any) -> Sequence[dict[str, Any]]:
