@@ -205,6 +205,8 @@ class Agent:
     def _take_message(self, at: float, message: dict[str, Any]) -> None:
         if "method" not in message:
             self._answers[message["id"]] = Answer(at, message["result"]) if "result" in message else message["error"]
+        elif message["method"] == "$/cancel_request":
+            pass  # the question is withdrawn; who holds it does not answer
         elif message["method"] != "session/request_permission":
             raise AgentFailed(f"{self._command[-1]} asked for {message['method']}, which was not offered")
         elif self.hold_questions:

@@ -84,7 +84,11 @@ def _answer(connection: socket.socket, arrived: float, head: bytes, body: bytes)
     if head.startswith(b"GET /runs/"):
         connection.sendall(_report(head.split(b" ")[1].rpartition(b"/")[2].decode()))
         return
-    *_, (kind, count, name) = _PLAN.findall(body)
+    plans = _PLAN.findall(body)
+    if not plans:  # a list of models, a side task: what this server does not have
+        connection.sendall(_failure(b"404 Not Found"))
+        return
+    kind, count, name = plans[-1]
     run = runs.setdefault(name.decode(), Run(first=body))
     run.arrivals.append(arrived)
     match kind:
