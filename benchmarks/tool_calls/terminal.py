@@ -42,7 +42,7 @@ def ten_megabytes(folder: Path) -> Pair:
     """Seconds of a command that prints 10 MB in lines of 80, all of it saved, and of reading its pipe to the end."""
     command = "yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678 | head -c 10000000"
     with shells(folder) as session:
-        ctx = make_context(folder, terminal=session.environment)
+        ctx = make_context(folder, "dont_ask", terminal=session.environment)
         ctx = replace(ctx, processes=session.processes, output_file=folder / "output.txt")
 
         def tool() -> None:
