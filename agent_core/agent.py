@@ -23,7 +23,7 @@ from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterr
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
-from agent_core.messages import Content, Message, closing, repaired, user_message, with_note
+from agent_core.messages import Content, Message, closing, repaired
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
@@ -35,7 +35,7 @@ from agent_core.sessions.store import SessionStore
 from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn import Turn
 from agent_core.turn_ending import Ending
-from agent_core.turn_history import TurnHistory
+from agent_core.turn_history import TurnHistory, remember_prompt
 from agent_core.turn_loop import Target, TurnLoop
 from agent_core.turn_result import ConversationResult, no_usage
 from agent_core.turn_telling import tell_undelivered, tell_unused
@@ -43,7 +43,6 @@ from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
 from tools.environments.guardian import Guardian
-from tools.errors import ToolInterrupted
 
 if TYPE_CHECKING:
     from agent_core.trajectories.log import TrajectoryLog
@@ -333,7 +332,7 @@ class AIAgent:
         memory = TurnMemory(self._services.memory, turn, content)
         try:
             note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
-            _remember_prompt(turn, content, complete, lambda: memory.beside(note))
+            remember_prompt(turn.history, content, complete, lambda: memory.beside(note))
             turn.edits.wanted = self._verify_on_stop and not forbids_checks(content)
             tell_unused(turn, content)
             stop, text = self._loop.run(turn, ending)
@@ -387,15 +386,3 @@ class AIAgent:
         """The list of skills, for a model that can read them."""
         skills, tools = self._services.skills, self._loop.offered_tools()
         return skills.index(tools) if skills is not None and "skill_view" in tools else ""
-
-
-def _remember_prompt(
-    turn: Turn, content: Content, complete: Callable[[], Content] | None, note: Callable[[], str]
-) -> None:
-    """Put the message into the history: completed, or as it is where completing it was broken off."""
-    try:
-        content = content if complete is None else complete()
-    except ToolInterrupted as stop:
-        raise TurnInterrupted from stop
-    finally:
-        turn.history.remember(user_message(with_note(content, note())))

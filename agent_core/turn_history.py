@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
-from agent_core.messages import Message, closing
+from agent_core.messages import Content, Message, closing, user_message, with_note
 from agent_core.sessions.store import SessionStore
+from tools.errors import ToolInterrupted
 
 
 @dataclass(slots=True)
@@ -71,3 +72,23 @@ class TurnHistory:
             if message["role"] == "assistant" and not message.get("unfinished"):
                 return True
         return False
+
+
+def remember_prompt(
+    history: TurnHistory, content: Content, complete: Callable[[], Content] | None, note: Callable[[], str]
+) -> None:
+    """Put the person's message into the history: completed, or as it is where completing it was broken off.
+
+    Args:
+        complete: makes what the model gets of it; None where it is complete.
+        note: what the model is told beside it, '' for nothing.
+
+    Raises:
+        TurnInterrupted: completing it was broken off.
+    """
+    try:
+        content = content if complete is None else complete()
+    except ToolInterrupted as stop:
+        raise TurnInterrupted from stop
+    finally:
+        history.remember(user_message(with_note(content, note())))
