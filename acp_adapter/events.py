@@ -260,9 +260,9 @@ class EventBridge:
         call_id = progress.call_id
         card = self._cards.get(call_id)
         match progress:
-            case CallRequested(name=name, arguments=arguments):
+            case CallRequested(name=name, arguments=arguments, parent=parent):
                 self._cards[call_id] = _Card(name, dict(arguments))
-                return ToolRequested(call_id, name, arguments, self._cwd, announced=card is not None)
+                return ToolRequested(call_id, name, arguments, self._cwd, card is not None, parent)
             case _ if card is None:
                 return None
             case CallRunning():

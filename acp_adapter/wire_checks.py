@@ -33,6 +33,7 @@ _CALL_NEEDS = {
 _FORM_NEEDS = {"form": "form_questions", "url": "url_questions"}
 
 _CARD_META = {
+    "hermes": "",
     "tool_name": "terminal_output",
     "terminal_info": "terminal_output",
     "terminal_output": "terminal_output",

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallRequested:
-    """A tool call's arguments are complete."""
+    """A tool call's arguments are complete. `parent` is the call that makes it, '' for the model itself."""
 
     call_id: str
     name: str
     arguments: Mapping[str, Any]
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,18 +47,22 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class ToolAnnounced:
-    """The model began to write a tool call; only its name is known. `cwd` is the session's directory."""
+    """The model began to write a tool call; only its name is known. `cwd` is the session's directory.
+
+    `parent` is the call under whose card this one stands, '' for none.
+    """
 
     call_id: str
     name: str
     cwd: str
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRequested:
     """A tool call is complete and waits to run. `announced` tells whether it was seen before.
 
-    `cwd` is the directory that relative paths in `arguments` start from.
+    `cwd` is the directory that relative paths in `arguments` start from; `parent` is as in `ToolAnnounced`.
     """
 
     call_id: str
@@ -66,6 +70,7 @@ class ToolRequested:
     arguments: Mapping[str, Any]
     cwd: str
     announced: bool
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)

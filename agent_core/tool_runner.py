@@ -69,6 +69,7 @@ class ToolRunner:
         images: bool = False,
         window: int | None = None,
         refuse: Refuse = lambda _: "",
+        parent: str = "",
     ) -> None:
         """Make it.
 
@@ -77,6 +78,7 @@ class ToolRunner:
             images: the model sees images, so tools may give them.
             window: tokens that the model takes, if known: what one result, and all of an answer, may have.
             refuse: asked right before a call runs; what it says is the model's answer, and the call is not run.
+            parent: the call that makes these, '' for the model itself.
         """
         self._workspace = workspace
         self._services = services
@@ -89,6 +91,7 @@ class ToolRunner:
         self._images = images
         self._settings = fitted(workspace.settings, window)
         self._refuse = refuse
+        self._parent = parent
 
     def run(
         self, tool_calls: Sequence[ToolCall], problems: Mapping[str, str] | None = None
@@ -104,7 +107,7 @@ class ToolRunner:
         share = AnswerShare(self._settings.max_answer_chars, len(tool_calls))
         calls = [_prepare(call, (problems or {}).get(call["id"], "")) for call in tool_calls]
         for call in calls:
-            self._tell(CallRequested(call.id, call.name, call.arguments))
+            self._tell(CallRequested(call.id, call.name, call.arguments, self._parent))
         try:
             for batch in plan_batches([self._plan(call) for call in calls]):
                 together = [calls[position] for position in batch]

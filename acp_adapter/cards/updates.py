@@ -82,9 +82,11 @@ def _create(event: ToolAnnounced | ToolRequested, client: ClientCapabilities, de
         "status": "pending",
         **details,
     }
+    if event.parent:
+        card["_meta"] = {"hermes": {"parentToolCallId": event.parent}}
     if not client.terminal_output:
         return card
-    card["_meta"] = {"tool_name": event.name}  # the same clients read the name there
+    card["_meta"] = {**card.get("_meta", {}), "tool_name": event.name}  # the same clients read the name there
     if look.result == "terminal":
         card["content"] = [terminal_block(terminal_id(call_id))]
         card["_meta"]["terminal_info"] = {"terminal_id": terminal_id(call_id), "cwd": event.cwd}

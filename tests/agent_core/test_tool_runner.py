@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from agent_core.callbacks import CallOutput
+from agent_core.callbacks import CallOutput, CallRequested
 from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, tool_call
@@ -98,6 +98,12 @@ def test_calls_that_may_run_side_by_side_and_their_results_come_in_call_order(ru
     add_tool("second", second, parallel="safe")
     results = run(("first", "{}"), ("second", "{}"))
     assert [(call_id, result.text) for call_id, result in results] == [("a", "one"), ("b", "two")]
+
+
+def test_a_call_that_another_call_makes_is_told_with_its_parent(run, ears, add_tool):
+    add_tool("noop", lambda args, **kw: "{}")
+    run(("noop", "{}"), parent="outer")
+    assert [progress.parent for progress in ears.of("tool") if isinstance(progress, CallRequested)] == ["outer"]
 
 
 def test_questions_come_in_call_order_whichever_call_is_ready_first(run, add_tool, tmp_path):

@@ -33,6 +33,7 @@ class CallSoFar:
         output: what it printed while it ran.
         tail: the end of `output`, as `ToolOutput` has it.
         result: None while it is open.
+        parent: the call under whose card it stands, '' for none.
     """
 
     call_id: str
@@ -44,6 +45,7 @@ class CallSoFar:
     output: str = ""
     tail: str = ""
     result: ToolResult | None = None
+    parent: str = ""
 
 
 def call_body(call: CallSoFar) -> dict[str, Any]:
@@ -58,6 +60,8 @@ def call_body(call: CallSoFar) -> dict[str, Any]:
     }
     if call.output or call.tail:
         body["output"], body["tail"] = plain_text(call.output), plain_text(call.tail)
+    if call.parent:
+        body["parent"] = plain_text(call.parent)
     if call.result is not None:
         body["result"] = _result_body(call.result)
     return body
@@ -79,6 +83,7 @@ def read_call(body: Body) -> CallSoFar:
         output=text_in(body, "output", ""),
         tail=text_in(body, "tail", ""),
         result=None if body.get("result") is None else _read_result(mapping_in(body, "result")),
+        parent=text_in(body, "parent", ""),
     )
 
 
@@ -86,9 +91,9 @@ def events_of(call: CallSoFar) -> Iterator[SessionEvent]:
     """What shows the call as it stands; `ToolRunning` only while it is open, since the end says it too."""
     arguments = call.arguments or {}
     if call.requested:
-        yield ToolRequested(call.call_id, call.name, arguments, call.cwd, announced=False)
+        yield ToolRequested(call.call_id, call.name, arguments, call.cwd, announced=False, parent=call.parent)
     else:
-        yield ToolAnnounced(call.call_id, call.name, call.cwd)
+        yield ToolAnnounced(call.call_id, call.name, call.cwd, call.parent)
     if call.ran and call.result is None:
         yield ToolRunning(call.call_id, call.name, arguments, call.cwd)
     if call.output or call.tail:

@@ -85,6 +85,7 @@ class CallItem:
     output: GrowingText = field(default_factory=lambda: GrowingText(_MAX_OUTPUT))
     tail: str = ""
     end: ToolFinished | None = None
+    parent: str = ""
 
     @property
     def open(self) -> bool:
@@ -98,6 +99,8 @@ class CallItem:
     def change(self, event: ToolAnnounced | ToolRequested | ToolFinished) -> None:
         """It is announced, requested or over."""
         self.name, self.cwd = event.name, event.cwd
+        if isinstance(event, ToolAnnounced | ToolRequested):
+            self.parent = event.parent
         if isinstance(event, ToolRequested):
             self.request = event
         elif isinstance(event, ToolFinished):
@@ -123,6 +126,7 @@ class CallItem:
             output=self.output.text(),
             tail=self.tail,
             result=None if self.end is None else self.end.result,
+            parent=self.parent,
         )
 
 

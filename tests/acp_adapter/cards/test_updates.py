@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,16 @@ def test_the_tools_name_is_told_once_where_its_card_is_made(client: ClientCapabi
         _finished("terminal", ToolResult("{}"), client, **arguments),
     ):
         assert "name" not in later
+
+
+@pytest.mark.parametrize("client", BOTH)
+def test_a_card_below_another_names_it_where_it_is_made(client: ClientCapabilities) -> None:
+    for made in (
+        ToolRequested("c", "terminal", {"command": "make"}, CWD, announced=False, parent="p"),
+        ToolAnnounced("c", "terminal", CWD, parent="p"),
+    ):
+        assert requested_call(made, client)["_meta"]["hermes"] == {"parentToolCallId": "p"}
+        assert "hermes" not in requested_call(replace(made, parent=""), client).get("_meta", {})
 
 
 def test_the_end_of_a_command_is_told_in_words_to_plain_clients() -> None:

@@ -89,6 +89,13 @@ def test_a_call_that_is_open_comes_back_as_far_as_it_went() -> None:
     assert _back(_row(requested, running, output)) == (requested, running, output)
 
 
+def test_whose_card_a_call_stands_under_is_kept() -> None:
+    announced = ToolAnnounced("c", "todo", "/", parent="p")
+    requested = ToolRequested("c", "todo", {}, "/", announced=False, parent="p")
+    assert _back(_row(announced)) == (announced,)
+    assert _back(_row(requested, ToolFinished("c", "todo", {}, "/", ToolResult("x"))))[0] == requested
+
+
 @pytest.mark.parametrize("ran", [True, False])
 def test_whether_a_call_ran_is_kept(ran: bool) -> None:
     end = ToolFinished("c", "terminal", {}, "/", ToolResult("x", failed=True), ran=ran)
