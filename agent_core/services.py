@@ -10,6 +10,8 @@ from agent_core.activity import Activity
 from agent_core.asking.prefix import PrefixWatch
 from agent_core.asking.view import Omissions
 from agent_core.auxiliary.asking import Completion
+from agent_core.background.news import NewsBox
+from agent_core.background.tasks import TaskBoard
 from agent_core.callbacks import AgentCallbacks
 from agent_core.context.compaction import Compaction
 from agent_core.context.engine import ContextEngine
@@ -78,6 +80,9 @@ class SessionServices:
         self.told = 0
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.
         self.call_ids: set[str] = set()
+        # What happened in the background and was not delivered yet; what runs there.
+        self.news = NewsBox()
+        self.tasks = TaskBoard()
         # provider:model that the session uses; '' before the first turn.
         self.model = ""
 

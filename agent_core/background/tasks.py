@@ -1,0 +1,179 @@
+"""What a session has begun in the background: what runs, what is over, and how it ended."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from agent_core.errors import RequestError
+
+TaskKind = Literal["process", "delegation", "hook"]
+TaskState = Literal["running", "paused", "done", "failed", "stopped", "lost"]
+"""`lost`: it ran when the agent's process died, and nobody knows how it came out."""
+
+LIVE: frozenset[TaskState] = frozenset({"running", "paused"})
+_KEPT_FINISHED = 50
+
+
+class TaskError(RequestError):
+    """A task cannot do what it was asked; the text says why, for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """One task as it is now.
+
+    Attributes:
+        id: unique in the session.
+        title: one line for the person: a command, a goal.
+        started_at, ended_at: seconds since the epoch; `ended_at` is None while it lives.
+        detail: one line: how it ended («exit code 1»), what it does just now; '' for nothing.
+    """
+
+    id: str
+    kind: TaskKind
+    title: str
+    state: TaskState
+    started_at: float
+    ended_at: float | None = None
+    detail: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it runs, or could go on."""
+        return self.state in LIVE
+
+
+@dataclass(frozen=True, slots=True)
+class TaskControl:
+    """What may be done to a task, by its id, from any thread; None: this cannot be done to it. They may block, and
+    raise `TaskError`.
+    """
+
+    stop: Callable[[str], None] | None = None
+    pause: Callable[[str], None] | None = None
+    resume: Callable[[str], None] | None = None
+
+
+class TaskBoard:
+    """The tasks of one session. Safe to use from several threads.
+
+    Args:
+        known: those of earlier processes; what lived then is lost.
+        keep: stores one as it is; it may block, and does not raise.
+    """
+
+    def __init__(self, known: Sequence[TaskInfo] = (), keep: Callable[[TaskInfo], None] = lambda _: None) -> None:
+        # Held while something changes and is stored, so that what is stored last is what is so.
+        self._changing = threading.Lock()
+        self._lock = threading.Lock()
+        self._tasks = {each.id: each for each in known}
+        self._controls: dict[str, TaskControl] = {}
+        self._keep = keep
+
+    def begin(self, kind: TaskKind, task_id: str, title: str, control: TaskControl | None = None) -> TaskInfo:
+        """A task has begun.
+
+        Args:
+            control: how it is stopped, paused and resumed; None where it cannot be.
+        """
+        info = TaskInfo(task_id, kind, " ".join(title.split()), "running", time.time())
+        with self._changing:
+            with self._lock:
+                self._tasks.pop(task_id, None)
+                self._tasks[task_id] = info
+                if control is not None:
+                    self._controls[task_id] = control
+                self._tidy()
+            self._keep(info)
+        return info
+
+    def update(self, task_id: str, *, detail: str | None = None, state: TaskState | None = None) -> None:
+        """A task that lives does something else now, or is paused or running again. One that is over stays so."""
+        with self._changing:
+            before = self.get(task_id)
+            if before is None or not before.is_live:
+                return
+            now = replace(before, detail=before.detail if detail is None else detail, state=state or before.state)
+            self._put(now)
+            if now.state != before.state:
+                self._keep(now)
+
+    def end(self, task_id: str, state: TaskState, detail: str = "") -> None:
+        """A task is over; what it is told of after that counts no more.
+
+        Args:
+            state: how it ended: done, failed, stopped or lost.
+        """
+        with self._changing:
+            before = self.get(task_id)
+            if before is None or not before.is_live:
+                return
+            now = replace(before, state=state, ended_at=time.time(), detail=detail)
+            self._put(now)
+            self._keep(now)
+
+    def list(self) -> tuple[TaskInfo, ...]:
+        """All that live, and those that ended lately; oldest first."""
+        with self._lock:
+            return tuple(self._tasks.values())
+
+    def get(self, task_id: str) -> TaskInfo | None:
+        """The task of that id, if there is one."""
+        with self._lock:
+            return self._tasks.get(task_id)
+
+    def is_busy(self) -> bool:
+        """Whether any lives."""
+        return any(each.is_live for each in self.list())
+
+    def stop(self, task_id: str) -> None:
+        """End a task; blocks until it has been told.
+
+        Raises:
+            TaskError: there is none of that id that lives, or it cannot be stopped.
+        """
+        self._control(task_id, "stopped", lambda control: control.stop)
+
+    def pause(self, task_id: str) -> None:
+        """Let a task rest.
+
+        Raises:
+            TaskError: as `stop`.
+        """
+        self._control(task_id, "paused", lambda control: control.pause)
+
+    def resume(self, task_id: str) -> None:
+        """Let a task that rests go on.
+
+        Raises:
+            TaskError: as `stop`.
+        """
+        self._control(task_id, "resumed", lambda control: control.resume)
+
+    def _control(self, task_id: str, verb: str, of: Callable[[TaskControl], Callable[[str], None] | None]) -> None:
+        with self._lock:
+            info, control = self._tasks.get(task_id), self._controls.get(task_id)
+            live = ", ".join(each.id for each in self._tasks.values() if each.is_live) or "none"
+        if info is None:
+            raise TaskError(f"There is no task {task_id!r} in this session. Those that run: {live}.")
+        if not info.is_live:
+            raise TaskError(f"{task_id} is over already ({info.state}). Those that run: {live}.")
+        action = None if control is None else of(control)
+        if action is None:
+            raise TaskError(f"{task_id} cannot be {verb}.")
+        action(task_id)
+
+    def _put(self, info: TaskInfo) -> None:
+        with self._lock:
+            self._tasks[info.id] = info
+            if not info.is_live:
+                self._controls.pop(info.id, None)
+
+    def _tidy(self) -> None:
+        over = [name for name, each in self._tasks.items() if not each.is_live]
+        for name in over[: max(0, len(over) - _KEPT_FINISHED)]:
+            del self._tasks[name]

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from agent_core.background.news import MOST_WAITING, News, NewsBox
+
+
+def _news(source: str = "proc_1") -> News:
+    return News(source, "ended", f"{source} ended", "exit code 0")
+
+
+def test_what_was_put_is_taken_once_in_order() -> None:
+    box = NewsBox()
+    first, second = _news("a"), _news("b")
+    box.put(first)
+    box.put(second)
+
+    assert box.take() == (first, second)
+    assert box.take() == ()
+
+
+def test_news_that_are_looked_at_stay_until_they_are_delivered() -> None:
+    box = NewsBox()
+    first, second = _news("a"), _news("b")
+    box.put(first)
+    seen = box.waiting()
+    box.put(second)
+
+    box.delivered(seen)
+
+    assert box.waiting() == (second,)
+
+
+def test_news_are_stored_before_a_listener_hears_of_them() -> None:
+    order: list[str] = []
+    box = NewsBox(keep=lambda _: order.append("stored"))
+    forget = box.on_put(lambda _: order.append("heard"))
+
+    box.put(_news())
+    forget()
+    box.put(_news())
+
+    assert order == ["stored", "heard", "stored"]
+
+
+def test_a_listener_that_fails_takes_nothing_from_the_others() -> None:
+    box, heard = NewsBox(), list[News]()
+
+    def fail(_: News) -> None:
+        raise RuntimeError
+
+    box.on_put(fail)
+    box.on_put(heard.append)
+    box.put(_news())
+
+    assert len(heard) == 1
+    assert len(box.waiting()) == 1
+
+
+def test_what_an_earlier_process_did_not_deliver_comes_first() -> None:
+    old, new = _news("old"), _news("new")
+    box = NewsBox((old,))
+    box.put(new)
+
+    assert box.take() == (old, new)
+
+
+def test_a_flood_keeps_the_newest() -> None:
+    box = NewsBox()
+    for number in range(MOST_WAITING + 5):
+        box.put(_news(str(number)))
+
+    assert [each.source for each in box.take()][:: MOST_WAITING - 1] == ["5", str(MOST_WAITING + 4)]
