@@ -4,4 +4,5 @@ import sys
 
 from acp_adapter.entry import main
 
-sys.exit(main())
+if __name__ == "__main__":  # the workers of a batch load this under another name
+    sys.exit(main())

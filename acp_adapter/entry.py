@@ -43,6 +43,8 @@ def _leave_working_directory() -> None:
 def _subcommand(name: str, arguments: list[str]) -> int:
     if name == "demo":
         from acp_adapter.cli.demo import main as run  # noqa: PLC0415
+    elif name == "batch":
+        from acp_adapter.cli.batch import main as run  # noqa: PLC0415
     elif name == "doctor":
         from acp_adapter.cli.doctor import main as run  # noqa: PLC0415
     elif name == "sessions":

@@ -42,10 +42,9 @@ from agent_core.turn_telling import tell_undelivered, tell_unused
 from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import PLAN_NOTE
-from tools.environments.guardian import Guardian
 
 if TYPE_CHECKING:
-    from agent_core.trajectories.log import TrajectoryLog
+    from agent_core.trajectories.log import Runs
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
@@ -79,7 +78,7 @@ class AIAgent:
         prompt: PromptSettings | None = None,
         ephemeral_system_prompt: str = "",
         verify_on_stop: bool = True,
-        save_trajectories: TrajectoryLog | bool = False,
+        save_trajectories: Runs | bool = False,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -114,7 +113,7 @@ class AIAgent:
         self.platform = platform
         self.callbacks = callbacks or AgentCallbacks()
         self.session_id = session_id or uuid.uuid4().hex
-        self.workspace = workspace or local_workspace(Path.cwd(), guardian=Guardian())
+        self.workspace = workspace or local_workspace(Path.cwd())
         self._max_iterations = max_iterations
         choice = replace(
             choice,

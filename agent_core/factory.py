@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
     from agent_core.memory.session_memory import SessionMemory
-    from agent_core.trajectories.log import TrajectoryLog
+    from agent_core.trajectories.log import Runs, TrajectoryLog
 
 log = logging.getLogger(__name__)
 
@@ -183,12 +183,15 @@ class AgentFactory:
         services: SessionServices,
         choices: SessionChoices | None = None,
         on_note: Callable[[str], None] = lambda _: None,
+        *,
+        trajectories: Runs | None = None,
     ) -> AIAgent:
         """The agent of a session, with the model that was chosen for it or used last, or that the settings choose.
 
         Args:
             on_note: is told when the session's own model cannot be used any more, and what of the user's own tools
                 is missing.
+            trajectories: who takes its turns when they are over; None leaves it to the settings.
 
         Raises:
             AuthRequired, SettingsError: no usable model.
@@ -219,7 +222,7 @@ class AgentFactory:
             max_iterations=config.settings.agent.max_turns,
             guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
             verify_on_stop=config.settings.agent.verify_on_stop,
-            save_trajectories=self._trajectory_log() if config.settings.agent.save_trajectories else False,
+            save_trajectories=trajectories or self._trajectory_log(config.settings),
             session_store=self.sessions.store,
             session_id=session_id,
             workspace=workspace,
@@ -231,7 +234,9 @@ class AgentFactory:
             ),
         )
 
-    def _trajectory_log(self) -> TrajectoryLog:
+    def _trajectory_log(self, settings: Settings) -> TrajectoryLog | bool:
+        if not settings.agent.save_trajectories:
+            return False
         from agent_core.trajectories.log import TrajectoryLog  # noqa: PLC0415 - few people train models
 
         with self._lock:

@@ -63,7 +63,8 @@ class Workspace:
     files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
     MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
     model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
-    confined. `skills` are those that the session has; None where they are turned off.
+    confined. `skills` are those that the session has; None where they are turned off. `guardian` is one of its own,
+    which ends with it.
     """
 
     cwd: Path
@@ -84,6 +85,7 @@ class Workspace:
     diagnostics: LanguageServers | None = None
     containment: Containment = field(default_factory=Containment)
     skills: SessionSkills | None = None
+    guardian: Guardian | None = None
 
     def context(
         self,
@@ -150,6 +152,8 @@ class Workspace:
             self.processes.close()
         self.terminal.close()
         self.containment.close()
+        if self.guardian is not None:
+            self.guardian.kill_all()
 
 
 def _gated_memory(services: AgentServices, gate: Gate) -> Memory | None:
@@ -161,7 +165,7 @@ def local_workspace(
     cwd: Path,
     extra_roots: tuple[Path, ...] = (),
     *,
-    guardian: Guardian,
+    guardian: Guardian | None = None,
     approver: Approver | None = None,
     mode: Mode = "default",
     edits: EditPolicy = "mode",
@@ -180,6 +184,7 @@ def local_workspace(
     """A workspace on this machine's disk; without an approver, what would be asked is refused.
 
     Args:
+        guardian: whose commands end with this process; None: one of the workspace's own.
         private, closed, readable: as in `Rules`.
         permissions: what settings and projects say.
         kept: what was allowed for good; None where nothing is kept.
@@ -200,7 +205,8 @@ def local_workspace(
         readable=tuple(Path(os.path.realpath(path)) for path in readable),
         confines=confined.confines,
     )
-    environment = LocalEnvironment(guardian, limits.terminal, variables, sandbox=confined.sandbox)
+    guarding = guardian or Guardian()
+    environment = LocalEnvironment(guarding, limits.terminal, variables, sandbox=confined.sandbox)
     return Workspace(
         cwd=cwd,
         roots=roots,
@@ -220,4 +226,5 @@ def local_workspace(
         history=history,
         output_file=output_file,
         containment=confined,
+        guardian=None if guardian else guarding,
     )

@@ -1,3 +1,3 @@
 """The subcommands that a person types."""
 
-SUBCOMMANDS = ("demo", "doctor", "models", "permissions", "prompt", "sessions", "setup")
+SUBCOMMANDS = ("batch", "demo", "doctor", "models", "permissions", "prompt", "sessions", "setup")

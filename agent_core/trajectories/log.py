@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agent_core.messages import Message
 from agent_core.trajectories.sharegpt import conversations
@@ -61,6 +61,14 @@ class Run:
     def completed(self) -> bool:
         """Whether the model came to an end by itself."""
         return self.outcome == "end_turn"
+
+
+class Runs(Protocol):
+    """Whoever takes runs that are over."""
+
+    def add(self, run: Run) -> None:
+        """Take one; must be short, and not raise."""
+        ...
 
 
 class TrajectoryLog:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_core.services import SessionServices
-    from agent_core.trajectories.log import TrajectoryLog
+    from agent_core.trajectories.log import Runs
     from agent_core.turn import Turn
 
 
-def log_for(wanted: TrajectoryLog | bool) -> TrajectoryLog | None:
+def log_for(wanted: Runs | bool) -> Runs | None:
     """The log that is wanted: True is the one in the user's home, False none."""
     if not isinstance(wanted, bool):
         return wanted
@@ -28,7 +28,7 @@ def log_for(wanted: TrajectoryLog | bool) -> TrajectoryLog | None:
 
 
 def keep(
-    log: TrajectoryLog | None,
+    log: Runs | None,
     turn: Turn,
     services: SessionServices,
     *,
