@@ -1,7 +1,7 @@
 """The agent: its loop, the model providers, the prompt, the conversation's memory. It knows no editor.
 
 from agent_core import AIAgent
-print(AIAgent("offline", "offline").chat("read README.md"))
+AIAgent("offline", "offline").chat("read README.md")
 """
 
 from __future__ import annotations

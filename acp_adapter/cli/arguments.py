@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.approve import POLICIES, Policy
-from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, standard_input
+from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, seconds, standard_input
 from acp_adapter.cli.conversation import Earlier
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")
@@ -91,23 +91,13 @@ def _parser() -> argparse.ArgumentParser:
         "--approve", choices=POLICIES, default="ask", help="how questions are answered (default: ask)"
     )
     parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
-    parser.add_argument("--timeout", type=_seconds, metavar="S", help="cancel the turn after S seconds")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel the turn after S seconds")
     parser.add_argument("--agent", metavar="CMD", help="drive another ACP agent: the command that starts it")
     model = parser.add_argument_group("model", "passed on to the server; without them your configuration decides")
     model.add_argument("--offline", action="store_true", help="the scripted stand-in, without key and network")
     add_model_options(model)
     add_profile(model, "whose settings count")
     return parser
-
-
-def _seconds(value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:  # noqa: PLR2004 - excludes nan and what a timer cannot hold
-        raise argparse.ArgumentTypeError(f"not a positive number of seconds: {value!r}")
-    return seconds
 
 
 def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser
+from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, seconds
 from tools.approval.policy import Mode
 
 _EPILOG = """\
@@ -42,7 +42,7 @@ def parse_batch_arguments(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--cwd", type=Path, metavar="DIR", help="where prompts work that name no directory")
     parser.add_argument("--mode", choices=get_args(Mode), default="default", help="the permission mode")
-    parser.add_argument("--timeout", type=_seconds, metavar="S", help="cancel a prompt after S seconds")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel a prompt after S seconds")
     parser.add_argument("--limit", type=_count, metavar="N", help="begin so many at most")
     parser.add_argument("--retry-failed", action="store_true", help="run again what was not completed")
     add_model_options(parser)
@@ -58,13 +58,3 @@ def _count(value: str) -> int:
     if count < 1:
         raise argparse.ArgumentTypeError(f"not a count of one or more: {value!r}")
     return count
-
-
-def _seconds(value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e9:  # noqa: PLR2004 - excludes nan and what a timer cannot hold
-        raise argparse.ArgumentTypeError(f"not a positive number of seconds: {value!r}")
-    return seconds

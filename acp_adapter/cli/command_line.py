@@ -29,6 +29,17 @@ def add_profile(parser: argparse._ActionsContainer, which: str) -> None:
     parser.add_argument("--profile", metavar="NAME", help=f"the profile {which}")
 
 
+def seconds(value: str) -> float:
+    """A positive number of seconds, as an option's `type`."""
+    try:
+        found = float(value)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1e9:  # noqa: PLR2004 - excludes nan and what a timer cannot hold
+        raise argparse.ArgumentTypeError(f"not a positive number of seconds: {value!r}")
+    return found
+
+
 def standard_input() -> str:
     """All of standard input; what is no UTF-8 in it becomes question marks. It blocks until its end."""
     return sys.stdin.buffer.read().decode("utf-8", "replace")
