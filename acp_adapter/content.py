@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from acp.schema import (
+from acp_adapter.links.addresses import lines_of
+from acp_adapter.links.draft import Draft, Link
+from acp_adapter.links.limits import MAX_ATTACHMENT, MIB
+from acp_adapter.links.words import attached, one_line
+from acp_adapter.sdk import (
     AudioContentBlock,
     BlobResourceContents,
     EmbeddedResourceContentBlock,
@@ -17,11 +21,6 @@ from acp.schema import (
     TextContentBlock,
     TextResourceContents,
 )
-
-from acp_adapter.links.addresses import lines_of
-from acp_adapter.links.draft import Draft, Link
-from acp_adapter.links.limits import MAX_ATTACHMENT, MIB
-from acp_adapter.links.words import attached, one_line
 from agent_core.errors import RequestError
 from agent_core.messages import AudioPart, FilePart, ImagePart, Part, TextPart
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format

@@ -11,10 +11,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from acp import RequestError as AcpError
-from acp import run_agent
-from acp.interfaces import Client
-
 from acp_adapter.auth import check_method
 from acp_adapter.capabilities import read_capabilities
 from acp_adapter.choosing import Chooser
@@ -36,6 +32,7 @@ from acp_adapter.handshake import (
 from acp_adapter.jsonrpc import RequestId, RequestMeta
 from acp_adapter.option_list import option_list
 from acp_adapter.replay import list_result, replay_params, updates_of
+from acp_adapter.sdk import AcpError, Client, run_agent
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
