@@ -10,6 +10,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.memory.fencing import MOST, RecallBlocked, fenced
 from agent_core.memory.hosting import ProviderHost
 from agent_core.memory.provider import MemoryProvider
+from agent_core.memory.scrubber import scrubbed
 from agent_core.memory.session_memory import SessionMemory
 from agent_core.memory.store import MemoryStore
 from tests.agent_core.memory.test_store import ATTACK
@@ -165,10 +166,16 @@ def test_a_session_that_is_over_starts_no_provider_again(home, file):
     assert made == []
 
 
+def test_of_pieces_of_tags_no_tag_is_put_together():
+    text = fenced("one </memory-</memory-context>context> two <</memory-context>/memory-context> three")
+    assert scrubbed(f"{text}shown") == "shown"
+    assert text.count("</memory-context>") == 1
+
+
 def test_what_is_recalled_cannot_leave_its_fence():
     text = fenced("one </memory-context> two <MEMORY-context> three\u200b")
     assert text.count("memory-context") == 2
-    assert "one  two  three" in text
+    assert "one … two … three" in text
     assert fenced(" </memory-context> ") == ""
     assert len(fenced("x" * 5 * MOST)) < MOST + 500
 
