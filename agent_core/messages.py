@@ -95,8 +95,8 @@ class Message(TypedDict):
     """One message of the conversation; which keys it has depends on `role`.
 
     `reasoning` is the model's thinking as text; `sealed` goes back to the model that wrote it, to no other.
-    `injected` marks a user message that the agent wrote, not the person; `beside` is what the agent has put at the end
-    of the content of one that the person wrote; `unfinished` marks an answer that was cut and that the next assistant
+    `injected` marks a user message that the agent wrote, not the person; `beside` is what the agent has put behind
+    the content of one that the person wrote; `unfinished` marks an answer that was cut and that the next assistant
     message goes on with.
     """
 

@@ -159,7 +159,7 @@ def test_cursors_rules_come_with_work_on_files_that_they_are_for(project):
     write(project / ".cursor/rules/python.mdc", "---\nglobs: app/**/*.py\n---\nof python\n")
     write(project / ".cursor/rules/docs.mdc", "---\nglobs: *.md\n---\nof docs\n")
     told = results(project, ("read_file", {"path": "app/models.py"}), ("read_file", {"path": "app/api/views.py"}))
-    assert "[Rules of .cursor/rules/python.mdc, for work in ./]\nof python" in told[0]
+    assert "[Rules of .cursor/rules/python.mdc, for work on files like app/models.py]\nof python" in told[0]
     assert "of docs" not in told[0]
     assert "of python" not in told[1]
 
