@@ -78,7 +78,7 @@ class SessionSkills:
         files, left_out = files_of(skill.folder)
         others = tuple(file for file in files if file != relative)
         try:
-            data = read_file(skill.folder / relative, skill.folder, self._library.is_denied)
+            data = read_file(skill.folder / relative, skill.folder, self._library.refusal)
             text = as_text(data)
         except FileNotFoundError as problem:
             there = ", ".join(others[:MOST_TOLD]) or "nothing else"
@@ -129,7 +129,7 @@ class SessionSkills:
         if not is_below(Path(os.path.realpath(path)), skill.folder):
             raise ToolError(f"{file_path} of the skill {skill.name} was not changed: a link leads out of its folder.")
         try:
-            return read_file(path, skill.folder, self._library.is_denied)
+            return read_file(path, skill.folder, self._library.refusal)
         except FileNotFoundError:
             return None
         except Unreadable as problem:
