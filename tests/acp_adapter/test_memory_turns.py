@@ -82,7 +82,7 @@ async def test_who_is_asked_about_everything_sees_what_would_be_remembered(home:
 
 async def test_entries_are_listed_added_and_forgotten_by_hand(talk: Talk, home: Path) -> None:
     assert "Nothing yet." in await talk.say("/memory")
-    assert "Remembered: Uses make" in await talk.say("/memory add Uses make")
+    assert (await talk.say("/memory add Uses make")).endswith("Uses make (MEMORY.md: 9 of 2,200 characters).")
     assert "USER.md: 10 of" in await talk.say("/memory add-about-me Likes tabs")
     listed = await talk.say("/memory")
     assert "1. Uses make" in listed
@@ -121,6 +121,7 @@ async def test_a_provider_of_a_plugin_recalls_beside_the_prompt_unseen_and_commi
         assert "<memory-context>" in prompt
         assert "The colour is blue. say noted -> noted\n</memory-context>" in prompt
         assert "is blue" not in shown
+        assert "`filed_count`: How many lines are filed." in await other.say("/tools")
         [card] = editor.cards(other.session).values()
         assert '"lines": 1' in json.dumps(card["content"]).replace('\\"', '"')
         assert "memory-context" not in repr(await other.reloaded())

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from agent_core.prompt.context_files.loaded import ContextFile, LeftOut
+
+_RULES = re.compile(r"\n\n(?=\[Rules of [^\n]+, for work [^\n]+\]\n)")
 
 HEADING = """\
 # Rules of this project
@@ -25,6 +29,12 @@ def left_out_line(note: LeftOut) -> str:
 def told_of_work(file: ContextFile, work: str) -> str:
     """A file behind the result of a call whose work it is for: «in app/», «on files like app/models.py»."""
     return f"{work_mark(file.label)}, for work {work}]\n{file.text}\n[End of {file.label}]"
+
+
+def without_rules(text: str) -> tuple[str, str]:
+    """A call's result as the model reads it: the result itself, and the rules behind it, each '' for nothing."""
+    found = _RULES.search(text) if text.endswith("]") else None
+    return (text, "") if found is None else (text[: found.start()], text[found.end() :])
 
 
 def work_mark(label: str) -> str:
