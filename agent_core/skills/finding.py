@@ -107,9 +107,7 @@ class _Walk:
             if is_link and self._source.within is not None and not is_below(Path(real), self._border):
                 continue
             if (stamp := _stamp(f"{real}/{SKILL_FILE}")) is not None:
-                self._result.found.append(
-                    Found(real, entry.name, "/".join(category), self._source.origin, stamp)
-                )
+                self._result.found.append(Found(real, entry.name, "/".join(category), self._source.origin, stamp))
             elif not is_link and len(category) < _MOST_LEVELS - 1:
                 self.look(real, (*category, entry.name))
 

@@ -37,7 +37,8 @@ def read_file(path: Path, within: Path, refusal: Refusal, most: int = MOST_BYTES
         within: a folder, with symbolic links resolved.
 
     Raises:
-        Unreadable: it leads out of there, must not be read, is no regular file, is too big or cannot be read. FileNotFoundError.
+        Unreadable: it leads out of there, must not be read, is no regular file, is too big or cannot be read.
+        FileNotFoundError.
     """
     try:
         real = Path(os.path.realpath(path, strict=True))

@@ -185,10 +185,13 @@ class SessionSkills:
         """
         origin, _, rest = name.strip().rpartition(":")
         shelf = self.look()
-        for skill in shelf.skills:
-            facts = skill.facts
-            if facts.name == rest and (facts.origin == origin or (not origin and not facts.hidden_by)):
-                return skill
+        named = [skill for skill in shelf.skills if skill.facts.name == rest]
+        if origin:
+            # Of two of one origin it is the hidden one: the other needs no origin.
+            of_origin = [skill for skill in named if skill.facts.origin == origin]
+            named = [skill for skill in of_origin if skill.facts.hidden_by] or of_origin
+        if named:  # those that are used come first
+            return named[0]
         broken = next((problem for problem in shelf.problems if Path(problem.place).name == rest), None)
         if broken is not None:
             raise ToolError(f"The skill {rest} in {broken.place} cannot be used: {broken.reason}.")

@@ -41,6 +41,13 @@ def test_skills_of_every_origin_are_found_and_the_users_win(home: Path, workspac
     assert skills.view("project:tea").skill.description == "The project's."
 
 
+def test_of_two_of_one_origin_both_are_found(home: Path, workspace: Path):
+    put_skill(workspace / ".hermes" / "skills", "tea", "Used.")
+    put_skill(workspace / ".agents" / "skills", "tea", "Hidden.")
+    skills = skills_of(home, workspace)
+    assert [skills.view(skill.address).skill.description for skill in skills.listed()] == ["Used.", "Hidden."]
+
+
 def test_the_project_reaches_up_to_its_repository_and_no_further(home: Path, workspace: Path):
     inner = workspace / "deep" / "er"
     inner.mkdir(parents=True)
@@ -200,7 +207,12 @@ def test_files_of_a_skill_are_told_and_shown_but_no_links_out(home: Path, worksp
     assert skills.view("tea").files == ("logo.png", "references/evil.md", "references/guide.md")
     assert skills.view("tea", "./references/guide.md").text == "Boil."
     assert skills.view("tea", "logo.png").text is None
-    for path, why in {".env": "may hold credentials", "passwd": "leads out", "references/evil.md": "blocked", "nope.md": "no file"}.items():
+    for path, why in {
+        ".env": "may hold credentials",
+        "passwd": "leads out",
+        "references/evil.md": "blocked",
+        "nope.md": "no file",
+    }.items():
         with pytest.raises(ToolError, match=why):
             skills.view("tea", path)
 
