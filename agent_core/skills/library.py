@@ -125,7 +125,8 @@ def _read(found: Found, refusal: Refusal) -> Head | str:
         return f"of its {SKILL_FILE}: {problem}"
     except BadSkill as problem:
         return str(problem)
-    reason = blocked(text)
+    # In YAML a text may be written in pieces that look like nothing.
+    reason = blocked(text) or blocked(f"{head.description}\n{head.hint}")
     return f"it is blocked, because its text looks like an attack: {reason}" if reason else head
 
 

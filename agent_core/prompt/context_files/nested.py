@@ -88,7 +88,7 @@ class NestedRules:
         elif name in _FILE_TOOLS:
             written = [result.facts.get("path")]
         else:
-            written = [result.facts.get("cwd")] if name == "terminal" else []
+            written = [result.facts.get(each) for each in ("cwd", "moved_to")] if name == "terminal" else []
         for text in written:
             if isinstance(text, str) and "\0" not in text:
                 yield self._named(Path(os.path.normpath(self.cwd / Path(text).expanduser())))

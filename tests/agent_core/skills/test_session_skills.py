@@ -144,6 +144,15 @@ def test_broken_skills_are_told_with_the_reason_and_harm_nobody(home: Path, work
         skills.view("evil")
 
 
+def test_an_attack_that_yaml_puts_together_is_seen(home: Path, workspace: Path):
+    pieces = "\\\n  ".join(_ATTACK[at : at + 7] for at in range(0, len(_ATTACK), 7))
+    folder = put_skill(workspace / ".agents" / "skills", "tea")
+    (folder / "SKILL.md").write_text(f'---\nname: tea\ndescription: "{pieces}"\n---\nBoil.\n')
+    skills = skills_of(home, workspace)
+    assert skills.listed() == ()
+    assert "blocked" in skills.problems()[0].reason
+
+
 def test_a_flood_of_folders_is_looked_at_within_a_bound(home: Path, workspace: Path):
     root = workspace / ".agents" / "skills"
     for number in range(10_000):

@@ -68,6 +68,7 @@ RULES = "\n\n[Rules of app/AGENTS.md, for work in app/]\nof the app\n[End of app
         ),
         ("search_files", {"pattern": "pass", "path": "app"}),
         ("terminal", {"command": "true", "workdir": "app"}),
+        ("terminal", {"command": "cd app"}),
     ],
 )
 def test_each_tool_that_works_in_a_folder_brings_its_rules(project, guardian, name, arguments):
