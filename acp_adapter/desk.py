@@ -48,9 +48,11 @@ class SessionDesk:
         return self.factory.model(self.session.choices.model, self.session.model_used)
 
     def tools(self) -> Sequence[ToolEntry]:
-        """The tools that the session's model is offered."""
+        """The tools that the session's model is offered: with the first prompt, those of a memory provider too."""
         enabled, disabled = self.factory.toolsets()
-        return select(enabled, disabled, self.session.workspace.tools)
+        agent = self.session.agent
+        workspace = self.session.workspace if agent is None else agent.workspace
+        return select(enabled, disabled, workspace.tools)
 
     def servers(self) -> Sequence[ServerState]:
         """The session's MCP servers."""

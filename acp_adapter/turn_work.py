@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.commands import refresh_offer
@@ -14,7 +14,7 @@ from acp_adapter.naming import name_after_answer, name_after_prompt, wants_bette
 from acp_adapter.questions import EditorQuestions, SecretWanted
 from acp_adapter.session import SessionState
 from agent_core.agent import AIAgent
-from agent_core.callbacks import AgentCallbacks
+from agent_core.callbacks import AgentCallbacks, CallFinished, ToolProgress
 from agent_core.errors import KeyMissing, TurnInterrupted, UnknownSession
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
@@ -27,6 +27,7 @@ from tools.approval.actions import Action
 from tools.context import ToolContext
 from tools.errors import ToolInterrupted
 
+_WRITES_SKILLS = "skill_manage"
 _PATIENCE_WITH_SERVERS = 2.0
 """Seconds that a session's first prompt waits for its MCP servers."""
 
@@ -63,7 +64,7 @@ class TurnWork:
         for text in session.workspace.approvals.take_warnings():
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.archive, session, said)
-        callbacks = bridge.callbacks(questions.ask, self.on_mode)
+        callbacks = self._offering_skills(bridge.callbacks(questions.ask, self.on_mode))
         result = agent.run_conversation(
             content,
             turn_id=bridge.turn_id,
@@ -71,9 +72,20 @@ class TurnWork:
             callbacks=callbacks,
             complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,
         )
+        refresh_offer(session.shelf, session.outbox)
         if wants_better(self.factory, session):
             self.executor.submit(name_after_answer, self.factory, session, said, result["final_response"])
         return result
+
+    def _offering_skills(self, callbacks: AgentCallbacks) -> AgentCallbacks:
+        """The same; a skill that the model writes is a command as soon as it is there."""
+
+        def on_tool(progress: ToolProgress) -> None:
+            self.bridge.on_tool(progress)
+            if isinstance(progress, CallFinished) and progress.name == _WRITES_SKILLS and not progress.result.failed:
+                refresh_offer(self.session.shelf, self.session.outbox)
+
+        return replace(callbacks, tool_progress_callback=on_tool)
 
     def _reading(self, draft: Draft, callbacks: AgentCallbacks) -> Callable[[], Content]:
         from acp_adapter.links.filling import LinkCalls, filled  # noqa: PLC0415 - most prompts link to nothing

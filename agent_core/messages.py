@@ -95,8 +95,9 @@ class Message(TypedDict):
     """One message of the conversation; which keys it has depends on `role`.
 
     `reasoning` is the model's thinking as text; `sealed` goes back to the model that wrote it, to no other.
-    `injected` marks a user message that the agent wrote, not the person; `unfinished` an answer that was cut and that
-    the next assistant message goes on with.
+    `injected` marks a user message that the agent wrote, not the person; `beside` is what the agent has put behind
+    the content of one that the person wrote; `unfinished` marks an answer that was cut and that the next assistant
+    message goes on with.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -107,19 +108,32 @@ class Message(TypedDict):
     reasoning: NotRequired[str]
     sealed: NotRequired[SealedItems]
     injected: NotRequired[bool]
+    beside: NotRequired[str]
     unfinished: NotRequired[bool]
 
 
-def with_note(content: Content, note: str) -> Content:
-    """A message's content with something that the model is told beside it; as it is where that is ''."""
-    if not note:
+def user_message(content: Content, beside: str = "") -> Message:
+    """What the person said, and what the model is told beside it: '' for nothing."""
+    if not beside:
+        return {"role": "user", "content": content}
+    if isinstance(content, str):
+        return {"role": "user", "content": content + _gap(beside), "beside": beside}
+    return {"role": "user", "content": [*content, {"type": "text", "text": beside}], "beside": beside}
+
+
+def said_in(message: Message) -> Content | None:
+    """A message's content without what the model was told beside it: the person's own words."""
+    content, beside = message["content"], message.get("beside")
+    if not beside or content is None:
         return content
-    return f"{content}\n\n{note}" if isinstance(content, str) else [*content, {"type": "text", "text": note}]
+    if isinstance(content, str):
+        return content.removesuffix(_gap(beside))
+    last = content[-1] if content else None
+    return content[:-1] if last is not None and last["type"] == "text" and last["text"] == beside else content
 
 
-def user_message(content: Content) -> Message:
-    """What the person said."""
-    return {"role": "user", "content": content}
+def _gap(note: str) -> str:
+    return f"\n\n{note}"
 
 
 def injected_message(text: str) -> Message:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
-from agent_core.messages import Content, Message, closing, user_message, with_note
+from agent_core.messages import Content, Message, closing, user_message
 from agent_core.sessions.store import SessionStore
 from tools.errors import ToolInterrupted
 
@@ -91,4 +91,4 @@ def remember_prompt(
     except ToolInterrupted as stop:
         raise TurnInterrupted from stop
     finally:
-        history.remember(user_message(with_note(content, note())))
+        history.remember(user_message(content, note()))

@@ -22,7 +22,6 @@ from agent_core.messages import (
     injected_message,
     tool_message,
     user_message,
-    with_note,
 )
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
@@ -248,7 +247,7 @@ class TurnLoop:
         words = turn.steering.take()
         # What the person has said meanwhile goes before, as the words of the same message.
         turn.history.remember(
-            user_message(with_note(words, turn.edits.nudge())) if words else injected_message(turn.edits.nudge())
+            user_message(words, turn.edits.nudge()) if words else injected_message(turn.edits.nudge())
         )
 
     def tool_names(self) -> frozenset[str]:
@@ -280,5 +279,5 @@ def _pass_on(turn: Turn, words: str) -> bool:
     """Put what the person has said meanwhile before the model's next request; False where it is nothing."""
     if words:
         note = "" if turn.budget.left else CLOSING_NOTE
-        turn.history.remember(user_message(with_note(words, note)))
+        turn.history.remember(user_message(words, note))
     return bool(words)

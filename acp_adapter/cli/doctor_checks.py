@@ -200,7 +200,7 @@ def size_text(count: float) -> str:
 
 
 def _database_text(found: Findings) -> str:
-    counts = f"{found.sessions or 0} sessions, {found.messages or 0} messages"
+    counts = f"{_counted(found.sessions or 0, 'session')}, {_counted(found.messages or 0, 'message')}"
     parts = [f"{counts}, {size_text(found.size + found.wal_size)}"]
     parts.append(f"format {found.version}, journal {found.journal_mode}")
     if found.holders:
@@ -208,6 +208,10 @@ def _database_text(found: Findings) -> str:
     if found.abandoned:
         parts.append(f"{found.abandoned} left open by a process that ended: they can be used again")
     return "; ".join(parts)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _size(path: Path) -> int:

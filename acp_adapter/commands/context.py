@@ -12,6 +12,7 @@ from agent_core.context.view import shown
 from agent_core.errors import HermesError
 from agent_core.events import ContextUsed
 from agent_core.messages import text_of, user_message
+from agent_core.prompt.context_files.telling import without_rules
 from agent_core.services import SessionServices
 from agent_core.sessions.records import COMPACTED, RESET
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from agent_core.messages import Message
     from agent_core.sessions.records import Transcript
 
-_Kind = Literal["system", "tools", "mcp", "summary", "yours", "answers", "results", "attached"]
+_Kind = Literal["system", "tools", "mcp", "summary", "yours", "answers", "results", "rules", "attached"]
 
 _NAMES: dict[_Kind, str] = {
     "system": "System prompt",
@@ -32,6 +33,7 @@ _NAMES: dict[_Kind, str] = {
     "yours": "Your messages",
     "answers": "The model's messages",
     "results": "Tool results",
+    "rules": "Rules of sub-folders",
     "attached": "Images and documents",
 }
 _BAR = 20
@@ -100,11 +102,12 @@ def _parts(message: Message, made: Compaction | None) -> Iterator[tuple[_Kind, M
         return
     if made is not None and made.summary and content == made.summary:
         kind = "summary"
-    if not isinstance(content, list):
-        yield kind, message
-        return
-    yield kind, {**message, "content": text_of(content)}
-    yield from (("attached", user_message([part])) for part in content if part["type"] != "text")
+    text, rules = without_rules(text_of(content)) if kind == "results" else (text_of(content), "")
+    yield kind, {**message, "content": text}
+    if rules:
+        yield "rules", user_message(rules)
+    if isinstance(content, list):
+        yield from (("attached", user_message([part])) for part in content if part["type"] != "text")
 
 
 def _window(desk: Desk) -> tuple[int | None, str]:

@@ -12,16 +12,15 @@ The text is only ever a prompt, and only where the person types the command's na
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass
 from typing import Literal
 
+from acp_adapter.commands.arguments import has_places, placed
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Typed
 from agent_core.sessions.archive.titles import clean_title
 
 Origin = Literal["project", "yours"]
 
-_PLACEHOLDER = re.compile(r"\$(?:(ARGUMENTS)\b|([1-9])(?![0-9]))")
 _FENCE = "---"
 _FIELD = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_-]*)[ \t]*:[ \t]*(?P<value>.*)")
 _MARKS = re.compile(r"(?:#{1,6}|>|[-*+])\s+")
@@ -54,7 +53,7 @@ def read_command(name: str, text: str, origin: Origin) -> CustomCommand | None:
         return None
     fields = _fields(head)
     described = _line(fields.get("description", "")) or _line(_MARKS.sub("", body.partition("\n")[0], count=1))
-    hint = _line(fields.get("argument-hint", "")) or ("arguments" if _PLACEHOLDER.search(body) else "")
+    hint = _line(fields.get("argument-hint", "")) or ("arguments" if has_places(body) else "")
     return CustomCommand(name, f"{described} ({origin})".lstrip(), hint, body, origin)
 
 
@@ -68,28 +67,9 @@ def as_command(custom: CustomCommand) -> SlashCommand:
 
 
 def filled(body: str, arguments: str) -> str:
-    """`body` with the arguments in their places; where it has none, they follow it.
-
-    `$ARGUMENTS` is all of them as they were typed, `$1` to `$9` are single words, or what stands in quotes. A word
-    that was not typed is empty. What the arguments themselves hold is not looked at.
-    """
-    words = _words(arguments)
-
-    def value(found: re.Match[str]) -> str:
-        if found[1] is not None:
-            return arguments
-        place = int(found[2]) - 1
-        return words[place] if place < len(words) else ""
-
-    text, places = _PLACEHOLDER.subn(value, body)
+    """`body` with the arguments in their places; where it has none, they follow it."""
+    text, places = placed(body, arguments)
     return f"{text}\n\n{arguments}" if arguments and not places else text
-
-
-def _words(arguments: str) -> list[str]:
-    try:
-        return shlex.split(arguments)
-    except ValueError:  # an apostrophe is no open quote
-        return arguments.split()
 
 
 def _parts(text: str) -> tuple[list[str], str]:

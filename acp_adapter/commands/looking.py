@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from acp_adapter.commands.command import Desk, ServerState, Told, Typed
-from acp_adapter.commands.markdown import code, plain, table
+from acp_adapter.commands.markdown import code, plain, prose, table
 from acp_adapter.handshake import PROTOCOL_VERSION
 from acp_adapter.version import __version__
 from agent_core.activity import Doing, span
@@ -61,7 +61,7 @@ def show_tools(_typed: Typed, desk: Desk) -> Told:
     """The tools, by toolset."""
     toolsets: defaultdict[str, list[str]] = defaultdict(list)
     for entry in desk.tools():
-        toolsets[entry.toolset].append(f"- {code(entry.name)}: {plain(_first_sentence(entry.description))}")
+        toolsets[entry.toolset].append(f"- {code(entry.name)}: {prose(_first_sentence(entry.description))}")
     lines: list[str] = []
     for name in sorted(toolsets, key=lambda name: (name.startswith(_MCP), name)):
         title = f"MCP server {name.removeprefix(_MCP)}" if name.startswith(_MCP) else name

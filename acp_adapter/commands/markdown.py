@@ -18,7 +18,19 @@ def code(text: str) -> str:
 
 def plain(text: str) -> str:
     """`text` on one line, with nothing in it that Markdown knows."""
-    return _SIGNS.sub(r"\\\1", " ".join(safe_text(text).split()))
+    return _escaped(" ".join(safe_text(text).split()))
+
+
+def prose(text: str) -> str:
+    """`text` on one line, with nothing in it that Markdown knows but words between backticks."""
+    pieces = " ".join(safe_text(text).split()).split("`")
+    if len(pieces) % 2 == 0 or not all(piece.strip() for piece in pieces[1::2]):
+        return plain(text)
+    return "".join(code(piece) if place % 2 else _escaped(piece) for place, piece in enumerate(pieces))
+
+
+def _escaped(text: str) -> str:
+    return _SIGNS.sub(r"\\\1", text)
 
 
 def table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

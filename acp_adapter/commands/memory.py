@@ -70,20 +70,19 @@ def _forgotten(store: MemoryStore, number: str) -> str:
     if not 1 <= place <= len(entries):
         raise RequestError(f"There is no entry number {number[:20]!r}; nothing was changed. /memory lists them.")
     target, entry = entries[place - 1]
-    usage = _done(store, target, MemoryOperation("remove", old_text=entry))
-    return f"Forgotten: {plain(' '.join(entry.split()))} ({usage}.)"
+    return _done(store, target, MemoryOperation("remove", old_text=entry), f"Forgotten: {plain(entry)}")
 
 
 def _added(store: MemoryStore, target: MemoryTarget, text: str) -> str:
-    return f"Remembered: {plain(' '.join(text.split()))} ({_done(store, target, MemoryOperation('add', text))}.)"
+    return _done(store, target, MemoryOperation("add", text), f"Remembered: {plain(text)}")
 
 
-def _done(store: MemoryStore, target: MemoryTarget, operation: MemoryOperation) -> str:
+def _done(store: MemoryStore, target: MemoryTarget, operation: MemoryOperation, told: str) -> str:
     try:
         done = store.commit(store.plan(target, (operation,)))
     except MemoryRefused as problem:
         raise RequestError(str(problem)) from problem
-    return " ".join([f"{NAMES[target]}: {done.usage}", *done.notes])
+    return " ".join([f"{told} ({NAMES[target]}: {done.usage}).", *map(plain, done.notes)])
 
 
 def _all(store: MemoryStore) -> Iterator[tuple[MemoryTarget, str]]:

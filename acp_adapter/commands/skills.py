@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from acp_adapter.commands.arguments import ALL, placed
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Told, Typed
 from acp_adapter.commands.markdown import code, plain
 from agent_core.errors import RequestError
@@ -36,24 +37,31 @@ class SkillCommand:
     Attributes:
         name: as it is typed: the skill's, or `skill:NAME` where another command is called so.
         skill: the skill's name.
+        hint: what may follow the name.
     """
 
     name: str
     skill: str
     description: str
+    hint: str = _HINT
 
     @property
     def offer(self) -> Command:
         """The command as a client is told of it."""
-        return Command(self.name, self.description, _HINT)
+        return Command(self.name, self.description, self.hint)
 
 
 def skill_commands(skills: Sequence[Skill], taken: Collection[str]) -> tuple[SkillCommand, ...]:
     """The commands of skills that a person may type, at most a hundred. `taken` are names of the person's own."""
-    typed = [skill.facts for skill in skills if skill.head.for_person][:MOST_OFFERED]
+    typed = [skill for skill in skills if skill.head.for_person][:MOST_OFFERED]
     return tuple(
-        SkillCommand(_PREFIX + facts.name if facts.name in taken else facts.name, facts.name, _described(facts))
-        for facts in typed
+        SkillCommand(
+            _PREFIX + skill.facts.name if skill.facts.name in taken else skill.facts.name,
+            skill.facts.name,
+            _described(skill.facts),
+            skill.head.hint or _HINT,
+        )
+        for skill in typed
     )
 
 
@@ -69,7 +77,7 @@ def as_slash(skill: SkillCommand) -> SlashCommand:
     def run(typed: Typed, desk: Desk) -> AsPrompt:
         return _as_prompt(skill.skill, typed.rest, desk)
 
-    return SlashCommand(skill.name, skill.description, run, _HINT)
+    return SlashCommand(skill.name, skill.description, run, skill.hint)
 
 
 def show_skills(_typed: Typed, desk: Desk) -> Told:
@@ -107,17 +115,34 @@ def _as_prompt(name: str, words: str, desk: Desk) -> AsPrompt:
         raise RequestError("Skills are turned off in your settings.")
     try:
         view = skills.view(name)
-    except ToolError as problem:
+        body, has_taken = _instructions(view, words)
+    except (ToolError, ValueError) as problem:  # it may have become no skill just now
         raise RequestError(f"{problem} Nothing was sent to the model.") from problem
-    asked = f"What I want:\n\n{words}" if words else "Begin with it; ask me if something that you need is missing."
-    return AsPrompt(f"{_introduced(view)}\n\n{asked}")
+    asked = (
+        f"What I want:\n\n{words}"
+        if words and not has_taken
+        else "Begin with it; ask me if something that you need is missing."
+    )
+    return AsPrompt(f"{_introduced(view, body)}\n\n{asked}")
 
 
-def _introduced(view: SkillView) -> str:
-    from agent_core.skills.frontmatter import split  # noqa: PLC0415 - it loads more than the start needs
+def _instructions(view: SkillView, words: str) -> tuple[str, bool]:
+    """The text below the head, and whether it has taken the words in.
 
+    It does where it has `$ARGUMENTS`, or its head says what may follow the name: in others `$1` may be code.
+    """
+    from agent_core.skills.frontmatter import read_skill, split  # noqa: PLC0415 - it loads more than the start needs
+
+    text = view.text or ""
+    _, body = split(text)
+    if ALL not in body and not read_skill(text, view.skill.name).hint:
+        return body, False
+    filled, places = placed(body, words)
+    return filled, places > 0
+
+
+def _introduced(view: SkillView, body: str) -> str:
     skill = view.skill
-    _, body = split(view.text or "")
     files = f" Its other files ({', '.join(view.files)}) are read with skill_view." if view.files else ""
     return (
         f"Follow the skill {skill.name} now. Its folder is {skill.folder}.{files}\n\n"

@@ -55,7 +55,8 @@ def _all(custom: Sequence[CustomCommand], skills: Sequence[SkillCommand]) -> Map
     if not (custom or skills):
         return BUILT_IN
     own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
-    return {**BUILT_IN, **own, **{one.name: as_slash(one) for one in skills_beside(skills, BUILT_IN)}}
+    beside = (one for one in skills_beside(skills, BUILT_IN) if one.name not in own)
+    return {**BUILT_IN, **own, **{one.name: as_slash(one) for one in beside}}
 
 
 def _name(parts: Sequence[SaidPart]) -> str:

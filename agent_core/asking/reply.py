@@ -86,6 +86,7 @@ class Collector:
     _drafts: list[tuple[int, ToolCallDraft]] = field(default_factory=list)
     _open: dict[int, ToolCallDraft] = field(default_factory=dict)
     _scrubber: Scrubber = field(default_factory=Scrubber)
+    _thoughts: Scrubber = field(default_factory=Scrubber)
 
     @property
     def text(self) -> str:
@@ -110,10 +111,10 @@ class Collector:
         """
         match event:
             case TextDelta(text=text):
+                self._think(self._thoughts.close())  # what was held back of it comes before the text, if at all
                 self._show(self._scrubber.feed(text))
             case ReasoningDelta(text=text):
-                self._reasoning.append(text)
-                _tell(self.callbacks.reasoning_callback, text)
+                self._think(self._thoughts.feed(text))
             case ToolCallStarted():
                 self._start(event)
             case ToolCallArguments(index=index, text=text):
@@ -129,6 +130,7 @@ class Collector:
 
     def reply(self) -> Reply:
         """The answer, once it is complete."""
+        self._think(self._thoughts.close())
         self._show(self._scrubber.close())
         drafts = [draft for _, draft in sorted(self._drafts, key=lambda numbered: numbered[0])]
         finish = self.finish or ("tool_calls" if drafts else "stop")
@@ -146,6 +148,11 @@ class Collector:
         if text:
             self._text.append(text)
             _tell(self.callbacks.stream_delta_callback, text)
+
+    def _think(self, text: str) -> None:
+        if text:
+            self._reasoning.append(text)
+            _tell(self.callbacks.reasoning_callback, text)
 
     def _start(self, event: ToolCallStarted) -> None:
         draft = self._open.get(event.index)

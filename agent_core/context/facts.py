@@ -19,7 +19,7 @@ from agent_core.context.calls import MadeCall, fence_of, made_calls, payload_of
 from agent_core.context.result_lines import last_line, patched_paths, target_of
 from agent_core.context.shortening import one_line
 from agent_core.context.values import values_in
-from agent_core.messages import Message, text_of
+from agent_core.messages import Message, said_in, text_of
 from tools.context import TodoItem
 
 _LINE, _COMMAND = 240, 160
@@ -59,7 +59,7 @@ def collect(
     """
     calls = list(reversed(list(made_calls(messages, first, end))))
     said = [
-        text_of(messages[position]["content"]).strip()
+        text_of(said_in(messages[position])).strip()
         for position in range(first, end)
         if position not in shown and _is_the_persons(messages[position])
     ]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from agent_core.context.shortening import both_ends, one_line
-from agent_core.messages import Message, text_of, user_message
+from agent_core.messages import Message, said_in, text_of, user_message
 from tools.redaction.redactor import Redact
 
 _TASK = """\
@@ -133,7 +133,7 @@ def _filled(messages: Iterator[Message], room: int) -> tuple[list[str], int]:
 
 
 def _told(message: Message) -> str:
-    text = text_of(message["content"]).strip()
+    text = text_of(said_in(message)).strip()
     match message["role"]:
         case "user":
             name, most = ("NOTE" if message.get("injected") else "USER"), _USER

@@ -135,6 +135,8 @@ def replace(target: Path, text: str, previous: Stamp | None) -> bool:
             os.fsync(stream.fileno())
         if _stamp_of(target) != previous:
             return False
+        if previous is not None:
+            _check_writable(target.stat())
         temporary.replace(target)
     except OSError as problem:
         raise _unusable(target, "written", problem) from problem
@@ -173,6 +175,12 @@ def _check(path: Path, facts: os.stat_result) -> None:
             f"{path} belongs to, or may be changed by, other users, so nothing in it counts. Look it through, then "
             f"make it yours alone: chmod 600 {path}"
         )
+
+
+def _check_writable(facts: os.stat_result) -> None:
+    """A rename would not mind."""
+    if not facts.st_mode & stat.S_IWUSR:
+        raise OSError(errno.EACCES, "it is read-only")
 
 
 def _stamp_of(path: Path) -> Stamp | None:

@@ -42,11 +42,19 @@ class ProviderHost:
 
     def tools(self, seconds: float) -> Sequence[ToolEntry]:
         """The tools that it adds; none where it is not ready within `seconds`."""
-        return _within(self._ready, seconds, ())
+        try:
+            return self._ready.result(seconds)
+        except TimeoutError:
+            self._trouble(f"was not ready within {seconds:g} s; the session has none of its tools")
+            return ()
 
     def prefetch(self, query: str) -> Future[str]:
         """Begin to recall."""
         return self._later(lambda: _text(self._used().prefetch(query)), "")
+
+    def note_late(self) -> None:
+        """It still owes an answer to the prompt before."""
+        self._trouble("has not answered yet what it was asked with the prompt before")
 
     def sync_turn(self, user: str, assistant: str) -> None:
         """Tell it of a turn, in the background."""
@@ -85,7 +93,7 @@ class ProviderHost:
         def job() -> None:
             try:
                 value = work() if always or self._is_usable() else otherwise
-            except Exception as problem:
+            except (Exception, SystemExit) as problem:
                 # It is code of the user's: it may raise anything, and the turn goes on without it.
                 log.warning("the memory provider %s failed", self.name, exc_info=True)
                 self._trouble(f"failed ({type(problem).__name__}: {problem})")
@@ -112,7 +120,11 @@ class ProviderHost:
             return ()
         provider.begin_session(session_id)
         self._provider = provider
-        return tuple(provider.tools())
+        tools: tuple[object, ...] = tuple(provider.tools())
+        entries = tuple(entry for entry in tools if isinstance(entry, ToolEntry))
+        if len(entries) < len(tools):
+            self._trouble("has given tools that are no ToolEntry; they are left out")
+        return entries
 
     def _finish(self) -> None:
         provider = self._provider
@@ -121,7 +133,7 @@ class ProviderHost:
         for call in (provider.on_session_end, provider.shutdown):
             try:
                 call()
-            except Exception as problem:
+            except (Exception, SystemExit) as problem:
                 log.warning("the memory provider %s failed at its end", self.name, exc_info=True)
                 self._trouble(f"failed at its end ({type(problem).__name__}: {problem})")
 

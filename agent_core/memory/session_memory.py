@@ -23,14 +23,16 @@ _END_SECONDS = 3.0
 
 @dataclass(slots=True)
 class Recall:
-    """A prompt's recall, under way."""
+    """A prompt's recall, under way. `is_late`: the prompt has gone on without it."""
 
     future: Future[str]
+    is_late: bool = False
 
     def wait(self, token: CancelToken, seconds: float) -> str | None:
         """What was recalled; None where it is not there after `seconds`, or the turn was cancelled."""
         self.future.add_done_callback(lambda _: token.notify())
         token.wait_for(self.future.done, seconds)
+        self.is_late = not self.future.done() and not token.is_set()
         return self.future.result() if self.future.done() else None
 
 
@@ -92,6 +94,8 @@ class SessionMemory:
             before = self._provider.recall
             if before is not None and before.future.done():
                 self._provider.late = before.future.result()
+            elif before is not None and before.is_late:
+                host.note_late()
             self._provider.recall = Recall(host.prefetch(prompt))
 
     def recalled(self, token: CancelToken) -> str:

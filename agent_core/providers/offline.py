@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_core.errors import ProviderStatusError, TurnInterrupted
-from agent_core.messages import Message, text_of
+from agent_core.messages import Message, said_in, text_of
 from agent_core.providers.base import (
     Finished,
     ModelRequest,
@@ -57,7 +57,7 @@ class OfflineStream:
     def __iter__(self) -> Iterator[StreamEvent]:
         turn = _last_turn(self._request.messages)
         calls_made = sum(len(message.get("tool_calls", ())) for message in turn)
-        steps = parse_script(text_of(turn[0]["content"])) if turn else []
+        steps = parse_script(text_of(said_in(turn[0]))) if turn else []
         if not any(steps):
             yield TextDelta(HELP)
             yield from _end("stop", len(HELP))

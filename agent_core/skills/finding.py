@@ -38,17 +38,16 @@ class Found:
     """A SKILL.md as it is: with these, nothing of it has changed.
 
     Attributes:
-        folder: the skill's, with symbolic links resolved.
+        folder: the skill's, with symbolic links resolved. A text: all of them are looked at before each prompt.
         name: the folder's name as it was found: a link may be called otherwise than what it leads to.
+        stamp: changes when the file does; empty where it leads nowhere.
     """
 
-    folder: Path
+    folder: str
     name: str
     category: str
     origin: Origin
-    inode: int
-    size: int
-    changed_ns: int
+    stamp: tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -69,16 +68,17 @@ def project_sources(cwd: Path) -> Iterator[Source]:
             yield Source(folder / name, "project", within=folders[depth])
 
 
-def survey(source: Source) -> tuple[Path | None, Survey]:
-    """The source's real path and the skills in it; None where there is no such folder."""
+def survey(source: Source) -> tuple[str, Survey]:
+    """The source's real path and the skills in it; '' where there is no such folder."""
     result = Survey()
     try:
-        root = Path(os.path.realpath(source.path, strict=True))
-        if not stat.S_ISDIR(root.stat().st_mode):
-            return None, result
-    except OSError:
-        return None, result
-    if source.within is not None and not is_below(root, source.within):
+        # Most places that could hold skills are not there: only of others the links are followed.
+        if not stat.S_ISDIR(os.stat(source.path).st_mode):  # noqa: PTH116 - a path as text is quicker
+            return "", result
+        root = os.path.realpath(source.path, strict=True)
+    except (OSError, ValueError):
+        return "", result
+    if source.within is not None and not is_below(Path(root), source.within):
         result.cut = "it leads out of the project, so nothing in it is used"
         return root, result
     _Walk(source, root, result).look(root, ())
@@ -88,34 +88,30 @@ def survey(source: Source) -> tuple[Path | None, Survey]:
 class _Walk:
     """One walk through a source."""
 
-    def __init__(self, source: Source, root: Path, result: Survey) -> None:
+    def __init__(self, source: Source, root: str, result: Survey) -> None:
         self._source = source
-        self._border = source.within or root
+        self._border = source.within or Path(root)
         self._result = result
         self._left = _MOST_ENTRIES
 
-    def look(self, folder: Path, category: tuple[str, ...]) -> None:
+    def look(self, folder: str, category: tuple[str, ...]) -> None:
         for entry in self._entries(folder):
             if len(self._result.found) >= MOST_SKILLS:
                 self._result.cut = f"it holds {MOST_SKILLS} skills or more; others are not used"
                 return
             if entry.name.startswith(".") or not _is_directory(entry):
                 continue
-            real = Path(os.path.realpath(entry.path)) if entry.is_symlink() else folder / entry.name
+            is_link = entry.is_symlink()
+            real = os.path.realpath(entry.path) if is_link else entry.path
             # The user's own links lead where they like; a project's stay in the project.
-            if self._source.within is not None and not is_below(real, self._border):
+            if is_link and self._source.within is not None and not is_below(Path(real), self._border):
                 continue
-            if (facts := _facts(real / SKILL_FILE)) is not None:
-                self._add(real, entry.name, "/".join(category), facts)
-            elif not entry.is_symlink() and len(category) < _MOST_LEVELS - 1:
+            if (stamp := _stamp(f"{real}/{SKILL_FILE}")) is not None:
+                self._result.found.append(Found(real, entry.name, "/".join(category), self._source.origin, stamp))
+            elif not is_link and len(category) < _MOST_LEVELS - 1:
                 self.look(real, (*category, entry.name))
 
-    def _add(self, folder: Path, name: str, category: str, facts: os.stat_result) -> None:
-        self._result.found.append(
-            Found(folder, name, category, self._source.origin, facts.st_ino, facts.st_size, facts.st_mtime_ns)
-        )
-
-    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
+    def _entries(self, folder: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
                 listed = []
@@ -137,11 +133,11 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _facts(path: Path) -> os.stat_result | None:
+def _stamp(path: str) -> tuple[int, ...] | None:
     """Of the file or what it leads to; the one who reads it finds out whether it leads out."""
-    for look in (path.stat, path.lstat):
-        try:
-            return look()
-        except OSError:  # a link that leads nowhere, or round in a circle, is a broken skill and no category
-            continue
-    return None
+    try:
+        facts = os.stat(path)  # noqa: PTH116 - a path as text is quicker
+    except OSError:
+        # A link that leads nowhere, or round in a circle, is a broken skill and no category.
+        return () if os.path.lexists(path) else None
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns

@@ -11,9 +11,11 @@ from typing import Any
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1_024
 _LONGEST_HEAD = 16_384
+_LONGEST_HINT = 60
 _DEEPEST = 12
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _FENCE = "---"
+_HINT = "argument-hint"
 _FLAT = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9_-]*)[ \t]*:[ \t]+(?P<value>\S.*)")
 _QUOTES = "\"'"
 _MARK = "\ufeff"
@@ -46,6 +48,7 @@ class Head:
 
     Attributes:
         description: one line, without signs that hide something.
+        hint: what may be typed behind its name; '' where it does not say.
         for_model, for_person: whether it is shown to the model, and offered as a command.
     """
 
@@ -54,6 +57,7 @@ class Head:
     conditions: Conditions = Conditions()
     for_model: bool = True
     for_person: bool = True
+    hint: str = ""
 
 
 def check_name(name: str, folder: str) -> None:
@@ -98,6 +102,7 @@ def read_skill(text: str, folder: str) -> Head:
         _conditions(fields),
         for_model=fields.get("disable-model-invocation") is not True,
         for_person=fields.get("user-invocable") is not False,
+        hint=_hint(fields.get(_HINT)),
     )
 
 
@@ -158,7 +163,8 @@ def _flat(head: str) -> Mapping[str, str] | None:
         if not line.strip() or line.startswith("#"):
             continue
         found = _FLAT.fullmatch(line.rstrip())
-        if found is None or found["value"][0] in "|>&*[{!":
+        # `argument-hint: [issue] [branch]` is how people write it.
+        if found is None or (found["value"][0] in "|>&*[{!" and found["key"] != _HINT):
             return None
         value = found["value"].strip()
         is_quoted = len(value) > 1 and value[0] in _QUOTES and value[0] == value[-1]
@@ -180,6 +186,12 @@ def _conditions(fields: Mapping[Any, Any]) -> Conditions:
 def _words(value: object) -> frozenset[str]:
     listed = value if isinstance(value, list) else [value] if isinstance(value, str) else []
     return frozenset(str(word).strip().lower() for word in listed if isinstance(word, str) and word.strip())
+
+
+def _hint(value: object) -> str:
+    """One line of what a head says; `[issue]` is a list in YAML."""
+    text = f"[{', '.join(map(str, value))}]" if isinstance(value, list) else value
+    return _one_line(text)[:_LONGEST_HINT] if isinstance(text, str) else ""
 
 
 def _one_line(text: str) -> str:

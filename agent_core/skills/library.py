@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_core.skills.finding import Found, Source, survey
 from agent_core.skills.frontmatter import BadSkill, Head, read_skill
-from agent_core.skills.reading import IsDenied, Unreadable, as_text, read_file
+from agent_core.skills.reading import Refusal, Unreadable, as_text, read_file
 from tools.skills.port import SKILL_FILE, Origin, SkillFacts, SkillProblem
 from tools.untrusted.scanner import scan
 
@@ -46,19 +46,20 @@ class SkillLibrary:
         self,
         sources: Callable[[], Sequence[Source]],
         disabled: frozenset[str] = frozenset(),
-        is_denied: IsDenied = lambda _: False,
+        refusal: Refusal = lambda _: "",
     ) -> None:
         """Make it.
 
         Args:
             sources: where skills may be now; of two sources of the same origin the earlier one wins.
             disabled: names of skills that are not used.
-            is_denied: whether the user's rules deny reading a file.
+            refusal: why a file must not be read.
         """
         self._sources = sources
         self._disabled = disabled
-        self.is_denied = is_denied
+        self.refusal = refusal
         self._lock = threading.Lock()
+        self._seen: tuple[Sequence[Found], Sequence[SkillProblem]] = ((), ())
         self._read: dict[Found, Head | str] = {}
         self._shelf = Shelf()
 
@@ -70,29 +71,34 @@ class SkillLibrary:
     def look(self) -> Shelf:
         """Look at the folders, and read what is new or has changed. Blocks."""
         with self._lock:
-            read: dict[Found, Head | str] = {}
-            problems: list[SkillProblem] = []
-            skills: list[Skill] = []
-            for found in self._found(problems):
-                outcome = self._read[found] if found in self._read else _read(found, self.is_denied)
-                read[found] = outcome
-                if isinstance(outcome, str):
-                    problems.append(SkillProblem(_told(found.folder), found.origin, outcome))
-                elif found.name not in self._disabled:
-                    skills.append(Skill(_facts(found, outcome), outcome))
-            self._read = read
-            self._shelf = Shelf(_by_name(skills), tuple(sorted(problems, key=lambda problem: problem.place)))
+            cuts: list[SkillProblem] = []
+            seen = list(self._found(cuts)), cuts
+            if seen != self._seen:
+                self._read = {
+                    found: self._read[found] if found in self._read else _read(found, self.refusal)
+                    for found in seen[0]
+                }
+                self._shelf, self._seen = self._arranged(cuts), seen
             return self._shelf
 
-    def _found(self, problems: list[SkillProblem]) -> Iterator[Found]:
-        seen: set[Path] = set()
+    def _arranged(self, cuts: Sequence[SkillProblem]) -> Shelf:
+        problems, skills = [*cuts], []
+        for found, outcome in self._read.items():
+            if isinstance(outcome, str):
+                problems.append(SkillProblem(_told(found.folder), found.origin, outcome))
+            elif found.name not in self._disabled:
+                skills.append(Skill(_facts(found, outcome), outcome))
+        return Shelf(_by_name(skills), tuple(sorted(problems, key=lambda problem: problem.place)))
+
+    def _found(self, cuts: list[SkillProblem]) -> Iterator[Found]:
+        seen: set[str] = set()
         for source in sorted(self._sources(), key=lambda source: _ORDER.index(source.origin)):
             root, result = survey(source)
-            if root is None or root in seen:
+            if not root or root in seen:
                 continue
             seen.add(root)
             if result.cut:
-                problems.append(SkillProblem(_told(source.path), source.origin, result.cut))
+                cuts.append(SkillProblem(_told(str(source.path)), source.origin, result.cut))
             for found in result.found:
                 if found.folder not in seen:
                     seen.add(found.folder)
@@ -105,10 +111,11 @@ def blocked(text: str) -> str:
     return result.reason if result.is_blocked else ""
 
 
-def _read(found: Found, is_denied: IsDenied) -> Head | str:
+def _read(found: Found, refusal: Refusal) -> Head | str:
     """What a skill says of itself, or why it is none."""
+    folder = Path(found.folder)
     try:
-        text = as_text(read_file(found.folder / SKILL_FILE, found.folder, is_denied))
+        text = as_text(read_file(folder / SKILL_FILE, folder, refusal))
         if text is None:
             return f"its {SKILL_FILE} is no UTF-8 text"
         head = read_skill(text, found.name)
@@ -118,19 +125,20 @@ def _read(found: Found, is_denied: IsDenied) -> Head | str:
         return f"of its {SKILL_FILE}: {problem}"
     except BadSkill as problem:
         return str(problem)
-    reason = blocked(text)
+    # In YAML a text may be written in pieces that look like nothing.
+    reason = blocked(text) or blocked(f"{head.description}\n{head.hint}")
     return f"it is blocked, because its text looks like an attack: {reason}" if reason else head
 
 
 def _facts(found: Found, head: Head) -> SkillFacts:
     # What folders are called may be anybody's words, and goes into lists.
     category = found.category if _CATEGORY.fullmatch(found.category) else ""
-    return SkillFacts(head.name, head.description, category, found.origin, found.folder)
+    return SkillFacts(head.name, head.description, category, found.origin, Path(found.folder))
 
 
-def _told(path: Path) -> str:
+def _told(path: str) -> str:
     """A path as it can be written down: names may be no UTF-8."""
-    return str(path).encode("utf-8", "backslashreplace").decode()
+    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _by_name(skills: Sequence[Skill]) -> tuple[Skill, ...]:

@@ -34,11 +34,12 @@ def session_skills(
         return None
     real_roots = tuple(Path(os.path.realpath(root)) for root in roots)
 
-    def is_denied(path: Path) -> bool:
-        return bool(deny) and denied_by(ReadPath(path), deny, real_roots) is not None
+    def refusal(path: Path) -> str:
+        hit = denied_by(ReadPath(path), deny, real_roots) if deny else None
+        return f"is denied by the user's rule {hit.rule.shown}" if hit is not None else ""
 
     def sources() -> Sequence[Source]:
-        named = (Path(os.path.expandvars(text)).expanduser() for text in wanted.external_dirs)
+        named = (os.path.expanduser(os.path.expandvars(text)) for text in wanted.external_dirs)  # noqa: PTH111 - never raises
         return (
             Source(home.root / SKILLS, "yours"),
             *(Source(home.root / path, "external") for path in named),
@@ -46,7 +47,7 @@ def session_skills(
             *project_sources(cwd),
         )
 
-    library = SkillLibrary(sources, frozenset(wanted.disabled), is_denied)
+    library = SkillLibrary(sources, frozenset(wanted.disabled), refusal)
     return SessionSkills(library, home.root / SKILLS, wanted.index_chars)
 
 

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.approval.sensitive import why_sensitive
 from tools.environments.resolved_open import open_resolved
 
 MOST_CHARS = 100_000
@@ -15,8 +16,8 @@ MOST_CHARS = 100_000
 MOST_BYTES = 1024 * 1024
 """Of any file."""
 
-IsDenied = Callable[[Path], bool]
-"""Whether a rule of the user's denies reading a path (absolute, resolved)."""
+Refusal = Callable[[Path], str]
+"""Why a path (absolute, resolved) must not be read, in words that follow «it »; '' where it may be."""
 
 
 class Unreadable(ValueError):
@@ -28,7 +29,7 @@ def is_below(path: Path, root: Path) -> bool:
     return path == root or root in path.parents
 
 
-def read_file(path: Path, within: Path, is_denied: IsDenied, most: int = MOST_BYTES) -> bytes:
+def read_file(path: Path, within: Path, refusal: Refusal, most: int = MOST_BYTES) -> bytes:
     """The content of a file.
 
     Args:
@@ -36,14 +37,16 @@ def read_file(path: Path, within: Path, is_denied: IsDenied, most: int = MOST_BY
         within: a folder, with symbolic links resolved.
 
     Raises:
-        Unreadable: it leads out of there, is no regular file, is too big or cannot be read. FileNotFoundError.
+        Unreadable: it leads out of there, must not be read, is no regular file, is too big or cannot be read.
+        FileNotFoundError.
     """
     try:
         real = Path(os.path.realpath(path, strict=True))
         if not is_below(real, within):
             raise Unreadable("it leads out of the skill's folder")
-        if is_denied(real):
-            raise Unreadable("a rule of yours denies reading it")
+        # Nobody is asked. Where the folder is does not count: the home, which holds skills, is private as a whole.
+        if why := refusal(real) or why_sensitive(Path("/", real.relative_to(within))):
+            raise Unreadable(f"it {why}")
         # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
         descriptor = open_resolved(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError) as problem:

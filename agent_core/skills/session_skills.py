@@ -78,7 +78,7 @@ class SessionSkills:
         files, left_out = files_of(skill.folder)
         others = tuple(file for file in files if file != relative)
         try:
-            data = read_file(skill.folder / relative, skill.folder, self._library.is_denied)
+            data = read_file(skill.folder / relative, skill.folder, self._library.refusal)
             text = as_text(data)
         except FileNotFoundError as problem:
             there = ", ".join(others[:MOST_TOLD]) or "nothing else"
@@ -129,7 +129,7 @@ class SessionSkills:
         if not is_below(Path(os.path.realpath(path)), skill.folder):
             raise ToolError(f"{file_path} of the skill {skill.name} was not changed: a link leads out of its folder.")
         try:
-            return read_file(path, skill.folder, self._library.is_denied)
+            return read_file(path, skill.folder, self._library.refusal)
         except FileNotFoundError:
             return None
         except Unreadable as problem:
@@ -185,10 +185,13 @@ class SessionSkills:
         """
         origin, _, rest = name.strip().rpartition(":")
         shelf = self.look()
-        for skill in shelf.skills:
-            facts = skill.facts
-            if facts.name == rest and (facts.origin == origin or (not origin and not facts.hidden_by)):
-                return skill
+        named = [skill for skill in shelf.skills if skill.facts.name == rest]
+        if origin:
+            # Of two of one origin it is the hidden one: the other needs no origin.
+            of_origin = [skill for skill in named if skill.facts.origin == origin]
+            named = [skill for skill in of_origin if skill.facts.hidden_by] or of_origin
+        if named:  # those that are used come first
+            return named[0]
         broken = next((problem for problem in shelf.problems if Path(problem.place).name == rest), None)
         if broken is not None:
             raise ToolError(f"The skill {rest} in {broken.place} cannot be used: {broken.reason}.")

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired
+from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, repaired, said_in
 from tools.redaction.redactor import Redact
 
 _CALLING = """\
@@ -64,7 +64,7 @@ def _conversation(messages: Sequence[Message]) -> Iterator[dict[str, str]]:
             case "assistant":
                 yield {"from": "gpt", "value": _answer(message)}
             case "user":
-                yield {"from": "human", "value": _text(message["content"])}
+                yield {"from": "human", "value": _text(said_in(message))}
             case "system":
                 yield {"from": "system", "value": _text(message["content"])}
     if answers:

@@ -9,12 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.context.facts import collect
+from agent_core.home import Home
+from agent_core.messages import text_of
+from agent_core.sessions.events.message_events import events_from_messages
+from agent_core.sessions.library import SessionLibrary
+from agent_core.trajectories.sharegpt import conversations
 from tests.acp_adapter.commands.talk import Talk
 from tests.support.editor import ZED, Editor
 from tests.support.editor_policies import reject
 from tests.support.file_memory import install
 from tests.support.in_memory import serving
 from tests.support.settings_files import configure
+from tools.recall import RecallQuery
 from tools.registry import registry
 
 
@@ -75,7 +82,7 @@ async def test_who_is_asked_about_everything_sees_what_would_be_remembered(home:
 
 async def test_entries_are_listed_added_and_forgotten_by_hand(talk: Talk, home: Path) -> None:
     assert "Nothing yet." in await talk.say("/memory")
-    assert "Remembered: Uses make" in await talk.say("/memory add Uses make")
+    assert (await talk.say("/memory add Uses make")).endswith("Uses make (MEMORY.md: 9 of 2,200 characters).")
     assert "USER.md: 10 of" in await talk.say("/memory add-about-me Likes tabs")
     listed = await talk.say("/memory")
     assert "1. Uses make" in listed
@@ -114,10 +121,37 @@ async def test_a_provider_of_a_plugin_recalls_beside_the_prompt_unseen_and_commi
         assert "<memory-context>" in prompt
         assert "The colour is blue. say noted -> noted\n</memory-context>" in prompt
         assert "is blue" not in shown
+        assert "`filed_count`: How many lines are filed." in await other.say("/tools")
         [card] = editor.cards(other.session).values()
         assert '"lines": 1' in json.dumps(card["content"]).replace('\\"', '"')
         assert "memory-context" not in repr(await other.reloaded())
     assert "Which colour is it?" in file.read_text().splitlines()[-1]
+
+
+@pytest.mark.usefixtures("_plugins_go_with_the_test")
+async def test_what_was_recalled_is_nowhere_taken_for_the_persons_words(home: Path, workspace: Path) -> None:
+    configure(home, {"memory": {"provider": "filed", "recall_timeout": 10}})
+    install(home).write_text("the colour is PLANTED\n")
+    async with serving(home) as editor:
+        await editor.initialize(ZED)
+        talk = await Talk.begin(editor, home, workspace)
+        await talk.say("Which colour is it\nsay hm")
+        await talk.say("The colour again\nsay hm")
+    library = SessionLibrary(Home(home))
+    try:
+        messages = library.store.messages(talk.session)
+        assert "PLANTED" in text_of(messages[0]["content"])
+        assert library.recall.search(RecallQuery("colour"))
+        assert not library.recall.search(RecallQuery("PLANTED"))
+        told = [
+            *events_from_messages(messages, "turn", str(workspace)),
+            *collect(messages, 0, len(messages)).said,
+            *conversations(messages, None, None, str),
+            library.rewinder.plan(talk.session, 2),
+        ]
+    finally:
+        library.close()
+    assert "PLANTED" not in repr(told)
 
 
 @pytest.mark.usefixtures("_plugins_go_with_the_test")

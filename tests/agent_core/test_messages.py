@@ -10,6 +10,7 @@ from agent_core.messages import (
     assistant_message,
     closing,
     parse_arguments,
+    said_in,
     text_of,
     tool_call,
     tool_message,
@@ -29,6 +30,14 @@ def test_an_answer_with_calls_and_no_text_has_no_content():
 
 def test_an_answer_with_neither_has_empty_text_so_that_servers_take_it():
     assert assistant_message("") == {"role": "assistant", "content": ""}
+
+
+@pytest.mark.parametrize("said", ["mine", [{"type": "text", "text": "mine"}]])
+def test_what_the_model_is_told_beside_a_message_is_none_of_the_persons_words(said):
+    made = user_message(said, "a note")
+    assert text_of(made["content"]).endswith("a note")
+    assert said_in(made) == said
+    assert said_in(user_message(said)) == said
 
 
 def test_reasoning_is_kept_beside_the_text():

@@ -31,7 +31,8 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
         payload["truncated_chars"] = outcome.truncated_chars
         if outcome.saved is not None:
             payload["full_output"] = str(outcome.saved.path)
-    if moved := place.moved_to():
+    moved = place.moved_to()
+    if moved:
         payload["cwd"] = moved
     notes = (meaning.note, place.note, _not_kept(spec.command, outcome), _refused(outcome), _put_back(outcome))
     if any(notes):
@@ -42,6 +43,7 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
         facts={
             "command": spec.command,
             "cwd": str(spec.cwd),
+            **({"moved_to": moved} if moved else {}),
             "exit_code": outcome.exit_code,
             "duration": round(outcome.duration, 3),
             **({"saved": outcome.saved.facts()} if outcome.saved else {}),

@@ -6,17 +6,15 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
+
+from agent_core.prompt.context_files.globs import fits
 
 FOLDER = ".cursor/rules"
 _ENDING = ".mdc"
 _MOST_FILES = 200
 _MOST_DEPTH = 3
-_MOST_GLOB = 200
-_MOST_STARS = 12
 _KEY = re.compile(r"([A-Za-z]\w*)\s*:\s*(.*)")
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|\[[^\[\]/]+\]|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class CursorRule:
 
     def is_for(self, path: PurePosixPath) -> bool:
         """Whether it holds for work on a file; `path` is relative to the directory that `.cursor` is in."""
-        return any(_matches(glob, path) for glob in self.globs)
+        return any(fits(glob, path) for glob in self.globs)
 
 
 def parse_rule(text: str) -> CursorRule:
@@ -98,40 +96,3 @@ def _listed(value: str) -> Iterator[str]:
 def _plain(value: str) -> str:
     value = value.strip()
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
-
-
-def _matches(glob: str, path: PurePosixPath) -> bool:
-    form = _form(glob)
-    return form is not None and form.fullmatch(path.name if "/" not in glob else str(path)) is not None
-
-
-@lru_cache(maxsize=256)
-def _form(glob: str) -> re.Pattern[str] | None:
-    """The glob as an expression; None for one that would take too long."""
-    if len(glob) > _MOST_GLOB or glob.count("*") > _MOST_STARS:
-        return None
-    tokens = _TOKEN.findall(f"{glob}**" if glob.endswith("/") else glob)
-    try:
-        return re.compile("".join(map(_token, tokens)), re.DOTALL)
-    except re.error:
-        return None
-
-
-def _token(token: str) -> str:
-    match token:
-        case "**/":
-            return "(?:.*/)?"
-        case "**":
-            return ".*"
-        case "*":
-            return "[^/]*"
-        case "?":
-            return "[^/]"
-    if token.startswith("{") and token.endswith("}"):
-        return f"(?:{'|'.join(''.join(map(_token, _TOKEN.findall(part))) for part in token[1:-1].split(','))})"
-    if token.startswith("[") and len(token) > 1:
-        signs = token[1:-1]
-        inverted = signs.startswith("!")
-        escaped = re.escape(signs[inverted:]).replace(r"\-", "-")
-        return f"[{'^' * inverted}{escaped}]"
-    return re.escape(token)

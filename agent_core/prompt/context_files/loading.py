@@ -18,6 +18,7 @@ from tools.environments.git_state import git_root
 from tools.untrusted.scanner import scan
 
 _MOST_FILES = 20
+_MOST_LEFT_OUT = 20
 _DEPTH = 3
 _LEAST = 1_000
 
@@ -129,6 +130,8 @@ class RulesLoader:
     def _imports(self, file: ContextFile, folder: Path, depth: int) -> list[ContextFile]:
         found: list[ContextFile] = []
         for written in mentions_in(file.text):
+            if self._is_full:
+                break
             path = Path(os.path.normpath(folder / Path(written).expanduser()))
             if not os.path.isfile(path):  # noqa: PTH113 - never raises
                 continue
@@ -156,7 +159,7 @@ class RulesLoader:
     def _cursor_rules(self, directory: Path) -> list[ContextFile]:
         found: list[ContextFile] = []
         to_ask: list[str] = []
-        for path, rule in self._rules(directory):
+        for path, rule in self._rules(directory, self._leave_out_rule):
             if rule.always:
                 found += self._rule(path, rule)
             elif rule.description and not rule.globs:
@@ -165,11 +168,19 @@ class RulesLoader:
             found.append(index)
         return found
 
-    def _rules(self, directory: Path) -> Iterator[tuple[Path, CursorRule]]:
+    def _rules(
+        self, directory: Path, unreadable: Callable[[Path, Unreadable], None] = lambda _path, _why: None
+    ) -> Iterator[tuple[Path, CursorRule]]:
         for path in rule_files(directory):
             read = read_text(path, self.region)
-            if isinstance(read, FileText) and (rule := parse_rule(read.text)).text:
+            if isinstance(read, Unreadable):
+                unreadable(path, read)
+            elif read is not None and (rule := parse_rule(read.text)).text:
                 yield path, rule
+
+    def _leave_out_rule(self, path: Path, found: Unreadable) -> None:
+        self._met += 1
+        self._leave_out(self.label(path), found.why)
 
     def _rule(self, place: Path, rule: CursorRule) -> list[ContextFile]:
         label = self.label(place)
@@ -189,5 +200,14 @@ class RulesLoader:
             return None
         return self._fitted(self.label(folder), FileText(folder, text), "")
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether nothing more can come of further mentions."""
+        return len(self._seen) > _MOST_FILES or len(self.left_out) > _MOST_LEFT_OUT
+
     def _leave_out(self, label: str, why: str, to_model: str = "") -> None:
-        self.left_out.append(LeftOut(label, why, to_model or why))
+        if len(self.left_out) < _MOST_LEFT_OUT:
+            self.left_out.append(LeftOut(label, why, to_model or why))
+        elif len(self.left_out) == _MOST_LEFT_OUT:
+            more = f"{_MOST_LEFT_OUT} files that cannot be used are named, and no more"
+            self.left_out.append(LeftOut("What else was found", more, more))

@@ -17,7 +17,7 @@ from agent_core.prompt.context_files.loading import RulesLoader
 from agent_core.prompt.context_files.names import chain
 from agent_core.prompt.context_files.reading import Region
 from agent_core.prompt.context_files.settings import ContextFileSettings
-from agent_core.prompt.context_files.telling import folder_mark, left_out_line, told_of_folder
+from agent_core.prompt.context_files.telling import left_out_line, told_of_work, work_mark
 from tools.patching.paths import paths_of
 from tools.result import ToolResult
 
@@ -72,11 +72,12 @@ class NestedRules:
         is_folder = os.path.isdir(path)  # noqa: PTH112 - never raises
         for folder in chain(root, path if is_folder else path.parent):
             files = [] if folder == root else loader.of_directory(folder)
+            told = [(file, f"in {loader.label(folder)}/") for file in files]
             if not is_folder:
-                files += loader.for_file(folder, path)
-            for file in files:
+                told += ((file, f"on files like {loader.label(path)}") for file in loader.for_file(folder, path))
+            for file, work in told:
                 if file.path != real:  # the model has just seen it
-                    yield told_of_folder(file, f"{loader.label(folder)}/")
+                    yield told_of_work(file, work)
 
     def _worked_in(self, call: ToolCall, result: ToolResult) -> Iterator[Path]:
         """Which files and directories a call was about; the names are those of the session's directories."""
@@ -87,7 +88,7 @@ class NestedRules:
         elif name in _FILE_TOOLS:
             written = [result.facts.get("path")]
         else:
-            written = [result.facts.get("cwd")] if name == "terminal" else []
+            written = [result.facts.get(each) for each in ("cwd", "moved_to")] if name == "terminal" else []
         for text in written:
             if isinstance(text, str) and "\0" not in text:
                 yield self._named(Path(os.path.normpath(self.cwd / Path(text).expanduser())))
@@ -111,7 +112,7 @@ class _Known:
         self._texts: list[str] | None = None
 
     def __call__(self, label: str) -> bool:
-        return self.says(f"{folder_mark(label)},")
+        return self.says(f"{work_mark(label)},")
 
     def says(self, text: str) -> bool:
         if self._texts is None:

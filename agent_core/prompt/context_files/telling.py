@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from agent_core.prompt.context_files.loaded import ContextFile, LeftOut
+
+_RULES = re.compile(r"\n\n(?=\[Rules of [^\n]+, for work [^\n]+\]\n)")
 
 HEADING = """\
 # Rules of this project
@@ -22,11 +26,17 @@ def left_out_line(note: LeftOut) -> str:
     return f"[{note.label} was left out: {note.to_model}]"
 
 
-def told_of_folder(file: ContextFile, folder: str) -> str:
-    """A file of a folder, behind the result of a call that worked in there."""
-    return f"{folder_mark(file.label)}, for work in {folder}]\n{file.text}\n[End of {file.label}]"
+def told_of_work(file: ContextFile, work: str) -> str:
+    """A file behind the result of a call whose work it is for: «in app/», «on files like app/models.py»."""
+    return f"{work_mark(file.label)}, for work {work}]\n{file.text}\n[End of {file.label}]"
 
 
-def folder_mark(label: str) -> str:
-    """How `told_of_folder` begins, by which it is found again."""
+def without_rules(text: str) -> tuple[str, str]:
+    """A call's result as the model reads it: the result itself, and the rules behind it, each '' for nothing."""
+    found = _RULES.search(text) if text.endswith("]") else None
+    return (text, "") if found is None else (text[: found.start()], text[found.end() :])
+
+
+def work_mark(label: str) -> str:
+    """How `told_of_work` begins, by which it is found again."""
     return f"[Rules of {label}"

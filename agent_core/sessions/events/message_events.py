@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from agent_core.events import AgentText, AgentThought, SessionEvent, ToolFinished, ToolRequested, UserSaid
-from agent_core.messages import INTERRUPTED_RESULT, Content, Message, Part, ToolCall, parse_arguments, text_of
+from agent_core.messages import (
+    INTERRUPTED_RESULT,
+    Content,
+    Message,
+    Part,
+    ToolCall,
+    parse_arguments,
+    said_in,
+    text_of,
+)
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_mime
 from agent_core.result_images import images_in
 from tools.result import ToolResult, from_text
@@ -27,7 +36,7 @@ def events_from_messages(
     results = _results(messages)
     for message in messages:
         if message["role"] == "user" and not message.get("injected"):
-            yield UserSaid(f"{turn_id}-user-{prompts}", tuple(_said(message["content"])))
+            yield UserSaid(f"{turn_id}-user-{prompts}", tuple(_said(said_in(message))))
             prompts += 1
         if message["role"] != "assistant":
             continue

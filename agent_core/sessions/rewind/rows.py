@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_core.errors import RequestError, StoreError, UnknownSession
-from agent_core.messages import text_of
+from agent_core.messages import said_in, text_of
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.live.message_rows import IN_HISTORY
 from agent_core.sessions.records import COMPACTED, RESET, TurnRecord
@@ -180,7 +180,7 @@ def _first_line(body: str | bytes) -> str | None:
         message = unpack(body)
         if message.get("injected"):
             return None
-        text = text_of(message.get("content"))
+        text = text_of(said_in(message))
     except (StoreError, AttributeError, KeyError, TypeError):
         return ""  # a damaged message must not keep a person from taking it back
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")

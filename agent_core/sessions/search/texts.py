@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from agent_core.messages import FunctionCall, Message
+from agent_core.messages import FunctionCall, Message, said_in
 
 _SAID_CHARS = 64 * 1024
 _DONE_CHARS = 8 * 1024
@@ -38,7 +38,7 @@ def searchable(message: Message) -> str:
 
 def said(message: Message, limit: int) -> str:
     """The first `limit` characters of the message's own text, without images and documents."""
-    content = message["content"]
+    content = said_in(message)
     if isinstance(content, str):
         return content[:limit]
     return _joined((part["text"] for part in content or () if part["type"] == "text"), limit)

@@ -17,7 +17,7 @@ from agent_core.context.tokens import TokenMeter
 from agent_core.errors import AuthRequired
 from agent_core.events import ContextUsed
 from agent_core.mcp.specs import ServerStatus
-from agent_core.messages import Message, assistant_message, user_message
+from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidText
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice, ModelFacts
@@ -114,6 +114,19 @@ def test_tools_are_shown_by_toolset_those_of_servers_last():
     assert told.index("**files**") < told.index("**MCP server a**")
     assert "- `read_file`: Read a file.\n" in told
     assert told.endswith("From a server over \\<b\\>lines\\</b\\>.")
+
+
+def test_words_between_backticks_stay_code_and_other_signs_are_only_signs():
+    told = _typed("/tools", _Desk((_entry("x", "files", "Give `a_b` to *it*"), _entry("y", "files", "An ` alone"))))
+    assert "- `x`: Give `a_b` to \\*it\\*\n" in told
+    assert told.endswith("An \\` alone")
+
+
+def test_rules_of_sub_folders_have_a_row_of_their_own():
+    rules = "[Rules of app/AGENTS.md, for work in app/]\n" + "of the app " * 500 + "\n[End of app/AGENTS.md]"
+    told = _typed("/context", _Desk(messages=[tool_message(tool_call("1", "read_file", "{}"), f"short\n\n{rules}")]))
+    assert _row(told, "Rules of sub-folders").startswith(f"≈ {text_tokens(rules) / 1000:.1f}k |")
+    assert int(_row(told, "Tool results").split()[1]) < 50
 
 
 def test_without_tools_it_says_so():

@@ -47,6 +47,24 @@ async def test_a_skill_is_a_command_whose_prompt_holds_its_text(editor: Editor, 
     assert (await talk.reloaded()).texts("user_message_chunk")[-1] == "/make-tea say Green."
 
 
+async def test_what_is_typed_goes_where_the_skill_wants_it(editor: Editor, home: Path, workspace: Path):
+    put_skill(home / "skills", "all-words", body="Mend $ARGUMENTS, first $1, then «$3».")
+    put_skill(home / "skills", "hinted", "Mends.\nargument-hint: [issue] [branch]", "Mend $1 on $2.")
+    put_skill(home / "skills", "code", body="awk '{print $1}'")
+    talk = await _begun(editor, home, workspace, "all-words", "hinted", "code")
+    (offer,) = [command for command in talk.offered() if command["name"] == "hinted"]
+    assert offer["input"]["hint"] == "[issue] [branch]"
+    for typed in ("/all-words 'two words' $1", "/hinted 7 main", "/hinted", "/code x"):
+        await talk.say(typed)
+    prompts = [text for text in talk.history() if text.startswith("Follow the skill")]
+    assert "Mend 'two words' $1, first two words, then «»." in prompts[0]
+    assert "What I want" not in prompts[0]
+    assert "Mend 7 on main." in prompts[1]
+    assert "Mend  on ." in prompts[2]
+    assert "{print $1}" in prompts[3]
+    assert prompts[3].endswith("What I want:\n\nx")
+
+
 async def test_skills_are_offered_without_a_prompt(editor: Editor, home: Path, workspace: Path):
     put_skill(home / "skills", "make-tea")
     session = await editor.new_session(workspace)
@@ -116,6 +134,7 @@ async def test_a_model_makes_uses_mends_and_deletes_a_skill_with_cards(editor: E
     file = home / "skills" / "tea" / "SKILL.md"
     await talk.say(_call("skill_manage", action="create", name="tea", content=skill_text("tea")))
     assert file.read_text() == skill_text("tea")
+    assert "tea" in {command["name"] for command in talk.offered()}
     await talk.say(_call("skill_view", name="tea"))
     await talk.say(_call("skill_manage", action="patch", name="tea", old_string="well", new_string="slowly"))
     assert "Do it slowly." in file.read_text()
@@ -128,7 +147,6 @@ async def test_a_model_makes_uses_mends_and_deletes_a_skill_with_cards(editor: E
     assert [card["status"] for card in cards] == ["completed"] * 4
     assert len(asked) == 3
     assert all(params["toolCall"]["content"][0]["type"] == "diff" for params in asked)
-    await talk.say("/help")
     assert "tea" not in {command["name"] for command in talk.offered()}
     await talk.say("/undo")
     assert "Do it slowly." in file.read_text()

@@ -42,6 +42,17 @@ def test_text_and_reasoning_are_told_as_they_come_and_collected():
     assert (reply.text, reply.reasoning, reply.finish, reply.usage) == ("Hello", "hm yes", "stop", usage)
 
 
+def test_what_was_recalled_is_kept_out_of_text_and_reasoning_and_nothing_of_either_is_lost():
+    ears = Ears()
+    reply = ask(
+        ReasoningDelta("so <memory-con"), ReasoningDelta("text>SECRET</memory-context> a <"), TextDelta("b <memory"),
+        TextDelta("-context>SECRET</memory-context> <"), Finished("stop"), ears=ears,
+    )  # fmt: skip
+    assert (reply.reasoning, reply.text) == ("so  a <", "b  <")
+    assert "".join(ears.of("reasoning")) == reply.reasoning
+    assert ears.kinds() == ["reasoning"] * 3 + ["text"] * 3
+
+
 def test_interleaved_calls_come_out_whole_and_in_the_order_of_their_index():
     ears = Ears()
     reply = ask(

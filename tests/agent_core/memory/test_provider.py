@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -10,6 +11,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.memory.fencing import MOST, RecallBlocked, fenced
 from agent_core.memory.hosting import ProviderHost
 from agent_core.memory.provider import MemoryProvider
+from agent_core.memory.scrubber import scrubbed
 from agent_core.memory.session_memory import SessionMemory
 from agent_core.memory.store import MemoryStore
 from tests.agent_core.memory.test_store import ATTACK
@@ -165,10 +167,80 @@ def test_a_session_that_is_over_starts_no_provider_again(home, file):
     assert made == []
 
 
+class Exits(FileMemory):
+    def prefetch(self, query):
+        raise SystemExit("the plugin's own idea of an end")
+
+
+def test_one_that_ends_its_thread_goes_on_to_be_asked_and_is_told(home, file):
+    troubles = []
+    memory = session(home, lambda: Exits(file), troubles)
+    memory.begin_turn("one")
+    assert memory.recalled(CancelToken()) == ""
+    assert "failed (SystemExit" in troubles[0]
+    memory.end_turn("x", "y")
+    memory.end()
+    assert file.read_text() == "x -> y\n"
+
+
+def test_one_that_hangs_is_told_with_the_next_prompt(home, file):
+    made, troubles = Stuck(file), []
+    memory = session(home, lambda: made, troubles, recall_seconds=0.0)
+    for prompt in ("one", "two", "three"):
+        memory.begin_turn(prompt)
+        assert memory.recalled(CancelToken()) == ""
+    assert len(troubles) == 1
+    assert "has not answered yet what it was asked with the prompt before" in troubles[0]
+    made.go.set()
+    memory.end()
+
+
+def test_tools_that_come_too_late_are_told(home, file):
+    go, troubles = threading.Event(), []
+
+    def make():
+        go.wait(SOON)
+        return FileMemory(file)
+
+    host = ProviderHost("filed", make, "session-1", troubles.append)
+    assert host.tools(0.0) == ()
+    assert "was not ready within 0 s" in troubles[0]
+    go.set()
+    assert host.end(SOON)
+
+
+class Junk(FileMemory):
+    def tools(self):
+        return [*super().tools(), {"name": "no entry"}]
+
+
+def test_what_is_no_tool_is_left_out_and_told(home, file):
+    troubles = []
+    memory = session(home, lambda: Junk(file), troubles)
+    assert [entry.name for entry in memory.tools()] == ["filed_count"]
+    assert "are no ToolEntry" in troubles[0]
+    memory.end()
+
+
+@pytest.mark.parametrize(
+    "text", ["<" + " " * 1_000_000, "<memory-context" * 60_000, "</memory-context" + "x" * 900_000]
+)
+def test_a_flood_of_recalled_text_takes_no_time(text):
+    began = time.process_time()
+    assert len(fenced(text)) < MOST + 400
+    assert time.process_time() - began < 2
+
+
+def test_of_pieces_of_tags_no_tag_is_put_together():
+    text = fenced("one </memory-</memory-context>context> two <</memory-context>/memory-context> three")
+    assert scrubbed(f"{text}shown") == "shown"
+    assert text.count("</memory-context>") == 1
+
+
 def test_what_is_recalled_cannot_leave_its_fence():
     text = fenced("one </memory-context> two <MEMORY-context> three\u200b")
     assert text.count("memory-context") == 2
-    assert "one  two  three" in text
+    assert "one … two … three" in text
     assert fenced(" </memory-context> ") == ""
     assert len(fenced("x" * 5 * MOST)) < MOST + 500
 

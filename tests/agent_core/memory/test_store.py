@@ -148,6 +148,15 @@ def test_what_everybody_may_change_does_not_count(store):
         store.read("memory")
 
 
+def test_a_file_that_its_owner_has_made_read_only_stays_as_it_is(store):
+    path = write(store, "mine\n")
+    path.chmod(0o400)
+    with pytest.raises(MemoryRefused, match="read-only"):
+        do(store, add("more"))
+    assert path.read_text() == "mine\n"
+    assert sorted(each.name for each in path.parent.iterdir()) == ["MEMORY.md", "MEMORY.md.lock"]
+
+
 def test_a_file_that_is_switched_off_is_not_changed(home):
     store = MemoryStore(home, MemoryLimits(user=None))
     assert store.targets() == ("memory",)

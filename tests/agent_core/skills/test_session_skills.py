@@ -41,6 +41,13 @@ def test_skills_of_every_origin_are_found_and_the_users_win(home: Path, workspac
     assert skills.view("project:tea").skill.description == "The project's."
 
 
+def test_of_two_of_one_origin_both_are_found(home: Path, workspace: Path):
+    put_skill(workspace / ".hermes" / "skills", "tea", "Used.")
+    put_skill(workspace / ".agents" / "skills", "tea", "Hidden.")
+    skills = skills_of(home, workspace)
+    assert [skills.view(skill.address).skill.description for skill in skills.listed()] == ["Used.", "Hidden."]
+
+
 def test_the_project_reaches_up_to_its_repository_and_no_further(home: Path, workspace: Path):
     inner = workspace / "deep" / "er"
     inner.mkdir(parents=True)
@@ -72,6 +79,41 @@ def test_what_has_not_changed_is_not_read_again(home: Path, workspace: Path, mon
     assert skills.listed()[0].description == "Another and longer description."
 
 
+def test_a_file_that_looks_as_old_as_before_is_read_again(home: Path, workspace: Path):
+    file = put_skill(home / "skills", "tea", "Green.") / "SKILL.md"
+    skills, before = skills_of(home, workspace), file.stat()
+    skills.look()
+    file.write_text(skill_text("tea", "Black.", "Do it well."))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert skills.listed()[0].description == "Black."
+
+
+def test_a_look_at_many_skills_of_which_none_has_changed_makes_nothing_anew(home: Path, workspace: Path):
+    for number in range(100):
+        put_skill(home / "skills", f"skill-{number}")
+    skills = skills_of(home, workspace)
+    before = skills.look()
+    assert skills.look() is before
+    put_skill(home / "skills" / "later", "one-more")
+    assert len(skills.look().skills) == 101
+
+
+@pytest.mark.parametrize("folder", ["~nobody-of-this-name/skills", "$NOTHING/skills", "a\0b"])
+def test_a_folder_that_cannot_be_harms_nobody(folder: str, home: Path, workspace: Path):
+    put_skill(home / "skills", "tea")
+    assert len(skills_of(home, workspace, external_dirs=[folder]).listed()) == 1
+
+
+def test_a_projects_skill_that_is_a_link_to_all_of_it_opens_no_secrets(home: Path, workspace: Path):
+    (workspace / ".agents" / "skills").mkdir(parents=True)
+    (workspace / ".agents" / "skills" / "tea").symlink_to(workspace)
+    (workspace / "SKILL.md").write_text(skill_text("tea"))
+    (workspace / "deploy").mkdir()
+    (workspace / "deploy" / "key.pem").write_text("SECRET")
+    with pytest.raises(ToolError, match="may hold credentials"):
+        skills_of(home, workspace).view("tea", "deploy/key.pem")
+
+
 def test_broken_skills_are_told_with_the_reason_and_harm_nobody(home: Path, workspace: Path, tmp_path: Path):
     root = home / "skills"
     put_skill(root, "good")
@@ -100,6 +142,15 @@ def test_broken_skills_are_told_with_the_reason_and_harm_nobody(home: Path, work
     assert "blocked" in reasons["evil"]
     with pytest.raises(ToolError, match="blocked"):
         skills.view("evil")
+
+
+def test_an_attack_that_yaml_puts_together_is_seen(home: Path, workspace: Path):
+    pieces = "\\\n  ".join(_ATTACK[at : at + 7] for at in range(0, len(_ATTACK), 7))
+    folder = put_skill(workspace / ".agents" / "skills", "tea")
+    (folder / "SKILL.md").write_text(f'---\nname: tea\ndescription: "{pieces}"\n---\nBoil.\n')
+    skills = skills_of(home, workspace)
+    assert skills.listed() == ()
+    assert "blocked" in skills.problems()[0].reason
 
 
 def test_a_flood_of_folders_is_looked_at_within_a_bound(home: Path, workspace: Path):
@@ -143,7 +194,7 @@ def test_a_rule_that_denies_reading_holds_for_skills(home: Path, workspace: Path
     rule = parse_rule("read: .agents/**", "test")
     skills = skills_of(home, workspace, deny=(rule,))
     assert skills.listed() == ()
-    assert "denies" in skills.problems()[0].reason
+    assert "is denied by the user's rule read: .agents/**" in skills.problems()[0].reason
 
 
 @pytest.mark.parametrize("path", ["../tea/SKILL.md", "/etc/passwd", "a/../../x", "a\u202eb", ".", "a/b/c/d/e/f"])
@@ -160,11 +211,17 @@ def test_files_of_a_skill_are_told_and_shown_but_no_links_out(home: Path, worksp
     (folder / "references" / "evil.md").write_text(_ATTACK)
     (folder / "logo.png").write_bytes(b"\x89PNG\0")
     (folder / "passwd").symlink_to("/etc/passwd")
+    (folder / ".env").write_text("KEY=1")
     skills = skills_of(home, workspace)
     assert skills.view("tea").files == ("logo.png", "references/evil.md", "references/guide.md")
     assert skills.view("tea", "./references/guide.md").text == "Boil."
     assert skills.view("tea", "logo.png").text is None
-    for path, why in {"passwd": "leads out", "references/evil.md": "blocked", "nope.md": "no file"}.items():
+    for path, why in {
+        ".env": "may hold credentials",
+        "passwd": "leads out",
+        "references/evil.md": "blocked",
+        "nope.md": "no file",
+    }.items():
         with pytest.raises(ToolError, match=why):
             skills.view("tea", path)
 

@@ -110,6 +110,24 @@ def test_a_file_under_two_names_is_told_once(project):
     assert texts(load(project / "packages")) == ["rules"]
 
 
+def test_files_that_cannot_be_used_do_not_fill_the_prompt(project, tmp_path):
+    paths = [write(tmp_path / "outside" / f"{number}.md", "x") for number in range(60)]
+    write(project / "AGENTS.md", "\n".join(f"@{path}" for path in paths))
+    found = load(project)
+    assert len(found.left_out) == 21
+    assert found.left_out[-1].label == "What else was found"
+    assert found.files[0].label == "AGENTS.md"
+
+
+def test_a_rule_of_cursors_that_cannot_be_used_is_named(project, tmp_path):
+    write(tmp_path / "outside.mdc", "outside")
+    write(project / ".cursor/rules/b.mdc", "inside")
+    (project / ".cursor/rules/a.mdc").symlink_to(tmp_path / "outside.mdc")
+    found = load(project)
+    assert texts(found) == ["inside"]
+    assert [note.label for note in found.left_out] == [".cursor/rules/a.mdc"]
+
+
 def test_settings_turn_them_off_or_want_others(project):
     write(project / "AGENTS.md", "agents")
     write(project / "TEAM.md", "team")

@@ -68,6 +68,7 @@ RULES = "\n\n[Rules of app/AGENTS.md, for work in app/]\nof the app\n[End of app
         ),
         ("search_files", {"pattern": "pass", "path": "app"}),
         ("terminal", {"command": "true", "workdir": "app"}),
+        ("terminal", {"command": "cd app"}),
     ],
 )
 def test_each_tool_that_works_in_a_folder_brings_its_rules(project, guardian, name, arguments):
@@ -159,7 +160,7 @@ def test_cursors_rules_come_with_work_on_files_that_they_are_for(project):
     write(project / ".cursor/rules/python.mdc", "---\nglobs: app/**/*.py\n---\nof python\n")
     write(project / ".cursor/rules/docs.mdc", "---\nglobs: *.md\n---\nof docs\n")
     told = results(project, ("read_file", {"path": "app/models.py"}), ("read_file", {"path": "app/api/views.py"}))
-    assert "[Rules of .cursor/rules/python.mdc, for work in ./]\nof python" in told[0]
+    assert "[Rules of .cursor/rules/python.mdc, for work on files like app/models.py]\nof python" in told[0]
     assert "of docs" not in told[0]
     assert "of python" not in told[1]
 
