@@ -152,7 +152,7 @@ class ContextCompressor:
         enough = min(most, int(_PRUNED_ENOUGH * aim.due) - fixed)
         if request.reason != "asked" and drafting.mild_size(tail) <= enough:
             mild = drafting.mild(tail)
-            after = drafting.size(mild)
+            after = drafting.size_of_mild(mild, size)
             if after < size and after <= enough:
                 return Recorded(mild), after
         draft = _fitting(drafting, most - budget.facts - budget.prose, tail)
