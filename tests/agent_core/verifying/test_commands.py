@@ -34,7 +34,8 @@ NO_CHECKS = [
     "mkdir tests", "touch build.py",
     "uv pip install x", "uv sync", "rm -rf build", "cd tests", "/bin/ls", "/usr/bin/env", "yarn add jest",
     "poetry add pytest", "docker ps",
-    "git commit -m 'one\npytest\n'", "ls # all; pytest", "which pytest", "find . -name 'test_*'", "FOO=1", "timeout 5", "echo 'pytest", "# pytest",
+    "git commit -m 'one\npytest\n'", "ls # all; pytest",
+    "which pytest", "find . -name 'test_*'", "FOO=1", "timeout 5", "echo 'pytest", "# pytest",
 ]  # fmt: skip
 
 
