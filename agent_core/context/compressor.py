@@ -77,6 +77,7 @@ class ContextCompressor:
         self._clean = clean
         self._clock = clock
         self._effort = Effort()
+        self._window = 0
         # Tokens of the smallest request that a server has refused as too large; None for none.
         self._refused: int | None = None
 
@@ -100,11 +101,12 @@ class ContextCompressor:
     def switched(self, window: int) -> None:
         """Another model is asked from now on; `is_due` measures by its window.
 
-        What the last model refused, and that compressing gained nothing for it, counts no more.
+        What the last model refused counts no more; nor, in another window, that compressing gained nothing for it.
         """
         log.debug("the window is %d tokens now", window)
         self._refused = None
-        self._effort = Effort()
+        if window != self._window:
+            self._window, self._effort = window, Effort()
 
     def compress(self, request: CompressionRequest, summarise: Summarise) -> Compressed | None:
         """Compress; None where nothing can be made smaller, or trying again would gain nothing.

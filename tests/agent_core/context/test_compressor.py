@@ -197,6 +197,15 @@ def test_another_model_is_measured_by_its_own_window(engine, messages):
     assert engine.is_due(WindowUse(7_000, FIXED, 8_000))
 
 
+def test_another_model_with_the_same_window_may_take_what_the_last_one_refused(engine, messages):
+    use = request_of(messages, 0).use
+    engine.switched(10_000_000)
+    engine.compress(request_of(messages, 10_000_000, "overflow"), write(PROSE))
+    assert engine.is_due(WindowUse(use.tokens, FIXED, 10_000_000))
+    engine.switched(10_000_000)
+    assert not engine.is_due(WindowUse(use.tokens, FIXED, 10_000_000))
+
+
 def test_a_cancel_while_the_model_writes_changes_nothing(engine, messages):
     def cancelled(_):
         raise TurnInterrupted
