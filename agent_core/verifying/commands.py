@@ -55,6 +55,7 @@ _TASK_ASIDE = frozenset({"run", "exec", "run-script", "dlx", "x"})
 _PACKAGES = frozenset({"install", "i", "add", "ci", "remove", "update", "upgrade", "require", "init", "link"})
 _ONLY_LOOKS = frozenset({"--version", "-V", "--help", "-h", "-v"})
 _INLINE_FORMAT = frozenset({"format"})
+_LONGEST = 10_000
 _INLINE = frozenset({"-", "-c", "-e", "-p", "-r", "-pe", "-i", "-pi", "-ne", "-lc", "<<", "<<<"})
 _VERSION_CONTROL = frozenset({"git", "hg", "svn", "jj", "gh"})
 
@@ -78,6 +79,9 @@ def only_brings(command: str) -> bool:
 
 def _simple_commands(command: str) -> list[list[str]]:
     """The words of each simple command; substitutions and nested scripts are not looked into."""
+    if len(command) > _LONGEST:
+        # What is that long writes a file by the way: what it does stands before and behind.
+        command = f"{command[: _LONGEST // 2]}\n{command[-_LONGEST // 2 :]}"
     text = command.replace("\\\n", " ")
     found: list[list[str]] = []
     try:
