@@ -184,7 +184,8 @@ class ContextCompressor:
         return int(self._settings.threshold * limit)
 
     def _aim(self, request: CompressionRequest) -> _Aim:
-        limit = self._limit(request.use) or request.use.tokens
+        known = self._limit(request.use)
+        limit = known or request.use.tokens
         due = self._due(limit)
         match request.reason:
             case "overflow":
@@ -192,7 +193,8 @@ class ContextCompressor:
             case "preflight":
                 most = int(_ROOM_AFTER * due)
             case _:
-                most = min(int(_ROOM_AFTER * due), request.use.tokens - 1)
+                # Of a window that nobody knows no share is to be kept free: any gain is one.
+                most = min(int(_ROOM_AFTER * due) if known else limit, request.use.tokens - 1)
         return _Aim(limit, due, most)
 
 

@@ -197,6 +197,15 @@ def test_another_model_is_measured_by_its_own_window(engine, messages):
     assert engine.is_due(WindowUse(7_000, FIXED, 8_000))
 
 
+def test_prose_stays_where_no_window_is_known_and_system_prompt_and_tools_are_the_most_of_it(engine):
+    messages = long_history(40)
+    size = measure(messages)
+    use = WindowUse(size + 20 * size, 20 * size, 0)
+    made = engine.compress(CompressionRequest(messages, None, use, measure, "asked"), write(PROSE))
+    assert made.compaction.prose == PROSE
+    assert made.compaction.tokens_after < use.tokens
+
+
 def test_another_model_with_the_same_window_may_take_what_the_last_one_refused(engine, messages):
     use = request_of(messages, 0).use
     engine.switched(10_000_000)
