@@ -36,7 +36,8 @@ class CompressionSettings:
     Attributes:
         threshold: the share of the window, without what is reserved for the answer, from which on it is compressed.
         target_ratio: the share of that which the latest messages keep.
-        protect_first_n: messages at the beginning that stay, with what belongs to them.
+        protect_first_n: messages at the beginning that stay, with what belongs to them. The first compression of a
+            session says which: they begin each request that the server has cached.
         protect_last_n: messages at the end that stay, unless they are too large.
     """
 

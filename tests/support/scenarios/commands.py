@@ -81,7 +81,7 @@ async def command_reset(stage: Stage) -> None:
 
 @scenario
 async def command_compact(stage: Stage) -> None:
-    """/compact compresses: told with an update to who shows compactions, else in words; when it is loaded again, too."""
+    """/compact compresses: told with an update to who shows compactions, else in words; loaded again likewise."""
     stage.model(default=_answered)
     session = PROFILES[stage.profile].get("session", {})
     await stage.greet(session={**session, "compaction": {}})
