@@ -144,6 +144,8 @@ class AIAgent:
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
         self._turn: Turn | None = None
+        # The running turn, as the session's activity knows it.
+        self._began = 0
 
     def chat(self, message: str) -> str:
         """Run one turn and return the answer's text."""
@@ -183,6 +185,7 @@ class AIAgent:
         self.interrupt()
         turn_id = self._turn_id
         if turn_id is not None:
+            self._services.activity.end(self._began)
             self._store.end_turn(self.session_id, turn_id)
 
     def close(self) -> None:
@@ -224,14 +227,14 @@ class AIAgent:
         if not self._running.acquire(blocking=False):
             raise RequestError("A turn is already running in this session. Wait for it or cancel it.")
         turn_id = turn_id or uuid.uuid4().hex
-        outcome, note, began = "", "", 0
+        outcome, note = "", ""
         turn: Turn | None = None
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
             if self._token.is_set():
                 return self._never_begun(turn_id)
             self._store.begin_turn(self.session_id, turn_id)
-            began = self._services.activity.begin()
+            self._began = self._services.activity.begin()
             callbacks = self._services.activity.heard(callbacks or self.callbacks)
             turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks)
             self._turn = turn
@@ -243,23 +246,30 @@ class AIAgent:
         else:
             return result
         finally:
-            self._store.end_turn(self.session_id, turn_id, outcome, note)
-            self._services.activity.end(began)
-            if turn is not None:
-                turn.history.tell_trouble()
-                tell_undelivered(turn)
-                keep(
-                    self._trajectories,
-                    turn,
-                    self._services,
-                    session_id=self.session_id,
-                    cwd=self.workspace.cwd,
-                    system=system_message,
-                    outcome=outcome,
-                    note=note,
-                )
-            self._token = self._turn_id = self._turn = None
-            self._running.release()
+            try:
+                self._wind_up(turn_id, turn, system_message, outcome, note)
+            finally:
+                self._token = self._turn_id = self._turn = None
+                self._running.release()
+
+    def _wind_up(self, turn_id: str, turn: Turn | None, system: str | None, outcome: str, note: str) -> None:
+        """The turn is over: it can store nothing more, and whoever must know is told."""
+        self._services.activity.end(self._began)
+        self._store.end_turn(self.session_id, turn_id, outcome, note)
+        if turn is None:
+            return
+        turn.history.tell_trouble()
+        tell_undelivered(turn)
+        keep(
+            self._trajectories,
+            turn,
+            self._services,
+            session_id=self.session_id,
+            cwd=self.workspace.cwd,
+            system=system,
+            outcome=outcome,
+            note=note,
+        )
 
     def _never_begun(self, turn_id: str) -> ConversationResult:
         """A turn that was given up before it began: it must not take the place of one that runs now."""

@@ -70,8 +70,8 @@ class SessionServices:
         self.engine: ContextEngine | None = None
         self.by_itself = True
         self.meter = TokenMeter()
-        # The window of the model that was asked last, in tokens.
-        self.window: int | None = None
+        # The model that was asked last, as provider:model, and its window in tokens.
+        self.asked: tuple[str, int] | None = None
         # Asks a model for the words of a summary.
         self.summarise: Summarise | None = None
         # Is shown the history before a part of it leaves the view.

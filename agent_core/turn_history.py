@@ -20,6 +20,7 @@ class TurnHistory:
         messages: all of it, without the system prompt.
         start: how many of them were there before the turn.
         on_trouble: is told when storing fails, and when it works again.
+        withdrawn: what of the turn the model is not shown again.
     """
 
     store: SessionStore
@@ -29,6 +30,7 @@ class TurnHistory:
     start: int
     listener: Callable[[Message], None] | None = None
     on_trouble: Callable[[Status], None] | None = None
+    withdrawn: tuple[Message, ...] = ()
     _trouble: str = ""
 
     def remember(self, message: Message) -> None:
@@ -62,6 +64,7 @@ class TurnHistory:
     def withdraw(self) -> None:
         """Take the turn out of what the model is shown from now on; the store keeps it."""
         if self.store.withdraw(self.session_id, self.turn_id):
+            self.withdrawn = tuple(self.messages[self.start :])
             del self.messages[self.start :]
 
     def answered(self) -> bool:

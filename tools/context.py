@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 from tools.errors import ToolError
 from tools.files.searching import SearchQuery, SearchResult
 from tools.recall import SessionRecall
-from tools.result import ResultImage, SavedOutput
+from tools.result import ChangedFile, ResultImage, SavedOutput
 from tools.settings import ToolSettings
 
 if TYPE_CHECKING:  # these modules need the ports below
@@ -145,6 +145,7 @@ class CommandOutcome:
         refused: what its confinement kept it from, '' for nothing.
         put_back: files that it changed behind everybody's back, and that are what they were again.
         unreached: hosts that its confinement kept it from, each with the reason.
+        changed: files that it was seen to change, where somebody looked.
     """
 
     output: str
@@ -158,6 +159,7 @@ class CommandOutcome:
     refused: str = ""
     put_back: tuple[Path, ...] = ()
     unreached: tuple[str, ...] = ()
+    changed: tuple[ChangedFile, ...] = ()
 
 
 class Environment(Protocol):

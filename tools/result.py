@@ -39,6 +39,15 @@ class ShownOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that a command has made, changed or removed: whether it was there before, and is there now."""
+
+    path: Path
+    was_there: bool
+    is_there: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ResultImage:
     """An image for a model that sees, and for the person. `mime_type` as image/png; `name` says what it is of."""
 
@@ -72,6 +81,7 @@ class ToolResult:
         facts: JSON values for programs: paths, line numbers, exit codes.
         failed: True when the call did not do what was asked.
         images: what a model that sees gets beside the text.
+        changed: files that a command was seen to change; what tools change themselves is among `shown`.
     """
 
     text: str
@@ -79,6 +89,7 @@ class ToolResult:
     facts: Mapping[str, Any] = field(default_factory=dict)
     failed: bool = False
     images: tuple[ResultImage, ...] = ()
+    changed: tuple[ChangedFile, ...] = ()
 
 
 def ok(payload: Mapping[str, Any], *shown: Shown, **facts: Any) -> ToolResult:

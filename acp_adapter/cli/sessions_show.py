@@ -67,6 +67,8 @@ def _head(story: Story, style: Style) -> Iterator[str]:
         ("tokens", ", ".join(token_totals(session)) or "-"),
         ("cost", "-" if session.spent.cost is None else dollars(session.spent.cost)),
     ]
+    if story.compressions:
+        facts.append(("compact", "once" if story.compressions == 1 else f"{story.compressions} times"))
     yield style.paint(one_line(story.title), "bold")
     for name, value in facts:
         yield f"{style.paint(f'{name:<8}', 'dim')}{one_line(value)}"

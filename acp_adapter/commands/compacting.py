@@ -104,9 +104,8 @@ def _request(desk: Desk, services: SessionServices, history: list[Message], mode
 
 
 def _told(made: Compaction, history: list[Message], warning: str) -> str:
-    kept = (
-        f"As they are stay the first {made.head} and the last {len(history) - made.up_to} of {len(history)} messages"
-    )
+    last = f"the last {len(history) - made.up_to} of {len(history)} messages"
+    kept = f"As they are stay the first {made.head} and {last}{', and what you wrote last' if made.kept else ''}"
     if not made.summary:
         kept = "All messages stay; old tool results are shown to the model as one line each"
     before, after = f"{made.tokens_before:,}", f"{made.tokens_after:,}"

@@ -108,8 +108,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """The session and its turns. `title` is never empty."""
+    """The session and its turns. `title` is never empty; `compressions` counts how often it was compressed."""
 
     session: SessionRecord
     title: str
     turns: tuple[Turn, ...]
+    compressions: int = 0

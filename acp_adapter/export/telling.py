@@ -55,7 +55,13 @@ def tell(transcript: Transcript) -> Story:
     ]
     figures = figures_of([(turn.record, turn.events, turn.messages) for turn in data])
     turns = tuple(_turn(turn, figure) for turn, figure in zip(data, figures, strict=True))
-    return Story(transcript.session, transcript.session.title or _title(turns), turns)
+    title = transcript.session.title or _title(turns)
+    return Story(transcript.session, title, turns, sum(map(_compressions, data)))
+
+
+def _compressions(data: _TurnData) -> int:
+    done = (event for row in data.events for event in row.events if isinstance(event, ContextCompacted))
+    return len({event.id for event in done if event.state == "done"})
 
 
 def _records(

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_core.callbacks import CompressionStep, Status
-from agent_core.context.compaction import Compaction, CompactionReason
+from agent_core.context.compaction import Compaction, CompactionReason, is_possible
+from agent_core.context.cutting import last_words
 from agent_core.context.engine import Compressed, CompressionRequest, ContextEngine, Prose, WindowUse
 from agent_core.context.view import shown
 from agent_core.errors import TurnInterrupted
@@ -23,7 +24,10 @@ log = logging.getLogger(__name__)
 
 Measure = Callable[[Sequence[Message]], int]
 
-_BROKE = "The conversation could not be compressed: the engine {name!r} failed. The log has the details."
+_BROKE = (
+    "The conversation could not be compressed: the engine {name!r} failed. The log has the details; "
+    "`compression.engine: compressor` in the settings brings the usual one back."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,22 @@ class SessionCompression:
     token: CancelToken
     listeners: CompressionListeners
     _is_told: bool = False
+    _is_broken: bool = False
+
+    def is_due(self, use: WindowUse, *, switched: bool) -> bool:
+        """Whether the engine would compress ahead of the next request.
+
+        Args:
+            switched: another model is asked from now on.
+        """
+        try:
+            if switched:
+                self.engine.switched(use.window)
+            return bool(self.engine.is_due(use))
+        except Exception:  # an engine may be anyone's
+            log.exception("the context engine %s failed", self.engine.name)
+            self._broke()
+            return False
 
     def compress(
         self, messages: Sequence[Message], use: WindowUse, measure: Measure, reason: CompactionReason, topic: str = ""
@@ -106,33 +126,44 @@ class SessionCompression:
     def _made(self, request: CompressionRequest, window: int) -> Compressed | None:
         try:
             made = self.engine.compress(request, lambda messages: self._summarise(messages, window))
+            return made if made is None or self._is_smaller(request, made.compaction) else None
         except TurnInterrupted:
             if self._is_told:
                 self._tell(CompressionStep("cancelled"))
             raise
         except Exception:  # an engine may be anyone's
             log.exception("the context engine %s failed", self.engine.name)
-            text = _BROKE.format(name=self.engine.name)
+            text = self._broke()
             if self._is_told:
                 self._tell(CompressionStep("failed", error=text))
-            if self.listeners.status is not None:
-                self.listeners.status(Status("compression", text))
             self._is_told = False
             return None
-        return made if made is None or self._is_sound(request, made.compaction) else None
 
-    def _is_sound(self, request: CompressionRequest, made: Compaction) -> bool:
-        """Whether a model can be shown it, with the person's last message in it, and it is smaller than before."""
-        messages, services = request.messages, self.services
-        if not 0 <= made.head <= made.up_to <= len(messages):
-            log.error("the context engine %s gave positions beyond the history", self.engine.name)
-            return False
-        before = request.measure(shown(messages, services.omissions, services.compaction))
-        view = shown(messages, services.omissions, made)
-        if repaired(view) != list(view) or request.measure(view) >= before:
-            log.error("the context engine %s gave what cannot be used, or is no smaller", self.engine.name)
-            return False
-        return True
+    def _is_smaller(self, request: CompressionRequest, made: Compaction) -> bool:
+        """Whether it gains anything.
+
+        Raises:
+            ValueError: no model could be shown it, or the person's last message is not in it.
+        """
+        messages, omissions = request.messages, self.services.omissions
+        if not is_possible(made, len(messages)):
+            raise ValueError("a compression that says nothing of this history")
+        words = last_words(messages)
+        if words is not None and not (words < made.head or words >= made.up_to or words in made.kept):
+            raise ValueError("a compression without the person's last message")
+        before, view = shown(messages, omissions, self.services.compaction), shown(messages, omissions, made)
+        begins = {message["role"] for message in view[:1]}
+        if repaired(view) != list(view) or not begins <= {"user", before[0]["role"]}:
+            raise ValueError("a compression that no server would take")
+        return request.measure(view) < request.measure(before)
+
+    def _broke(self) -> str:
+        """The engine went wrong: the person is told so, once; with these words."""
+        text = _BROKE.format(name=self.engine.name)
+        if not self._is_broken and self.listeners.status is not None:
+            self.listeners.status(Status("compression", text))
+        self._is_broken = True
+        return text
 
     def _summarise(self, messages: Sequence[Message], window: int) -> Prose | None:
         """What a model writes. It may take seconds, so the person is told before."""

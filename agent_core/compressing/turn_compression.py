@@ -52,12 +52,10 @@ class TurnCompression:
         window = choice.context_length
         if self.session is None or window is None:
             return
-        engine = self.session.engine
-        if self.services.window != window:
-            self.services.window = window
-            engine.switched(window)
-        use = self._use(choice)
-        if engine.is_due(use):
+        use, asked = self._use(choice), (choice.name, window)
+        switched = self.services.asked != asked
+        self.services.asked = asked
+        if self.session.is_due(use, switched=switched):
             self.session.compress(self.history.messages, use, self._measure(choice), "preflight")
 
     def request(self, choice: ModelChoice) -> ModelRequest:

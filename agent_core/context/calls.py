@@ -52,6 +52,11 @@ class MadeCall:
         return self._problem
 
     @property
+    def fence(self) -> re.Match[str] | None:
+        """The line that marks the result as written by others; group 1 is its number."""
+        return _FENCE.search(self.text, 0, _WHERE_FENCES_BEGIN)
+
+    @property
     def exit_code(self) -> int | None:
         """The exit code in a command's result; None where there is none."""
         # What stands in the output has a backslash before its quotes.
@@ -91,8 +96,3 @@ def _object(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def fence_of(text: str) -> re.Match[str] | None:
-    """The line that marks a result as written by others; group 1 is its number."""
-    return _FENCE.search(text, 0, _WHERE_FENCES_BEGIN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 CompactionReason = Literal["preflight", "overflow", "asked"]
 
@@ -54,3 +54,23 @@ class Compaction:
     topic: str = ""
     made_by: str = ""
     created_at: float = 0.0
+
+
+def is_possible(made: Compaction, length: int) -> bool:
+    """Whether a history of `length` messages can be shown so, and `made` be stored. Its maker may be anyone."""
+    texts = (made.summary, made.prose, made.topic, made.made_by)
+    lines = (made.results, made.arguments)
+    numbers = (made.head, made.up_to, made.images_before, made.sealed_before, made.tokens_before, made.tokens_after)
+    return (
+        all(isinstance(text, str) for text in texts)
+        and all(_maps(each, str, str) for each in lines)
+        and _maps(made.cuts, int, int)
+        and all(isinstance(number, int) for number in (*numbers, *made.kept))
+        and 0 <= made.head <= made.up_to <= length
+        and all(made.head <= position < made.up_to for position in made.kept)
+        and list(made.kept) == sorted(set(made.kept))
+    )
+
+
+def _maps(value: Any, key: type, to: type) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(k, key) and isinstance(v, to) for k, v in value.items())

@@ -36,7 +36,8 @@ class CompressionSettings:
     Attributes:
         threshold: the share of the window, without what is reserved for the answer, from which on it is compressed.
         target_ratio: the share of that which the latest messages keep.
-        protect_first_n: messages at the beginning that stay, with what belongs to them.
+        protect_first_n: messages at the beginning that stay, with what belongs to them. The first compression of a
+            session says which: they begin each request that the server has cached.
         protect_last_n: messages at the end that stay, unless they are too large.
     """
 
@@ -77,6 +78,7 @@ class ContextCompressor:
         self._clean = clean
         self._clock = clock
         self._effort = Effort()
+        self._window = 0
         # Tokens of the smallest request that a server has refused as too large; None for none.
         self._refused: int | None = None
 
@@ -100,11 +102,12 @@ class ContextCompressor:
     def switched(self, window: int) -> None:
         """Another model is asked from now on; `is_due` measures by its window.
 
-        What the last model refused, and that compressing gained nothing for it, counts no more.
+        What the last model refused counts no more; nor, in another window, that compressing gained nothing for it.
         """
         log.debug("the window is %d tokens now", window)
         self._refused = None
-        self._effort = Effort()
+        if window != self._window:
+            self._window, self._effort = window, Effort()
 
     def compress(self, request: CompressionRequest, summarise: Summarise) -> Compressed | None:
         """Compress; None where nothing can be made smaller, or trying again would gain nothing.
@@ -152,7 +155,7 @@ class ContextCompressor:
         enough = min(most, int(_PRUNED_ENOUGH * aim.due) - fixed)
         if request.reason != "asked" and drafting.mild_size(tail) <= enough:
             mild = drafting.mild(tail)
-            after = drafting.size(mild)
+            after = drafting.size_of_mild(mild, size)
             if after < size and after <= enough:
                 return Recorded(mild), after
         draft = _fitting(drafting, most - budget.facts - budget.prose, tail)
@@ -182,7 +185,8 @@ class ContextCompressor:
         return int(self._settings.threshold * limit)
 
     def _aim(self, request: CompressionRequest) -> _Aim:
-        limit = self._limit(request.use) or request.use.tokens
+        known = self._limit(request.use)
+        limit = known or request.use.tokens
         due = self._due(limit)
         match request.reason:
             case "overflow":
@@ -190,7 +194,8 @@ class ContextCompressor:
             case "preflight":
                 most = int(_ROOM_AFTER * due)
             case _:
-                most = min(int(_ROOM_AFTER * due), request.use.tokens - 1)
+                # Of a window that nobody knows no share is to be kept free: any gain is one.
+                most = min(int(_ROOM_AFTER * due) if known else limit, request.use.tokens - 1)
         return _Aim(limit, due, most)
 
 

@@ -45,10 +45,14 @@ class Drafting:
 
     def mild_size(self, tail: int) -> int:
         """About the tokens that `mild` would come to, at a glance: most conversations that need more show it."""
-        base = self.before or self._without_summary()
-        start = self._tail(max(base.up_to, base.head), tail, self.least)
-        old = self.messages[base.up_to : start]
-        return sum(map(_glance, old)) + self.measure(self.messages[start:])
+        base, start = self._mild_ends(tail)
+        return sum(map(_glance, self.messages[base.up_to : start])) + self.measure(self.messages[start:])
+
+    def size_of_mild(self, mild: Compaction, size: int) -> int:
+        """The tokens of what `mild` would show, where `size` is what is shown now: only what differs is measured."""
+        views = (shown(self.messages, Omissions(), compaction) for compaction in (self.before, mild))
+        changed = [(old, new) for old, new in zip(*views, strict=True) if old is not new]
+        return size - self.measure([old for old, _ in changed]) + self.measure([new for _, new in changed])
 
     def mild(self, tail: int) -> Compaction:
         """Old results and arguments shortened and old attachments left out; nothing more is replaced than before.
@@ -56,8 +60,7 @@ class Drafting:
         Args:
             tail: tokens of the end that stays as it is.
         """
-        base = self.before or self._without_summary()
-        start = self._tail(max(base.up_to, base.head), tail, self.least)
+        base, start = self._mild_ends(tail)
         less = pruned(self.messages, base.up_to, start)
         words = last_words(self.messages)
         return replace(
@@ -99,6 +102,11 @@ class Drafting:
             protected = set(range(head)) - {words} if level == 1 else set()
             cuts |= self._cuts([position for position in visible if position not in protected], tail, cuts)
         return replace(draft, cuts=cuts)
+
+    def _mild_ends(self, tail: int) -> tuple[Compaction, int]:
+        """What is gone on from, and where the end begins that stays as it is."""
+        base = self.before or self._without_summary()
+        return base, self._tail(max(base.up_to, base.head), tail, self.least)
 
     def _without_summary(self) -> Compaction:
         head = head_end(self.messages, self.starts, self.head)

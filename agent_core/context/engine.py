@@ -95,5 +95,8 @@ class ContextEngine(Protocol):
         ...
 
     def switched(self, window: int) -> None:
-        """Another model, with this window, is asked from now on: what was learnt of the last one no longer holds."""
+        """Another model is asked from now on, or the same with another window.
+
+        What was learnt of the last one no longer holds.
+        """
         ...

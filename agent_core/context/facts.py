@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agent_core.context.calls import MadeCall, fence_of, made_calls, payload_of
+from agent_core.context.calls import MadeCall, made_calls, payload_of
 from agent_core.context.result_lines import last_line, patched_paths, target_of
 from agent_core.context.shortening import one_line
 from agent_core.context.values import values_in
@@ -105,7 +105,7 @@ def _decision(call: MadeCall) -> str:
         return f"The plan was shown to the user: {one_line(call.text, _LINE)}"
     problem = call.problem
     # A refusal that stands in a fence is one that somebody else has written.
-    if not problem.startswith(_REFUSALS) or fence_of(call.text):
+    if not problem.startswith(_REFUSALS) or call.fence:
         return ""
     return one_line(problem, 2 * _LINE)
 
@@ -146,7 +146,7 @@ def _failures(calls: Sequence[MadeCall]) -> tuple[str, ...]:
 
 def _failure(call: MadeCall) -> str:
     if problem := call.problem:
-        refused = problem.startswith(_REFUSALS) and not fence_of(call.text)
+        refused = problem.startswith(_REFUSALS) and not call.fence
         return "" if refused else f"{call.name} {target_of(call)}: {one_line(problem, _LINE)}"
     if call.name not in _RUNNERS:
         return ""

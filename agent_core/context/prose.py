@@ -27,7 +27,8 @@ Keep what still matters of the record so far. Write facts only, no greeting, no 
 own messages, the plan, files and commands are kept elsewhere word for word: do not repeat them."""
 _FOCUS = "Above all keep what is about: {topic}"
 _SO_FAR = "THE RECORD SO FAR:\n{prose}\n\n"
-_MATERIAL = "THE CONVERSATION:\n{text}\n\nNow write the record."
+_HERE = "THE CONVERSATION:\n"
+_MATERIAL = f"{_HERE}{{text}}\n\nNow write the record."
 
 _USER, _ANSWER, _RESULT, _ARGUMENTS = 1_500, 1_200, 400, 300
 _LATE = 0.7
@@ -37,7 +38,10 @@ _ECHO = 0.5
 _UNIQUE = 0.5
 _MANY_LINES, _MANY_WORDS, _UNIQUE_WORDS = 8, 80, 0.1
 _TOO_LONG = 4
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
+# Those that an answer begins with may have been cut off before their end.
+_THOUGHTS = re.compile(
+    r"<(think|thinking|reasoning)>.*?</\1>|\A\s*<(?:think|thinking|reasoning)>.*", re.DOTALL | re.IGNORECASE
+)
 _TAG = re.compile(r"</?[A-Za-z][\w:-]{0,40}(?:\s[^<>\n]{0,200})?/?>")
 _MARKER = re.compile(r"^\s*\[(?:untrusted\b|end\b|record\b|system\b|earlier result\b).*$", re.IGNORECASE)
 _REFUSAL = re.compile(
@@ -91,7 +95,8 @@ def _problem(prose: str, asked: Sequence[Message], longest: int) -> str:
     if _is_stuck(prose.split("\n"), _MANY_LINES, _UNIQUE) or _is_stuck(prose.split(), _MANY_WORDS, _UNIQUE_WORDS):
         return "it said the same again and again"
     lines = [line.strip() for line in prose.splitlines() if len(line.strip()) >= _LINE]
-    given = "\n".join(text_of(message["content"]) for message in asked)
+    # What it keeps of the record so far is no echo: it was asked to.
+    given = "\n".join(text_of(message["content"]).rpartition(_HERE)[2] for message in asked)
     echoed = sum(len(line) for line in lines if line in given)
     if lines and echoed > _ECHO * sum(map(len, lines)):
         return "it repeated what it was given"

@@ -41,7 +41,7 @@ def pruned(messages: Sequence[Message], first: int, end: int) -> Pruned:
         if large:
             _prune_result(call, found, latest, old=call.position < end)
         if call.position < end and len(call.raw_arguments) > _SMALL_ARGUMENTS:
-            shrunk = shrunk_arguments(call.raw_arguments)
+            shrunk = shrunk_arguments(call.raw_arguments, call.arguments)
             if shrunk != call.raw_arguments:
                 found.arguments[call.id] = shrunk
     return found

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from agent_core.context.calls import MadeCall, fence_of, payload_of
+from agent_core.context.calls import MadeCall, payload_of
 from agent_core.context.shortening import one_line
 
 _TARGET, _SAID = 120, 160
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
 _TITLE = re.compile(r'"title": "((?:[^"\\]|\\.){1,200})"')
 _MOST_TITLES = 3
+_TELLING = ("path", "command", "url", "query", "pattern", "question", "action", "session_id", "name")
+_QUOTED = frozenset({"command", "pattern", "query"})
 
 
 def result_line(call: MadeCall, *, duplicate: bool = False) -> str:
@@ -34,8 +36,8 @@ def told(call: MadeCall) -> str:
     target = target_of(call)
     named = f"{call.name} {target}".rstrip()
     if problem := call.problem:
-        return f"{named}: failed" if fence_of(text) else f"{named}: failed: {one_line(problem, _SAID)}"
-    outcome = "" if fence_of(text) else _OUTCOMES.get(call.name, _first_line)(call, text)
+        return f"{named}: failed" if call.fence else f"{named}: failed: {one_line(problem, _SAID)}"
+    outcome = "" if call.fence else _OUTCOMES.get(call.name, _first_line)(call, text)
     return f"{named}: {outcome}" if outcome else named
 
 
@@ -43,15 +45,16 @@ def target_of(call: MadeCall) -> str:
     """What a call was about: a path, a command, an address, a pattern; else its arguments, short."""
     if call.name == "patch" and (paths := patched_paths(call)):
         return ", ".join(paths[:_MOST_TITLES])
-    for name in ("path", "command", "url", "query", "pattern", "question", "action", "session_id", "name"):
-        if said := call.argument(name):
-            return (
-                f"`{one_line(said, _TARGET)}`" if name in {"command", "pattern", "query"} else one_line(said, _TARGET)
-            )
-    urls = call.arguments.get("urls")
+    arguments = call.arguments
+    for name in _TELLING:
+        said = arguments.get(name)
+        if said and isinstance(said, str):
+            line = one_line(said, _TARGET)
+            return f"`{line}`" if name in _QUOTED else line
+    urls = arguments.get("urls")
     if isinstance(urls, list):
         return one_line(", ".join(map(str, urls)), _TARGET)
-    return one_line(call.raw_arguments, _TARGET) if call.arguments else ""
+    return one_line(call.raw_arguments, _TARGET) if arguments else ""
 
 
 def patched_paths(call: MadeCall) -> list[str]:
@@ -74,7 +77,7 @@ def _attached(call: MadeCall) -> str:
 
 def _titles(call: MadeCall, text: str) -> str:
     """The titles of pages, which strangers wrote: in the fence that they came in."""
-    fence = fence_of(text)
+    fence = call.fence
     titles = _TITLE.findall(text)[:_MOST_TITLES] if fence is not None and call.name.startswith("web_") else []
     if fence is None or not titles:
         return ""
@@ -110,9 +113,10 @@ def _patched(_call: MadeCall, text: str) -> str:
     payload = payload_of(text)
     files = payload.get("files")
     diffs = [payload, *(files if isinstance(files, list) else [])]
-    texts = ["\n" + str(part.get("diff") or "") for part in diffs if isinstance(part, dict)]
-    added = sum(text.count("\n+") - text.count("\n+++") for text in texts)
-    removed = sum(text.count("\n-") - text.count("\n---") for text in texts)
+    # Each begins on a line of its own.
+    whole = "\n".join(["", *(str(part.get("diff") or "") for part in diffs if isinstance(part, dict))])
+    added = whole.count("\n+") - whole.count("\n+++")
+    removed = whole.count("\n-") - whole.count("\n---")
     return f"changed, +{added} −{removed} lines" if added or removed else "changed"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 _HEAD = 0.7
@@ -10,6 +11,8 @@ _LONGEST_ARGUMENT = 200
 _LONGEST_KEY = 60
 _MOST_ITEMS = 12
 _DEEPEST = 6
+_PLAIN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_ESCAPED = json.JSONEncoder(allow_nan=False)
 
 
 def both_ends(text: str, limit: int) -> str:
@@ -34,29 +37,35 @@ def one_line(text: str, limit: int) -> str:
     return line if whole else f"{line[: limit - 1]}…"
 
 
-def shrunk_arguments(text: str, longest: int = _LONGEST_ARGUMENT) -> str:
+def shrunk_arguments(text: str, known: Mapping[str, Any] | None = None, longest: int = _LONGEST_ARGUMENT) -> str:
     """The arguments of a call with its long strings cut, each with how much is missing.
 
     What is a JSON object stays one, with the same keys at its top. What is no JSON becomes an object that says so.
     The result is `text` itself where it would not be shorter.
+
+    Args:
+        known: the object that `text` is, where it was read already.
     """
+    value = known or _read(text, longest)
+    shrunk = _as_json({key: _shrunk(item, longest, 1) for key, item in value.items()})
+    return shrunk if shrunk is not None and len(shrunk) < len(text) else text
+
+
+def _read(text: str, longest: int) -> Mapping[str, Any]:
     try:
         value = json.loads(text, strict=False)
     except (ValueError, RecursionError):
-        value = {"arguments": one_line(text, longest)}
-    if not isinstance(value, dict):
-        value = {"arguments": value}
-    shrunk = _as_json({key: _shrunk(item, longest, 1) for key, item in value.items()})
-    return shrunk if shrunk is not None and len(shrunk) < len(text) else text
+        value = one_line(text, longest)
+    return value if isinstance(value, dict) else {"arguments": value}
 
 
 def _as_json(value: object) -> str | None:
     """JSON text that can be sent; None where a number in it is none that JSON knows."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _PLAIN.encode(value)
         text.encode()
     except UnicodeEncodeError:  # half of a pair, which stood there as an escape
-        return json.dumps(value, allow_nan=False)
+        return _ESCAPED.encode(value)
     except ValueError:
         return None
     return text

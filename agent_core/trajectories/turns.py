@@ -44,7 +44,9 @@ def keep(
         system: what stood in place of the session's own system prompt.
         outcome: the stop reason, or «error» with the `note` that the person was told.
     """
-    if log is None or len(turn.history.messages) <= turn.history.start:
+    # What the model is not shown again has happened all the same.
+    messages = (*turn.history.messages, *turn.history.withdrawn)
+    if log is None or len(messages) <= turn.history.start:
         return
     from agent_core.trajectories.log import Run  # noqa: PLC0415 - few people train models
 
@@ -54,7 +56,7 @@ def keep(
             turn_id=turn.id,
             cwd=str(cwd),
             model=turn.route.choice.name,
-            messages=tuple(turn.history.messages),
+            messages=messages,
             system=system or services.system,
             tools=services.tools,
             outcome=outcome or "error",

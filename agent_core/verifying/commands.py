@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 _ANY: frozenset[str] = frozenset()
 _BUILDS = frozenset({"test", "build", "check", "run", "bench", "vet", "verify", "compile", "lint", "clippy"})
 _SCRIPTS = re.compile(r"test|check|lint|build|tsc|type|verify|start|dev|e2e|spec|compile|run")
-_SEPARATORS = frozenset({"&&", "||", ";", ";;", "|", "|&", "&", "(", ")"})
+_SEPARATOR = re.compile(r"[();|&\n]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _DURATION = re.compile(r"[\d.]+[smhd]?")
 _INTERPRETER = re.compile(r"(?:python|pypy|ruby|perl|php|node|bash|sh|zsh|lua|julia|Rscript)[\d.]*$")
@@ -55,33 +55,73 @@ _TASK_ASIDE = frozenset({"run", "exec", "run-script", "dlx", "x"})
 _PACKAGES = frozenset({"install", "i", "add", "ci", "remove", "update", "upgrade", "require", "init", "link"})
 _ONLY_LOOKS = frozenset({"--version", "-V", "--help", "-h", "-v"})
 _INLINE_FORMAT = frozenset({"format"})
+_LONGEST = 10_000
+_INLINE = frozenset({"-", "-c", "-e", "-p", "-r", "-pe", "-i", "-pi", "-ne", "-lc", "<<", "<<<"})
+_VERSION_CONTROL = frozenset({"git", "hg", "svn", "jj", "gh"})
 
 
-def is_check(command: str) -> bool:
-    """Whether running the shell command `command` tells something about code: a test, a build, a linter, a run."""
-    return any(_checks(words) for words in _simple_commands(command))
+def is_check(command: str, *, edited: bool = False) -> bool:
+    """Whether running the shell command `command` tells something about code: a test, a build, a linter, a run.
+
+    Args:
+        edited: it was seen to change code: a program in the command's own text was there for that.
+    """
+    return any(_checks(words, inline=not edited) for words in _simple_commands(command))
+
+
+def only_brings(command: str) -> bool:
+    """Whether what the shell command changes was written earlier, or by others: it is a matter of version control."""
+    return any(
+        PurePosixPath(words[0]).name in _VERSION_CONTROL and words[1:2] != ["apply"]
+        for words in _simple_commands(command)
+    )
 
 
 def _simple_commands(command: str) -> list[list[str]]:
     """The words of each simple command; substitutions and nested scripts are not looked into."""
+    if len(command) > _LONGEST:
+        # What is that long writes a file by the way: what it does stands before and behind.
+        command = f"{command[: _LONGEST // 2]}\n{command[-_LONGEST // 2 :]}"
+    text = command.replace("\\\n", " ")
     found: list[list[str]] = []
-    for line in command.replace("\\\n", " ").splitlines():
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        current: list[str] = []
-        # An open quotation mark is an error: what was read before it counts all the same.
-        with contextlib.suppress(ValueError):
-            for word in lexer:
-                if word in _SEPARATORS:
-                    found.append(current)
-                    current = []
-                else:
-                    current.append(word)
-        found.append(current)
+    try:
+        found.extend(_split(text))
+    except ValueError:  # an apostrophe in a text that is none of the shell's: then a line at a time
+        found.clear()
+        for line in text.splitlines():
+            # What was read before the open quotation mark counts all the same.
+            with contextlib.suppress(ValueError):
+                found.extend(_split(line))
     return [words for words in found if words]
 
 
-def _checks(words: Sequence[str]) -> bool:
+def _split(text: str) -> Iterator[list[str]]:
+    """The words between separators, also those before an error.
+
+    Raises:
+        ValueError: a quotation mark is open at the end.
+    """
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    words: list[str] = []
+    is_comment = False
+    try:
+        for word in lexer:
+            is_comment = (is_comment or word.startswith("#")) and "\n" not in word
+            if is_comment:
+                continue
+            if _SEPARATOR.fullmatch(word):
+                yield words
+                words = []
+            else:
+                words.append(word)
+    except ValueError:
+        yield words
+        raise
+    yield words
+
+
+def _checks(words: Sequence[str], *, inline: bool) -> bool:
     rest = list(words)
     while rest:
         if _ASSIGNMENT.match(rest[0]):
@@ -90,7 +130,7 @@ def _checks(words: Sequence[str]) -> bool:
         name = PurePosixPath(rest[0]).name
         between = _RUNNERS.get(name)
         if between is None:
-            return _is_checker(rest[0], name, rest[1:])
+            return _is_checker(rest[0], name, rest[1:], inline=inline)
         rest = _behind(rest[1:], between)
     return False
 
@@ -104,7 +144,7 @@ def _behind(rest: list[str], between: frozenset[str]) -> list[str]:
     return rest
 
 
-def _is_checker(path: str, name: str, rest: Sequence[str]) -> bool:
+def _is_checker(path: str, name: str, rest: Sequence[str], *, inline: bool) -> bool:
     if rest and rest[0] in _ONLY_LOOKS and len(rest) == 1:
         return False
     if name in _CHECKERS:
@@ -116,7 +156,9 @@ def _is_checker(path: str, name: str, rest: Sequence[str]) -> bool:
         return _is_task(name, rest)
     if _INTERPRETER.match(name):
         # An interpreter without a program only waits for one.
-        return bool(rest) and rest[0] not in {"-V", "--version"} and not _is_housekeeping(rest)
+        if not rest or rest[0] in {"-V", "--version"} or (rest[0] in _INLINE and not inline):
+            return False
+        return not _is_housekeeping(rest)
     return path.startswith(("./", "../", "/", "~/")) and not path.startswith(("/bin/", "/usr/bin/", "/usr/sbin/"))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_core.messages import Content, ToolCall, text_of
-from agent_core.verifying.commands import is_check
-from tools.result import ShownDiff, ToolResult
+from agent_core.messages import Content, ToolCall, parse_arguments, text_of
+from agent_core.verifying.commands import is_check, only_brings
+from tools.result import ChangedFile, ShownDiff, ToolResult
 
 _CODE = frozenset({
     "py", "pyi", "pyx", "ipynb", "js", "jsx", "mjs", "cjs", "ts", "tsx", "mts", "cts", "vue", "svelte", "go",
@@ -20,6 +21,7 @@ _CODE = frozenset({
 _CODE_NAMES = frozenset({"makefile", "dockerfile", "cmakelists.txt", "rakefile", "justfile", "build", "meson.build"})
 _EDITING = frozenset({"write_file", "patch"})
 _RUNS_COMMANDS = frozenset({"terminal", "execute_code"})
+_LOOKS = frozenset({"poll", "log", "wait"})
 _MOST_NAMES = 5
 _ENOUGH_LEFT = 3
 """Requests that a nudge needs: the check, what it shows, the last word."""
@@ -44,19 +46,46 @@ class UncheckedEdits:
     wanted: bool = True
     told: bool = False
     _files: dict[Path, None] = field(default_factory=dict)
+    _made: set[Path] = field(default_factory=set)
+    _checking: set[str] = field(default_factory=set)
 
     def see(self, call: ToolCall, result: ToolResult) -> None:
         """Take down what a call edited or checked; in the order of the answer's calls."""
         name = call["function"]["name"]
-        if name in _RUNS_COMMANDS:
-            command = result.facts.get("command", "")
-            # A check that failed was a check: what it found is the model's to deal with.
-            if "exit_code" in result.facts and (
-                name != "terminal" or (isinstance(command, str) and is_check(command))
-            ):
-                self._files.clear()
-        elif name in _EDITING and not result.failed:
-            self._files.update(dict.fromkeys(path for path in _edited(result) if is_code(path)))
+        if name in _EDITING:
+            if not result.failed:
+                self._edit(_edited(result))
+        elif name in _RUNS_COMMANDS and "exit_code" in result.facts:
+            self._ran(name, result)
+        elif name == "process" and _looks(call) and result.facts.get("process") in self._checking:
+            # Whatever it shows of the check: that it runs on is something, too.
+            self._files.clear()
+
+    def _ran(self, name: str, result: ToolResult) -> None:
+        command = str(result.facts.get("command", ""))
+        code = [file for file in result.changed if is_code(file.path)]
+        if not only_brings(command):
+            self._edit(code)
+        # A check that failed was a check: what it found is the model's to deal with.
+        if name == "terminal" and not is_check(command, edited=bool(code)):
+            return
+        process = result.facts.get("process")
+        if process is not None and result.facts["exit_code"] is None:
+            self._checking.add(str(process))
+            return
+        self._files.clear()
+
+    def _edit(self, files: Iterable[ChangedFile]) -> None:
+        for file in files:
+            if not is_code(file.path):
+                continue
+            if not file.was_there:
+                self._made.add(file.path)
+            if not file.is_there and file.path in self._made:
+                # What came and went with the turn has nothing to check.
+                self._files.pop(file.path, None)
+            else:
+                self._files[file.path] = None
 
     def owed(self, left: int) -> bool:
         """Whether the model is to be told now; `left` is how many requests the turn has."""
@@ -85,10 +114,17 @@ def forbids_checks(content: Content) -> bool:
     return _NOT_WANTED.search(text_of(content)) is not None
 
 
-def _edited(result: ToolResult) -> list[Path]:
-    """The files whose text is another now; what was deleted or left as it was has nothing to check."""
+def _looks(call: ToolCall) -> bool:
+    try:
+        return parse_arguments(call["function"]["arguments"]).get("action") in _LOOKS
+    except ValueError:
+        return False
+
+
+def _edited(result: ToolResult) -> list[ChangedFile]:
+    """The files whose text is another now."""
     return [
-        shown.path
+        ChangedFile(shown.path, shown.before is not None, shown.after is not None)
         for shown in result.shown
-        if isinstance(shown, ShownDiff) and shown.after is not None and shown.after != shown.before
+        if isinstance(shown, ShownDiff) and shown.after != shown.before
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from pathlib import Path
@@ -320,3 +321,29 @@ def test_the_sandboxes_own_directories_go_with_the_process(home, tmp_path, facto
     assert scratch.is_dir()
     factory.close()
     assert not scratch.exists()
+
+
+def test_turns_are_kept_as_trajectories_where_the_settings_say_so(home, tmp_path, factory, model_server):
+    use_model(home, model_server, agent={"save_trajectories": True})
+    model_server.add(Reply("The key is test-key."), Status(400, {"error": {"message": "no"}}))
+    agent = make(factory, tmp_path)
+    agent.chat("hi")
+    with pytest.raises(ModelFailed):
+        agent.chat("again")
+    factory.close()
+    lines = {}
+    for name in ("completed", "failed"):
+        text = (home / "trajectories" / f"{name}.jsonl").read_text()
+        assert "test-key" not in text
+        lines[name] = json.loads(text)
+    assert (lines["completed"]["outcome"], lines["failed"]["outcome"]) == ("end_turn", "error")
+    said = [turn["value"] for turn in lines["failed"]["conversations"] if turn["from"] == "human"]
+    assert said == ["hi", "again"]
+
+
+def test_without_that_setting_no_turn_is_kept(home, tmp_path, factory, model_server):
+    use_model(home, model_server)
+    model_server.add(Reply("Hello."))
+    make(factory, tmp_path).chat("hi")
+    factory.close()
+    assert not (home / "trajectories").exists()

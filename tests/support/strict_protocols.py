@@ -56,6 +56,28 @@ def anthropic_problems(body: Body) -> Iterator[str]:
     yield from _unless(messages[-1]["role"] == "user", "nobody waits for an answer")
 
 
+def bedrock_problems(body: Body) -> Iterator[str]:
+    """Bedrock Converse: as Anthropic Messages in its own words; blank texts and empty contents are refused."""
+    messages = body["messages"]
+    seen: set[str] = set()
+    for position, message in enumerate(messages):
+        yield from _unless(message["role"] == ("user", "assistant")[position % 2], "no alternation")
+        yield from _unless(bool(message["content"]), "an empty message")
+        for block in message["content"]:
+            yield from _unless(len(block) == 1, f"a block of several kinds: {sorted(block)}")
+            yield from _unless("text" not in block or bool(block["text"].strip()), "a blank text")
+        calls = [block["toolUse"] for block in message["content"] if "toolUse" in block]
+        for call in calls:
+            yield from _call_problems(call["toolUseId"], call["name"], json.dumps(call["input"]), seen, 64)
+        following = messages[position + 1]["content"] if position + 1 < len(messages) else []
+        results = [block["toolResult"] for block in following if "toolResult" in block]
+        if message["role"] == "assistant":
+            ids = [result["toolUseId"] for result in results]
+            yield from _unless(ids == [call["toolUseId"] for call in calls], f"calls and results differ: {ids}")
+            yield from _unless(all(result["content"] for result in results), "a result without content")
+    yield from _unless(messages[-1]["role"] == "user", "nobody waits for an answer")
+
+
 def responses_problems(body: Body) -> Iterator[str]:
     """Responses: each call has one output after it; nothing is empty."""
     seen: set[str] = set()

@@ -63,7 +63,8 @@ class GatedEnvironment:
         is_cut = decision.outside and self._gate.asks_nobody and self._containment.is_led_astray(spec.env)
         if is_cut:
             of_call = without_path(of_call)
-        with self._history.command(of_call), self._containment.hosts.asking_for(self._gate, spec.command) as running:
+        hosts = self._containment.hosts.asking_for(self._gate, spec.command)
+        with self._history.command(of_call) as changed, hosts as running:
             of_call = replace(of_call, waited=running.waited)
             outcome = self._run(of_call, on_output, interrupt)
             if (
@@ -73,6 +74,7 @@ class GatedEnvironment:
             ):
                 on_output(AGAIN)
                 outcome = self._run(replace(of_call, confinement=None), on_output, interrupt)
+        outcome = replace(outcome, changed=tuple(changed))
         if is_cut:
             outcome = with_path_of(spec, outcome)
         return forgetful(outcome) if is_planning else outcome

@@ -6,12 +6,13 @@ notes, and the person is told when they ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from tools.context import CommandSpec
+from tools.result import ChangedFile
 
 
 class FileHistory(Protocol):
@@ -25,9 +26,9 @@ class FileHistory(Protocol):
         """The file `source` is about to become `target`, where nothing is."""
         ...
 
-    def command(self, spec: CommandSpec) -> AbstractContextManager[None]:
+    def command(self, spec: CommandSpec) -> AbstractContextManager[Sequence[ChangedFile]]:
         """A command runs inside the `with`: what it overwrites, moves or deletes is kept where that can be foreseen,
-        and what it has changed is found afterwards.
+        and what it has changed is found afterwards: it is in the given sequence then, as far as it was seen.
         """
         ...
 
@@ -42,6 +43,6 @@ class NoHistory:
         """Do nothing."""
 
     @contextmanager
-    def command(self, spec: CommandSpec) -> Iterator[None]:  # noqa: ARG002
+    def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:  # noqa: ARG002
         """Do nothing."""
-        yield
+        yield ()

@@ -49,6 +49,7 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
             **({"saved": outcome.saved.facts()} if outcome.saved else {}),
         },
         failed=meaning.failed,
+        changed=outcome.changed,
     )
 
 

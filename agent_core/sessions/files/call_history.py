@@ -27,6 +27,7 @@ from agent_core.sessions.files.version_rows import (
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
 from tools.context import CommandSpec
+from tools.result import ChangedFile
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +65,11 @@ class CallHistory:
             log.exception("What %s was is not kept", shown_path(source))
 
     @contextmanager
-    def command(self, spec: CommandSpec) -> Iterator[None]:
+    def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:
         """Keep what the command names before it runs, and what else it has changed afterwards."""
         watched = self._watch(spec)
         try:
-            yield
+            yield () if watched is None else watched.changed
         finally:
             if watched is not None:
                 self._finish(watched)
@@ -142,6 +143,7 @@ class CallHistory:
             for folder in watched.seen.new_folders:
                 watched.folders.setdefault(settled(folder), folder_made(settled(folder)))
             changes = [*(folder for path, folder in watched.folders.items() if path.is_dir()), *new]
+            foreign: set[Path] = set()
 
             def end(connection: sqlite3.Connection) -> None:
                 for path, row in watched.rows.items():
@@ -149,7 +151,7 @@ class CallHistory:
                         complete_change(connection, row, after[path])
                 void = [row for path, row in watched.rows.items() if path not in after or path in again]
                 remove_changes(connection, void)
-                foreign = told_elsewhere(connection, self.session_id, changes, watched.began)
+                foreign.update(told_elsewhere(connection, self.session_id, changes, watched.began))
                 own = [change for change in changes if change.path not in foreign]
                 self._add(connection, "command", [change for change in own if self._is_named(change, foreseen)])
                 self._add(connection, "found", [change for change in own if not self._is_named(change, foreseen)])
@@ -158,6 +160,8 @@ class CallHistory:
                 self.keeper.write(end)
             for one, change in zip(found, new, strict=True):
                 self._make_sure(change, one.before.content)
+            own = (one for one in differences if settled(one.path) not in foreign)
+            watched.changed.extend(filter(None, map(_changed, own)))
         except Exception:  # the command's result counts
             log.exception("What a command has changed is not kept")
 
@@ -201,18 +205,32 @@ class CallHistory:
 
 @dataclass(slots=True)
 class _Watched:
-    """A command that runs: what was seen before it, the rows about that, directories that were not there."""
+    """A command that runs: what was seen before it, the rows about that, directories that were not there, and in the
+    end the files whose text is another.
+    """
 
     seen: Observation
     began: float
     rows: dict[Path, int] = field(default_factory=dict)
     folders: dict[Path, Change] = field(default_factory=dict)
+    changed: list[ChangedFile] = field(default_factory=list)
 
 
 def _left(difference: FileDifference) -> FileState:
     if difference.after_hash == UNKNOWN and difference.path.is_dir() and not difference.path.is_symlink():
         return NOTHING  # no file any more
     return FileState(difference.after_hash, kept_mode(difference.after_mode))
+
+
+def _changed(difference: FileDifference) -> ChangedFile | None:
+    """The file, where its text is another now; None for a directory that is gone."""
+    before = difference.before
+    if difference.after_hash is None and before.lost and before.mode is None:
+        return None
+    if before.content is not None and difference.after_hash == sha256(before.content):
+        return None
+    was_there = before.content is not None or bool(before.lost)
+    return ChangedFile(difference.path, was_there, difference.after_hash is not None)
 
 
 def _mode_now(path: Path) -> int | None:

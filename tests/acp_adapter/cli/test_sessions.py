@@ -10,7 +10,7 @@ import pytest
 
 from acp_adapter.cli.sessions import main
 from acp_adapter.cli.sessions_words import ago, short_ids
-from agent_core.events import AgentText, UserSaid
+from agent_core.events import AgentText, ContextCompacted, UserSaid
 from agent_core.messages import assistant_message, user_message
 from agent_core.prompt_parts import SaidText
 from tests.support.sample_transcript import CWD, SESSION_ID, TranscriptMaker, sample_transcript
@@ -104,6 +104,19 @@ def test_a_conversation_is_shown_with_a_line_for_each_card(home, run):
     assert "Cancelled." in lines
     assert "The test fails." not in out
     assert "assert 0 == 4" not in out
+
+
+def test_how_often_a_conversation_was_compressed_is_shown_where_it_was(home, run):
+    for session_id, times in (("aaaaaaaa11", 0), ("bbbbbbbb22", 1), ("cccccccc33", 3)):
+        maker = TranscriptMaker(session_id, "A title")
+        maker.turn(
+            [UserSaid("u", (SaidText("Hello"),)), *(ContextCompacted(f"k{n}", "done", 9, 5) for n in range(times))],
+            [user_message("Hello"), assistant_message("Good day")],
+        )
+        store_transcript(home, maker.made(), at=1_790_000_000.0)
+    assert "compact" not in run("show", "aaaaaaaa")[1]
+    assert "compact once" in run("show", "bbbbbbbb")[1]
+    assert "compact 3 times" in run("show", "cccccccc")[1]
 
 
 def test_in_full_it_has_thoughts_outputs_and_diffs(home, run):

@@ -4,7 +4,15 @@ from dataclasses import replace
 
 from acp_adapter.export.story import Answer, Card, Mode, Plan, Prompt, Thought
 from acp_adapter.export.telling import tell
-from agent_core.events import AgentText, AgentThought, ContextUsed, ToolAnnounced, ToolOutput, UserSaid
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ContextCompacted,
+    ContextUsed,
+    ToolAnnounced,
+    ToolOutput,
+    UserSaid,
+)
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.records import TurnRecord
@@ -28,6 +36,15 @@ def test_a_turn_is_told_in_order():
         ("edit", "Write CHANGES.md", "completed"),
         ("other", "plugin_tool", "failed"),
     ]
+
+
+def test_compressions_that_were_done_are_counted_each_once():
+    maker = TranscriptMaker()
+    maker.turn(
+        [ContextCompacted("a", "running"), ContextCompacted("a", "done", 9, 5), ContextCompacted("b", "failed")]
+    )
+    maker.turn([ContextCompacted("c", "done", 9, 5), ContextCompacted("d", "cancelled")])
+    assert tell(maker.made()).compressions == 2
 
 
 def test_pieces_of_one_message_that_were_stored_apart_become_one():

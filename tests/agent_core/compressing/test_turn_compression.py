@@ -20,7 +20,7 @@ from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.memory import InMemorySessionStore
 from tests.support.agents import Ears, assert_well_formed, in_background
 from tests.support.foreign_engine import ForeignEngine
-from tests.support.model_server import Reply, Status
+from tests.support.model_server import Reply, Status, ToolCall
 from tests.support.wire_agents import PROTOCOLS, pooled, wired
 
 LONG = "lorem ipsum dolor sit amet " * 100  # about 700 tokens
@@ -207,6 +207,13 @@ WRONG = {
     "beyond the end": lambda request: Compaction(1, len(request.messages) + 1, "x"),
     "larger": lambda request: Compaction(0, 0, "", cuts={0: 10**9}),
     "two prompts in a row": lambda request: Compaction(1, 2, ""),
+    "all of it": lambda request: Compaction(0, len(request.messages), ""),
+    "without the prompt": lambda request: Compaction(0, len(request.messages), "They talked."),
+    "kept beyond the end": lambda request: Compaction(0, 2, "They talked.", kept=(99,)),
+    "begins with an answer": lambda request: Compaction(0, 1, ""),
+    "a text in place of it": lambda request: "They talked.",
+    "a number as a line": lambda request: Compaction(0, 2, "They talked.", results={"a": 1}),
+    "no text": lambda request: Compaction(0, 2, None),
 }
 
 
@@ -218,6 +225,22 @@ def test_an_engine_that_goes_wrong_costs_the_turn_nothing(model_server, over, ou
     assert [result["final_response"] for result in results] == ["answer 0", "answer 1", "answer 2"]
     assert services.compaction is None
     assert services.prefix.breaks == []
+
+
+@pytest.mark.parametrize("method", ["is_due", "switched", "compress"])
+def test_an_engine_that_raises_is_told_of_once_a_turn(model_server, over, method):
+    def broken(*_args):
+        raise RuntimeError("a bug")
+
+    services, ears = services_with(ForeignEngine(threshold=0.01)), Ears()
+    setattr(services.engine, method, broken)
+    agent = over(wired(model_server.base_url, context_length=WINDOW), services=services)
+    model_server.add(Reply(tool_calls=(ToolCall("c", "todo"),)), Reply("done"))
+    result = agent.run_conversation("look", callbacks=ears.callbacks())
+    assert result["final_response"] == "done"
+    (status,) = ears.of("status")
+    assert "'foreign' failed" in status.text
+    assert services.compaction is None
 
 
 def test_a_memory_that_fails_does_not_keep_it_from_being_done(model_server, small):
@@ -268,6 +291,16 @@ def test_an_engine_is_told_of_the_window_of_each_model_that_is_asked(model_serve
     agent.switch(Route([pooled(little)], connect), None)
     talk(agent, model_server, 2, 2)
     assert services.engine.windows == [200_000, 20_000]
+
+
+def test_an_engine_is_told_of_another_model_with_the_same_window(model_server, over):
+    services = services_with(ForeignEngine(threshold=0.9))
+    agent = over(wired(model_server.base_url, context_length=200_000), services=services)
+    talk(agent, model_server, 2)
+    other = wired(model_server.base_url, context_length=200_000, model="other-model")
+    agent.switch(Route([pooled(other)], agent._target.route.connect), None)
+    talk(agent, model_server, 2, 2)
+    assert services.engine.windows == [200_000, 200_000]
 
 
 def test_a_history_of_somebody_elses_is_not_compressed(model_server, small):

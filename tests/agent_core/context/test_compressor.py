@@ -197,6 +197,24 @@ def test_another_model_is_measured_by_its_own_window(engine, messages):
     assert engine.is_due(WindowUse(7_000, FIXED, 8_000))
 
 
+def test_prose_stays_where_no_window_is_known_and_system_prompt_and_tools_are_the_most_of_it(engine):
+    messages = long_history(40)
+    size = measure(messages)
+    use = WindowUse(size + 20 * size, 20 * size, 0)
+    made = engine.compress(CompressionRequest(messages, None, use, measure, "asked"), write(PROSE))
+    assert made.compaction.prose == PROSE
+    assert made.compaction.tokens_after < use.tokens
+
+
+def test_another_model_with_the_same_window_may_take_what_the_last_one_refused(engine, messages):
+    use = request_of(messages, 0).use
+    engine.switched(10_000_000)
+    engine.compress(request_of(messages, 10_000_000, "overflow"), write(PROSE))
+    assert engine.is_due(WindowUse(use.tokens, FIXED, 10_000_000))
+    engine.switched(10_000_000)
+    assert not engine.is_due(WindowUse(use.tokens, FIXED, 10_000_000))
+
+
 def test_a_cancel_while_the_model_writes_changes_nothing(engine, messages):
     def cancelled(_):
         raise TurnInterrupted

@@ -17,10 +17,11 @@ from agent_core.messages import assistant_message, repaired, text_of, user_messa
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES
+from agent_core.providers.wire.bedrock_messages import to_converse
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
 from tests.support.histories import histories
-from tests.support.strict_protocols import anthropic_problems, chat_problems, responses_problems
+from tests.support.strict_protocols import anthropic_problems, bedrock_problems, chat_problems, responses_problems
 
 FIXED = 400
 ANSWERS = st.sampled_from(
@@ -66,6 +67,8 @@ def problems(messages):
     request = ModelRequest("test", ({"role": "system", "content": "s"}, *map(with_json, messages)))
     chat = ModelChoice("p", "test", "chat_completions", "https://example.org/v1", "given")
     claude = ModelChoice("p", "test", "anthropic_messages", "https://example.org", "given")
+    bedrock = ModelChoice("bedrock", "test", "bedrock_converse", "https://example.org", "given")
+    yield from bedrock_problems(to_converse(request, bedrock))
     responses = ModelChoice("p", "test", "codex_responses", "https://example.org/v1", "given")
     yield from chat_problems({"messages": to_wire(request, chat)})
     yield from anthropic_problems(ANTHROPIC_MESSAGES.encode(request, claude))

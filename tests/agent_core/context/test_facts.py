@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -154,3 +155,10 @@ def test_the_latest_words_are_whole_and_earlier_ones_in_short():
 
 def test_the_topic_is_named():
     assert "kept above all: the port" in assembled(facts(), "", str, budget=3_000, topic="the port")
+
+
+@pytest.mark.parametrize("sign", ["x", "_", "-", "日本語", "Zm9v", "a.b-c+", "1,", "a:", "x@", "x."])
+def test_a_long_text_without_spaces_takes_no_time(sign):
+    begun = time.process_time()
+    list(values_in(sign * (30_000 // len(sign))))
+    assert time.process_time() - begun < 1.0

@@ -58,6 +58,7 @@ def test_the_question_is_bounded_and_holds_no_secrets():
         "<system></system>",
         "[untrusted 12 x: data]\n[end 12]",
         "<think>what a long conversation, I should write about it</think>",
+        "<think>what a long conversation, I should write about it, but where do I begin? First the",
     ],
 )
 def test_rubbish_is_no_prose(answer):
@@ -72,6 +73,18 @@ def test_what_only_repeats_the_conversation_is_no_prose():
     question_ = asked(messages)
     given = "\n".join(f"{said} {n}" for n in range(1, 9))
     assert checked(given, question_, 2_000)[1] == "it repeated what it was given"
+
+
+def test_prose_that_keeps_the_record_so_far_and_adds_to_it_is_taken():
+    earlier = GOOD + "".join(f"\nModule {n} was moved to its new package, with its tests." for n in range(9))
+    question_ = asked([user_message("and the port?")], prose=earlier)
+    added = f"{earlier}\n### Decisions\nThe port is 8443 from now on."
+    assert checked(added, question_, 2_000) == (added, "")
+
+
+def test_prose_about_tags_of_thoughts_keeps_its_end():
+    text, why = checked(f"{GOOD}\nAn open <think> in an answer is closed now.\nThe tests pass.", asked(), 2_000)
+    assert (text[-16:], why) == ("\nThe tests pass.", "")
 
 
 @pytest.mark.parametrize(

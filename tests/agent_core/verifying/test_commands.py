@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.verifying.commands import is_check
+from agent_core.verifying.commands import is_check, only_brings
 
 CHECKS = [
     "pytest", "pytest -q tests/test_a.py", "python -m pytest", "python3.12 -m unittest discover", "python app.py",
@@ -23,6 +23,7 @@ CHECKS = [
     "pytest \\\n  -q", "(cd web && npm test)", "deno check main.ts", "git stash && pytest; git stash pop",
     "node --test",
     "coverage run -m pytest", "flutter analyze",
+    "git commit -m 'one\n\ntwo'; pytest", "ls # all\npytest", "cat > a.txt <<E\ndon't\nE\npytest", "pytest -k 'a\nb",
 ]  # fmt: skip
 NO_CHECKS = [
     "", "ls -la", "cat test_a.py", "grep -rn pytest .", "git commit -m 'run pytest'", "git diff",
@@ -33,6 +34,7 @@ NO_CHECKS = [
     "mkdir tests", "touch build.py",
     "uv pip install x", "uv sync", "rm -rf build", "cd tests", "/bin/ls", "/usr/bin/env", "yarn add jest",
     "poetry add pytest", "docker ps",
+    "git commit -m 'one\npytest\n'", "ls # all; pytest",
     "which pytest", "find . -name 'test_*'", "FOO=1", "timeout 5", "echo 'pytest", "# pytest",
 ]  # fmt: skip
 
@@ -45,3 +47,31 @@ def test_a_command_that_shows_whether_code_works_is_a_check(command):
 @pytest.mark.parametrize("command", NO_CHECKS)
 def test_what_only_looks_or_installs_is_none(command):
     assert not is_check(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "checks"),
+    [
+        ("python -c 'open(1)'", False),
+        ("python - <<E\nx\nE", False),
+        ("perl -pi -e s/a/b/ x.py", False),
+        ("python app.py", True),
+        ("ruff check --fix .", True),
+    ],
+)
+def test_a_program_in_the_command_that_changed_code_is_no_check_of_it(command, checks):
+    assert is_check(command)
+    assert is_check(command, edited=True) == checks
+
+
+@pytest.mark.parametrize(
+    ("command", "brings"),
+    [
+        ("git checkout main", True),
+        ("cd a && git pull", True),
+        ("git apply a.diff", False),
+        ("sed -i s/a/b/ x", False),
+    ],
+)
+def test_what_version_control_brings_is_told_apart(command, brings):
+    assert only_brings(command) == brings

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from tests.support.editor_profiles import PROFILES
+from tests.support.model_server import Recorded, Reply
 from tests.support.scenarios.scenario import Scenarios
 from tests.support.scenarios.stage import Stage
 
 scenario = Scenarios()
+
+_LONG = "lorem ipsum dolor sit amet " * 200
+_SUMMED_UP = "### Done\nThe tasks were looked at one by one.\n### Next\nThe port is still to be changed."
 
 _EXPLAIN = """\
 ---
@@ -72,6 +77,25 @@ async def command_reset(stage: Stage) -> None:
     await stage.prompt("say two")
     await stage.reconnect()
     await stage.load()
+
+
+@scenario
+async def command_compact(stage: Stage) -> None:
+    """/compact compresses: told with an update to who shows compactions, else in words; loaded again likewise."""
+    stage.model(default=_answered)
+    session = PROFILES[stage.profile].get("session", {})
+    await stage.greet(session={**session, "compaction": {}})
+    await stage.open()
+    await stage.prompt("/compact")
+    for number in range(3):
+        await stage.prompt(f"Task {number}: {_LONG}")
+    await stage.prompt("/compact the port")
+    await stage.reconnect()
+    await stage.load()
+
+
+def _answered(request: Recorded) -> Reply:
+    return Reply("It is done.") if b'"tools"' in request.raw else Reply(_SUMMED_UP)
 
 
 @scenario

@@ -1,0 +1,145 @@
+"""What counts as an edit of code and what as a check of it, however it was done."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_core.agent import AIAgent
+from agent_core.messages import tool_call
+from agent_core.permission_settings import PermissionSettings
+from agent_core.verifying.edits import UncheckedEdits
+from agent_core.workspace import local_workspace
+from tests.support.agents import make_agent
+from tests.support.file_bench import FileBench
+from tests.support.scripted_provider import ScriptedProvider, says, uses
+from tools.environments.guardian import Guardian
+from tools.result import ShownDiff, ToolResult
+
+
+@pytest.fixture
+def guardian():
+    guardian = Guardian()
+    yield guardian
+    guardian.kill_all()
+
+
+def writes(path):
+    return uses(("w", "write_file", {"path": path, "content": "x = 1\n"}))
+
+
+def runs(command):
+    return uses(("r", "terminal", {"command": command}))
+
+
+def nudges(result):
+    return [message["content"] for message in result["messages"] if message.get("injected")]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    bench = FileBench(tmp_path)
+    yield bench
+    bench.database.close()
+
+
+@pytest.fixture
+def watched(bench, guardian):
+    """Makes an agent whose commands are looked at for what they change, as in a session."""
+
+    def make(*scripts, **options):
+        workspace = local_workspace(
+            bench.work,
+            guardian=guardian,
+            mode="dont_ask",
+            permissions=PermissionSettings(mode="off"),
+            history=lambda call: bench.versions.for_call(call.session_id, call.turn_id, call.call_id, (bench.work,)),
+        )
+        return AIAgent("test-model", ScriptedProvider(*scripts), workspace=workspace, **options)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "printf 'x = 2\n' > app.py",
+        "sed -i s/1/2/ app.py",
+        "python - <<'END'\nopen('app.py', 'w').write('x = 2')\nEND",
+        "python -c \"open('app.py', 'w').write('x = 2')\"",
+        "rm app.py",
+        "mv app.py new.py",
+    ],
+)
+def test_code_that_a_command_changed_counts_as_edited(bench, watched, command):
+    bench.path("app.py").write_text("x = 1\n")
+    (nudge,) = nudges(watched(runs(command), says("Done."), says("No need.")).run_conversation("change it"))
+    assert "app.py" in nudge
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "printf 'x = 2\n' > app.py; python app.py",
+        "sed -i s/1/2/ app.py && python -m py_compile app.py",
+        "printf 'print(1)' > probe.py; python probe.py; rm probe.py",
+        "touch app.py; chmod +x app.py",
+        "echo hi > notes.md",
+        "git init -q .; git --version; printf 'x = 3' > app.py",
+        "mkdir build && rm -r build",
+    ],
+)
+def test_a_command_that_checks_what_it_changes_or_changes_no_code_is_none(bench, watched, command):
+    bench.path("app.py").write_text("x = 1\n")
+    assert nudges(watched(runs(command), says("Done.")).run_conversation("change it")) == []
+
+
+def test_code_that_came_and_went_with_the_turn_needs_no_check(bench, watched):
+    scripts = writes("probe.py"), runs("rm probe.py"), says("Done.")
+    assert nudges(watched(*scripts).run_conversation("look")) == []
+
+
+def test_code_that_was_there_and_was_removed_needs_one(tmp_path):
+    (tmp_path / "app.py").write_text("x = 1\n")
+    gone = uses(("p", "patch", {"mode": "patch", "patch": "*** Begin Patch\n*** Delete File: app.py\n*** End Patch"}))
+    agent = make_agent(tmp_path, gone, says("Done."), says("Nobody used it."))
+    assert len(nudges(agent.run_conversation("clean up"))) == 1
+
+
+def background(code):
+    return ToolResult("", facts={"command": "npm run build", "process": "p1", "exit_code": code})
+
+
+def edited():
+    edits = UncheckedEdits()
+    shown = ShownDiff(Path("/srv/app.py"), "x = 1", "x = 2")
+    edits.see(tool_call("w", "write_file", "{}"), ToolResult("", (shown,)))
+    return edits
+
+
+@pytest.mark.parametrize(
+    ("action", "process", "owed"),
+    [("poll", "p1", False), ("wait", "p1", False), ("log", "p1", False), ("kill", "p1", True), ("poll", "p2", True)],
+)
+def test_a_check_in_the_background_counts_once_the_model_has_looked_at_it(action, process, owed):
+    edits = edited()
+    edits.see(tool_call("t", "terminal", "{}"), background(None))
+    assert edits.owed(9)
+    seen = ToolResult("", facts={"command": "npm run build", "process": process, "exit_code": None})
+    edits.see(tool_call("p", "process", json.dumps({"action": action, "session_id": process})), seen)
+    assert edits.owed(9) == owed
+
+
+def test_a_check_in_the_background_that_is_over_at_once_counts():
+    edits = edited()
+    edits.see(tool_call("t", "terminal", "{}"), background(1))
+    assert not edits.owed(9)
+
+
+def test_arguments_that_are_no_json_look_at_nothing():
+    edits = edited()
+    edits.see(tool_call("t", "terminal", "{}"), background(None))
+    edits.see(tool_call("p", "process", "{poll"), ToolResult("", facts={"process": "p1", "exit_code": 0}))
+    assert edits.owed(9)
