@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 MaxSessions 10
 # So bash does not read the .bashrc of who runs the tests.
-SetEnv SHLVL=2
+SetEnv SHLVL=2 PATH={path}
 """
 
 
@@ -53,7 +54,9 @@ class SshServer:
     def target(self, **other: str) -> SshTarget:
         """How it is reached; `other` are further options of the client, in place of the usual ones."""
         options = {
-            "UserKnownHostsFile": str(self.known), "GlobalKnownHostsFile": "/dev/null", "IdentityAgent": "none"
+            "UserKnownHostsFile": str(self.known),
+            "GlobalKnownHostsFile": "/dev/null",
+            "IdentityAgent": "none",
         } | other
         return SshTarget(
             "127.0.0.1",
@@ -64,17 +67,15 @@ class SshServer:
         )
 
     def cut(self) -> None:
-        """Break off all connections, as a machine that goes away does; the server goes on."""
-        for pid in _children(self.process.pid):
-            for each in (pid, *_children(pid)):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(each, signal.SIGKILL)
+        """Break off all connections, as a network that goes away does; the server goes on."""
+        _kill(_connections(self.process.pid))
 
     def stop(self) -> None:
         """Go away."""
+        connections = _connections(self.process.pid)
         self.process.kill()
         self.process.wait()
-        self.cut()
+        _kill(connections)
 
 
 def _sshd() -> str | None:
@@ -101,7 +102,7 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    (folder / "config").write_text(_CONFIG.format(port=port, folder=folder))
+    (folder / "config").write_text(_CONFIG.format(port=port, folder=folder, path=_path()))
     key = (folder / "host.pub").read_text().split()
     (folder / "known").write_text(f"[127.0.0.1]:{port} {key[0]} {key[1]}\n")
     if os.getuid() == 0:
@@ -116,11 +117,26 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
         server.stop()
 
 
+def _path() -> str:
+    """With the ripgrep that comes with the tests' interpreter."""
+    return f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+
 def _listens(port: int) -> bool:
     with socket.socket() as asked:
         return asked.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _children(pid: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    return [int(word) for word in found.stdout.split()]
+def _connections(pid: int) -> list[int]:
+    """The server's processes that serve somebody: each may have started another for the user's rights."""
+    found = subprocess.run(
+        ["ps", "-o", "pid=,comm=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    ).stdout.splitlines()
+    own = [int(line.split()[0]) for line in found if line.split()[1].startswith("sshd")]
+    return [*own, *(below for each in own for below in _connections(each))]
+
+
+def _kill(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

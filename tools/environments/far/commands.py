@@ -10,8 +10,7 @@ import tempfile
 import threading
 import tty
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import IO
 
 from tools.context import CommandOutcome, CommandSpec, Interrupt
@@ -23,13 +22,15 @@ from tools.environments.far.probe import FarFacts, probe
 from tools.environments.far.wrapping import READING, Framing, Wrapped, quoted, wrap
 from tools.environments.marked import VARIABLE
 from tools.environments.shell_report import read_report
-from tools.environments.shell_start import Input, StartedShell, pseudo_terminal
+from tools.environments.shell_start import FarCommand, Input, StartedShell, pseudo_terminal
 from tools.environments.watched_run import QUIET_SECONDS, run_to_end
 from tools.errors import CommandError
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand
 
 _SIGNALLED = 128
+# Linux hands no longer word to a program.
+_MOST_COMMAND = 131_071
 _MOST_COMPLAINT = 2_000
 _MOST_SHOWN = 2_000
 
@@ -75,25 +76,22 @@ class FarEnvironment:
         is_shell = isinstance(spec, ShellCommand)
         pty, unset = (spec.pty, spec.unset) if isinstance(spec, ShellCommand) else (False, ())
         fresh, given = self._environments(spec, pty=pty, unset=unset)
-        outcome, started = run_to_end(
-            lambda: self._start(spec, given, "terminal" if pty else "nothing"),
-            spec,
-            on_output,
-            interrupt,
-            settings=self._settings,
-            quiet_seconds=self._quiet_seconds,
-            closed=self.closed,
-            left_by=lambda report: read_report(report, fresh, given) if is_shell else None,
-        )
-        far = started.far
-        if isinstance(far, _FarCommand):
-            if far.framing.no_place:
-                raise CommandError(
-                    f"Could not run the command: there is no directory {spec.cwd} on {self._link.machine.name}."
-                )
-            if far.lost:
-                shown = outcome.output[-_MOST_SHOWN:]
-                raise CommandError(f"{far.lost} Its output until then:\n{shown}" if shown else far.lost)
+        while True:
+            outcome, started = run_to_end(
+                lambda: self._start(spec, given, "terminal" if pty else "nothing"),
+                spec,
+                on_output,
+                interrupt,
+                settings=self._settings,
+                quiet_seconds=self._quiet_seconds,
+                closed=self.closed,
+                left_by=lambda report: read_report(report, fresh, given) if is_shell else None,
+            )
+            far = started.far
+            # A connection that had broken off without a word is noticed now; it is made anew, or says why not.
+            if not (isinstance(far, _FarCommand) and far.lost and not far.framing.begun):
+                break
+        self._complain(far, spec, outcome)
         return outcome
 
     def open(self, spec: CommandSpec, *, unset: tuple[str, ...] = (), pty: bool = False) -> StartedShell:
@@ -103,7 +101,7 @@ class FarEnvironment:
             CommandError: it could not be started.
         """
         _, given = self._environments(spec, pty=pty, unset=unset)
-        return self._start(spec, given, "terminal" if pty else "pipe")
+        return self._start(spec, given, "terminal" if pty else "pipe", is_watched=True)
 
     def closed(self, started: StartedShell) -> None:
         """Nobody watches the command any more: close its descriptors, and end its program here."""
@@ -128,6 +126,17 @@ class FarEnvironment:
                 far.sent = signal.SIGKILL
         self._link.kill_all()
 
+    def _complain(self, far: FarCommand | None, spec: CommandSpec, outcome: CommandOutcome) -> None:
+        if not isinstance(far, _FarCommand):
+            return
+        if far.framing.no_place:
+            raise CommandError(
+                f"Could not run the command: there is no directory {spec.cwd} on {self._link.machine.name}."
+            )
+        if far.lost:
+            shown = outcome.output[-_MOST_SHOWN:].strip()
+            raise CommandError(f"{far.lost} Its output until then:\n{shown}" if shown else far.lost)
+
     def _environments(
         self, spec: CommandSpec, *, pty: bool, unset: tuple[str, ...] = ()
     ) -> tuple[dict[str, str], dict[str, str]]:
@@ -138,7 +147,11 @@ class FarEnvironment:
         given = {name: value for name, value in fresh.items() if name not in unset}
         return fresh, given | dict(spec.env or {})
 
-    def _start(self, spec: CommandSpec, given: dict[str, str], reads: Input) -> StartedShell:
+    def _start(
+        self, spec: CommandSpec, given: dict[str, str], reads: Input, *, is_watched: bool = False
+    ) -> StartedShell:
+        if len(os.fsencode(spec.command)) > _MOST_COMMAND:
+            raise CommandError("Could not run the command: it is too long. Write it to a file and run that.")
         base = self.facts().variables
         footing = self._link.footing()
         try:
@@ -161,7 +174,7 @@ class FarEnvironment:
         except BaseException:
             complaints.close()
             raise
-        far = _FarCommand(self._link, footing, Framing(wrapped.token), complaints, spec.cwd)
+        far = _FarCommand(self._link, footing, Framing(wrapped.token), complaints, tells=is_watched)
         started.far = far
         with self._lock:
             self._running[id(far)] = far
@@ -189,24 +202,22 @@ class FarEnvironment:
             output, prints = pseudo_terminal(ours, theirs)
             # What is typed goes through as it is: the other machine's terminal is the one that answers.
             tty.setraw(prints)
-            process = self._link.start(
-                f"exec sh {quoted(place)}", Streams(prints, prints, complaints), terminal=True
-            )
+            process = self._link.start(f"exec sh {quoted(place)}", Streams(prints, prints, complaints), terminal=True)
             ours.pop_all()
         return StartedShell(process, output, typing=output)
 
 
 @dataclass(slots=True)
 class _FarCommand:
-    """Implements `shell_start.FarCommand`."""
+    """Implements `shell_start.FarCommand`. `tells`: its loss is shown in its output."""
 
     link: Link
     footing: Footing
     framing: Framing
     complaints: IO[bytes]
-    cwd: Path
+    tells: bool
     sent: int = 0
-    lost: str = field(default="")
+    lost: str = ""
 
     @property
     def is_over(self) -> bool:
@@ -224,7 +235,8 @@ class _FarCommand:
         if self.is_over or self.sent or self.link.holds(self.footing):
             return rest
         self.lost = self._why_lost()
-        return rest + f"\n[{self.lost}]\n".encode()
+        # Whoever waits for a command is told by an error.
+        return rest + (f"\n[{self.lost}]\n".encode() if self.tells else b"")
 
     def signal(self, number: int) -> None:
         if not self.is_over:

@@ -1,7 +1,7 @@
 """The connection to another machine: made when it is first needed, and made again when it has broken off.
 
-After it has broken off, what ran there is ended by its keeper. Each failure makes the next attempt wait longer, and who
-asks meanwhile hears the same error at once.
+After it has broken off, what ran there is ended by its keeper. Each failure makes the next attempt wait longer, and
+who asks meanwhile hears the same error at once.
 """
 
 from __future__ import annotations

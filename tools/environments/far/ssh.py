@@ -38,7 +38,7 @@ _ALWAYS = (
     "LogLevel=ERROR",
 )
 # Without the shared connection a program of ours must not make one of its own.
-_ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=exit 255")
+_ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=false")
 _READY = b"ready\n"
 _HOLD = "echo ready; exec cat >/dev/null"
 _WORDS: Sequence[tuple[str, str]] = (
@@ -47,8 +47,8 @@ _WORDS: Sequence[tuple[str, str]] = (
         "the key with one from a source that you trust; nothing is accepted unseen"
     )),
     (r"Permission denied|Too many authentication failures|no mutual signature", (
-        "it does not let us sign in. Only keys and agents work here, as nobody can type a password: see that {by_hand} "
-        "needs none (ssh-copy-id, ssh-add), and look at terminal.ssh_user and terminal.ssh_key"
+        "it does not let us sign in. Only keys and agents work here, as nobody can type a password: see that "
+        "{by_hand} needs none (ssh-copy-id, ssh-add), and look at terminal.ssh_user and terminal.ssh_key"
     )),
     (r"Could not resolve hostname", "the name is not known. Look at terminal.ssh_host"),
     (r"Connection refused", "nothing listens there. Look at terminal.ssh_port, and whether the server runs"),
@@ -171,7 +171,7 @@ class SshMachine:
     def _master(self, script: str, streams: Streams) -> _Master:
         if self._folder is None:
             # A short path: the name of a socket is limited to about a hundred characters.
-            self._folder = tempfile.TemporaryDirectory(prefix="hermes-ssh-", dir="/tmp")  # noqa: S108 - ours alone
+            self._folder = tempfile.TemporaryDirectory(prefix="hermes-ssh-", dir="/tmp")
         self._made += 1
         socket = Path(self._folder.name, str(self._made))
         process = self._popen([f"-S{socket}", "-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)

@@ -16,16 +16,19 @@ from pathlib import Path
 from tools.environments.shell_report import REPORTING
 
 _TOKEN_BYTES = 8
+_BEGUN = b"\0%s:begun\0"
 _REPORT, _EXIT, _NO_PLACE = b"\0%s:report\0", b"\0%s:exit ", b"\0%s:nowhere\0"
 
 READING = 'IFS= read -r line || exit 125; eval "$(printf %b "$line")"'
 """A script for `sh -c` that runs the line that it reads first; the rest of its input is the command's."""
 
-_GROUP = """trap : TERM HUP INT
+_GROUP = """printf '\\000{token}:begun\\000'
+trap : TERM HUP INT
 kill -0 "-$$" 2>/dev/null && echo $$ >{folder}/{token}.group
 [ -f {folder}/{token}.stop ] && exit 125
 """
 _RUN = """cd -- {cwd} 2>/dev/null || {{ printf '\\000{token}:nowhere\\000'; exit 125; }}
+unset OLDPWD
 s=$(command -v bash) || s=/bin/sh
 # Otherwise bash believes that sshd has just started it, and reads its owner's .bashrc once more.
 SHLVL=${{SHLVL:-1}}; export SHLVL
@@ -111,13 +114,17 @@ def quoted(text: str) -> str:
 class Framing:
     """Takes the output of a wrapped command apart as it comes.
 
+    What comes before its beginning is none of its own: some people's shells greet whoever signs in.
+
     Attributes:
+        begun: it has been started.
         report: what the shell has reported of itself.
         status: the command's exit status, as a shell counts it; None until it has ended.
         no_place: its directory is not there.
     """
 
     token: str
+    begun: bool = False
     report: bytes = b""
     status: int | None = None
     no_place: bool = False
@@ -136,6 +143,12 @@ class Framing:
             self._take(data)
             return b""
         text = self._held + data
+        if not self.begun:
+            _, begun, text = text.partition(_BEGUN % self.token.encode())
+            if not begun:
+                self._held += data
+                return b""
+            self.begun, self._held = True, b""
         start = b"\0" + self.token.encode() + b":"
         at = text.find(start)
         if at >= 0:
@@ -149,7 +162,7 @@ class Framing:
     def rest(self) -> bytes:
         """What was held back, now that nothing more comes."""
         held, self._held = self._held, b""
-        return held
+        return held if self.begun else b""
 
     def _take(self, data: bytes) -> None:
         self._behind += data
