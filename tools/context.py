@@ -248,6 +248,8 @@ class ToolContext:
         memory: what is remembered over sessions, behind the gate.
         cache: a directory of ours for what can be computed anew.
         images: the model that is asked sees images, so results may hold them.
+        home: what `~` means; this machine's user's when None.
+        elsewhere: the machine that the session works on, as people call it; '' for this one.
         ask_own: asks whether a tool of the user's own may run, whose effects pass no gate; raises `Denied`.
     """
 
@@ -272,11 +274,16 @@ class ToolContext:
     memory: Memory | None = None
     cache: Path | None = None
     images: bool = False
+    home: Path | None = None
+    elsewhere: str = ""
     ask_own: Callable[[str], object] = lambda _name: None
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""
-        expanded = Path(path).expanduser()
+        named = Path(path)
+        if self.home is not None and named.parts[:1] == ("~",):
+            named = self.home.joinpath(*named.parts[1:])
+        expanded = named if self.home is not None else named.expanduser()
         joined = expanded if expanded.is_absolute() else self.cwd / expanded
         return Path(os.path.normpath(joined))
 
