@@ -165,7 +165,8 @@ class CommandWatch:
     def _next_phase(self) -> bool:
         """The deadline of this phase has passed; False when nothing is left to try."""
         if self._phase == "running":
-            more = self._waited() - self._given
+            far = self._started.far
+            more = self._waited() + (0.0 if far is None else far.startup()) - self._given
             if more > 0:
                 self._given += more
                 self._deadline = time.monotonic() + more

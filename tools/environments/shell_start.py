@@ -56,6 +56,10 @@ class FarCommand(Protocol):
         """What its shell has reported."""
         ...
 
+    def startup(self) -> float:
+        """Seconds that went by before it began; they are none of its own."""
+        ...
+
     def feed(self, data: bytes) -> bytes:
         """The command's own output, of what its program printed."""
         ...

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 import tty
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO
 
 from tools.context import CommandOutcome, CommandSpec, Interrupt
@@ -29,6 +30,9 @@ from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand
 
 _SIGNALLED = 128
+_LONGEST_STARTUP = 60.0
+# ssh gives the terminal there the settings of ours, which passes everything through.
+_SANE = "stty sane 2>/dev/null"
 # Linux hands no longer word to a program.
 _MOST_COMMAND = 131_071
 _MOST_COMPLAINT = 2_000
@@ -197,7 +201,7 @@ class FarEnvironment:
 
     def _at_terminal(self, wrapped: Wrapped, footing: Footing, complaints: IO[bytes]) -> StartedShell:
         place = f"{footing.folder}/{wrapped.token}.start"
-        self._link.put(place, f"rm -f {quoted(place)}\n{wrapped.script}".encode("utf-8", "surrogateescape"))
+        self._link.put(place, f"rm -f {quoted(place)}; {_SANE}\n{wrapped.script}".encode("utf-8", "surrogateescape"))
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             output, prints = pseudo_terminal(ours, theirs)
             # What is typed goes through as it is: the other machine's terminal is the one that answers.
@@ -218,6 +222,8 @@ class _FarCommand:
     tells: bool
     sent: int = 0
     lost: str = ""
+    _started: float = field(default_factory=time.monotonic)
+    _startup: float | None = None
 
     @property
     def is_over(self) -> bool:
@@ -227,8 +233,15 @@ class _FarCommand:
     def report(self) -> bytes:
         return self.framing.report
 
+    def startup(self) -> float:
+        taken = time.monotonic() - self._started if self._startup is None else self._startup
+        return min(taken, _LONGEST_STARTUP)
+
     def feed(self, data: bytes) -> bytes:
-        return self.framing.feed(data)
+        own = self.framing.feed(data)
+        if self.framing.begun and self._startup is None:
+            self._startup = time.monotonic() - self._started
+        return own
 
     def last(self) -> bytes:
         rest = self.framing.rest()

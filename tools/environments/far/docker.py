@@ -33,7 +33,8 @@ _ASK_SECONDS = 30.0
 _RUN_SECONDS = 600.0
 _REMOVE_SECONDS = 3.0
 _MOST_COMPLAINT = 2_000
-# It must not end by itself, and end at once when it is told to.
+# It must not end by itself, and end at once when it is told to. As the first process it also reaps orphans, as a
+# shell that waits does: so no `--init` is needed, for which not every engine has a program.
 _IDLE = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
 _CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL")
 _WORDS: Sequence[tuple[str, str]] = (
@@ -154,7 +155,7 @@ class DockerMachine:
     def run_arguments(self) -> list[str]:
         """What `run` is told."""
         box = self._box
-        words = ["run", "-d", "--init", "--name", self._name, f"--label={LABEL}={self._session}"]
+        words = ["run", "-d", "--name", self._name, f"--label={LABEL}={self._session}"]
         words += [f"--network={box.network}", "--security-opt=no-new-privileges", "--cap-drop=ALL"]
         words += [f"--cap-add={name}" for name in _CAPABILITIES]
         for place in box.mounts:

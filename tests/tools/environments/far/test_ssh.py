@@ -88,7 +88,7 @@ def test_a_long_command_is_no_trouble_unless_it_is_too_long(side, tmp_path):
 
 def test_a_program_at_a_terminal_has_one(side, tmp_path):
     outcome = run(side, "test -t 0 && test -t 1 && stty size && cd /", tmp_path, pty=True)
-    assert (outcome.output, outcome.exit_code) == ("40 120\n", 0)
+    assert (outcome.output, outcome.exit_code) == ("40 120\r\n", 0)
     assert outcome.left.cwd == Path("/")
 
 
