@@ -28,7 +28,6 @@ from tools.environments.guardian import Guardian
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.local_files import LocalFileSystem
 from tools.environments.local_processes import LocalProcesses
-from tools.errors import CommandError
 from tools.files.history import FileHistory, NoHistory
 from tools.files.seen import FilesSeen
 from tools.settings import ToolSettings
@@ -120,7 +119,7 @@ class Workspace:
         gate = Gate(
             self.approvals, identity.call_id, token, on_allowed, on_note=lambda text: on_output(f"[{text}]\n")
         )
-        history = self.history(identity)
+        history, elsewhere = self.history(identity), self.elsewhere
         return ToolContext(
             task_id=identity.task_id,
             session_id=identity.session_id,
@@ -142,21 +141,13 @@ class Workspace:
             cache=self.cache,
             seen=self.seen,
             diagnostics=self.diagnostics,
-            home=self._home(),
-            elsewhere="" if self.elsewhere is None else self.elsewhere.where,
+            home=None if elsewhere is None else lambda: elsewhere.facts().home,
+            elsewhere="" if elsewhere is None else elsewhere.where,
             ask_own=lambda name: gate.authorize(CallOwnTool(name)),
         )
 
     def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:
         return None if self.processes is None else GatedProcesses(self.processes, gate, history, self.containment)
-
-    def _home(self) -> Path | None:
-        if self.elsewhere is None:
-            return None
-        try:
-            return self.elsewhere.facts().home
-        except CommandError:  # the tool will hear of it
-            return self.cwd
 
     def _gated_mcp(self, gate: Gate) -> McpTools | None:
         if self.mcp is None:

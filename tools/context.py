@@ -248,7 +248,7 @@ class ToolContext:
         memory: what is remembered over sessions, behind the gate.
         cache: a directory of ours for what can be computed anew.
         images: the model that is asked sees images, so results may hold them.
-        home: what `~` means; this machine's user's when None.
+        home: tells what `~` means; this machine's user's when None.
         elsewhere: the machine that the session works on, as people call it; '' for this one.
         ask_own: asks whether a tool of the user's own may run, whose effects pass no gate; raises `Denied`.
     """
@@ -274,16 +274,17 @@ class ToolContext:
     memory: Memory | None = None
     cache: Path | None = None
     images: bool = False
-    home: Path | None = None
+    home: Callable[[], Path] | None = None
     elsewhere: str = ""
     ask_own: Callable[[str], object] = lambda _name: None
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""
-        named = Path(path)
-        if self.home is not None and named.parts[:1] == ("~",):
-            named = self.home.joinpath(*named.parts[1:])
-        expanded = named if self.home is not None else named.expanduser()
+        expanded = Path(path)
+        if self.home is None:
+            expanded = expanded.expanduser()
+        elif expanded.parts[:1] == ("~",):
+            expanded = self.home().joinpath(*expanded.parts[1:])
         joined = expanded if expanded.is_absolute() else self.cwd / expanded
         return Path(os.path.normpath(joined))
 

@@ -92,9 +92,25 @@ def why_no_sshd() -> str:
 needs_sshd = pytest.mark.skipif(bool(why_no_sshd()), reason=why_no_sshd() or "there is one")
 
 
+def why_no_other_disk() -> str:
+    """Why it cannot have other files than this machine, for a skip; '' where it can."""
+    if why := why_no_sshd():
+        return why
+    if os.getuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
+        return "Only root may give a server other files than this machine's, in a mount namespace of its own"
+    return ""
+
+
+needs_other_disk = pytest.mark.skipif(bool(why_no_other_disk()), reason=why_no_other_disk() or "it can")
+
+
 @contextmanager
-def ssh_server(folder: Path) -> Iterator[SshServer]:
-    """Run one."""
+def ssh_server(folder: Path, over: tuple[Path, Path] | None = None) -> Iterator[SshServer]:
+    """Run one.
+
+    Args:
+        over: for its users the first directory stands in the place of the second.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("host", "key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
@@ -108,7 +124,12 @@ def ssh_server(folder: Path) -> Iterator[SshServer]:
     if os.getuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([_sshd() or "", "-D", "-e", "-f", folder / "config"], stderr=log)
+        command = [_sshd() or "", "-D", "-e", "-f", str(folder / "config")]
+        if over is not None:
+            # The mount is seen in this namespace alone, and goes with it.
+            inside = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+            command = ["unshare", "-m", "sh", "-c", inside, "sshd", *map(str, over), *command]
+        process = subprocess.Popen(command, stderr=log)
     server = SshServer(folder, port, process)
     try:
         wait_until(lambda: _listens(port))
