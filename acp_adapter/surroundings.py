@@ -50,7 +50,7 @@ def with_editor_terminals(
         chosen: whether they are chosen now.
         show: puts a terminal on the card of the call that runs in it: (call id, terminal id).
     """
-    if not client.terminals:
+    if not client.terminals or workspace.elsewhere is not None:  # the editor's terminals are on its machine
         return workspace
     from acp_adapter.client_io.terminals import EditorTerminals  # noqa: PLC0415 - few people choose them
 

@@ -122,7 +122,7 @@ class AIAgent:
         )
         self._target = Target(route or Route.single(choice, self.provider), reasoning)
         self._store = session_store or InMemorySessionStore()
-        self._store.create(self.session_id, str(self.workspace.cwd))
+        self._store.create(self.session_id, str(self.workspace.client_cwd))
         self._services = services or with_engine(SessionServices(), self.session_id)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
@@ -265,7 +265,7 @@ class AIAgent:
             turn,
             self._services,
             session_id=self.session_id,
-            cwd=self.workspace.cwd,
+            cwd=self.workspace.client_cwd,
             system=system,
             outcome=outcome,
             note=note,

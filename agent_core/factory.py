@@ -200,7 +200,7 @@ class AgentFactory:
         route = self._route(config, self._choice(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
         services.activity.on_begin = lambda: self._run_report.follow(
-            session_id, str(workspace.cwd), services.activity
+            session_id, str(workspace.client_cwd), services.activity
         )
         load_tools()
         for problem in self.home_tools.problems:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from agent_core.settings_context import CompressionPart
+from agent_core.settings_environments import TerminalPart
 from agent_core.settings_memory import MemoryPart
 from agent_core.settings_prompt import ContextFilesPart
 from agent_core.settings_skills import SkillPart
-from agent_core.settings_tools import LspPart, SandboxPart, SecurityPart, TerminalPart, WebPart
+from agent_core.settings_tools import LspPart, SandboxPart, SecurityPart, WebPart
 from tools.approval.rules.parsing import rule_text
 
 RuleText = Annotated[str, BeforeValidator(rule_text)]

@@ -13,23 +13,6 @@ class ToolPart(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
 
-class TerminalPart(ToolPart):
-    """How commands run."""
-
-    timeout: float = Field(
-        180.0, gt=0, le=600, allow_inf_nan=False, description="Seconds a command may take where none are asked for."
-    )
-    env_passthrough: tuple[str, ...] = Field(
-        (), description="Variables, or patterns with a *, that commands get though they look like secrets."
-    )
-
-    @field_validator("env_passthrough", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        # One name needs no list.
-        return (value,) if isinstance(value, str) else () if value is None else value
-
-
 class WebPart(ToolPart):
     """How the web is reached."""
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from agent_core.lsp.diagnostics import LanguageServers
     from agent_core.skills.session_skills import SessionSkills
     from tools.browser.port import BrowserPort
+    from tools.environments.backends import Elsewhere
     from tools.mcp_port import McpTools
     from tools.memory_port import Memory
     from tools.web.port import Web
@@ -63,8 +64,9 @@ class Workspace:
     files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
     MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
     model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
-    confined. `skills` are those that the session has; None where they are turned off. `guardian` is one of its own,
-    which ends with it.
+    confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's, and
+    `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
+    turned off. `guardian` is one of its own, which ends with it.
     """
 
     cwd: Path
@@ -86,6 +88,23 @@ class Workspace:
     containment: Containment = field(default_factory=Containment)
     skills: SessionSkills | None = None
     guardian: Guardian | None = None
+    elsewhere: Elsewhere | None = None
+    opened: Path | None = None
+
+    @property
+    def client_cwd(self) -> Path:
+        """The session's directory as its client names it."""
+        return self.opened or self.cwd
+
+    def all_files(self, token: CancelToken) -> FileSystem:
+        """The files of the machine that the session works on, ungated."""
+        here, there = self.files(token), self.elsewhere
+        if there is None:
+            return here
+        from tools.environments.routed_files import RoutedFiles  # noqa: PLC0415 - most sessions work here
+
+        shared = (*there.shared, *self.approvals.rules.readable)
+        return RoutedFiles(here, lambda: there.files(token), shared)
 
     def context(
         self,
@@ -100,14 +119,14 @@ class Workspace:
         gate = Gate(
             self.approvals, identity.call_id, token, on_allowed, on_note=lambda text: on_output(f"[{text}]\n")
         )
-        history = self.history(identity)
+        history, elsewhere = self.history(identity), self.elsewhere
         return ToolContext(
             task_id=identity.task_id,
             session_id=identity.session_id,
             tool_call_id=identity.call_id,
             cwd=self.cwd,
             roots=self.roots,
-            fs=GatedFileSystem(self.files(token), gate, history),
+            fs=GatedFileSystem(self.all_files(token), gate, history),
             terminal=GatedEnvironment(self.terminal, gate, history, self.containment),
             interrupt=token,
             progress=on_output,
@@ -122,6 +141,8 @@ class Workspace:
             cache=self.cache,
             seen=self.seen,
             diagnostics=self.diagnostics,
+            home=None if elsewhere is None else lambda: elsewhere.facts().home,
+            elsewhere="" if elsewhere is None else elsewhere.where,
             ask_own=lambda name: gate.authorize(CallOwnTool(name)),
         )
 
@@ -152,6 +173,8 @@ class Workspace:
             self.processes.close()
         self.terminal.close()
         self.containment.close()
+        if self.elsewhere is not None:
+            self.elsewhere.close()
         if self.guardian is not None:
             self.guardian.kill_all()
 
@@ -180,8 +203,9 @@ def local_workspace(
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None,
     variables: Mapping[str, str] | None = None,
     containment: Containment | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Workspace:
-    """A workspace on this machine's disk; without an approver, what would be asked is refused.
+    """A workspace on this machine's disk, or elsewhere; without an approver, what would be asked is refused.
 
     Args:
         guardian: whose commands end with this process; None: one of the workspace's own.
@@ -191,12 +215,13 @@ def local_workspace(
         judge: who may say yes to what comes back by itself; None: nobody.
         variables: what commands' environment is made from; this process's own when None.
         containment: how commands are confined; None: not at all, so that they are asked about.
+        elsewhere: the machine that the session works on; None for this one.
     """
     confined = containment or Containment()
     limits, given = settings or ToolSettings(), permissions or PermissionSettings()
-    roots = (cwd, *extra_roots)
+    roots = (cwd, *extra_roots) if elsewhere is None else elsewhere.roots
     rules = Rules(
-        roots=tuple(Path(os.path.realpath(root)) for root in roots),
+        roots=tuple(Path(os.path.realpath(root)) for root in roots) if elsewhere is None else elsewhere.real_roots,
         private=tuple(Path(os.path.realpath(path)) for path in private),
         closed=frozenset(closed),
         deny=given.deny,
@@ -206,13 +231,19 @@ def local_workspace(
         confines=confined.confines,
     )
     guarding = guardian or Guardian()
-    environment = LocalEnvironment(guarding, limits.terminal, variables, sandbox=confined.sandbox)
+    environment: Environment
+    processes: Processes
+    if elsewhere is None:
+        environment = local = LocalEnvironment(guarding, limits.terminal, variables, sandbox=confined.sandbox)
+        processes = LocalProcesses(local, ShellMemory(cwd))
+    else:
+        environment, processes = elsewhere.terminal, elsewhere.processes
     return Workspace(
-        cwd=cwd,
+        cwd=roots[0],
         roots=roots,
         files=lambda token: LocalFileSystem(limits.search, token, rules.private),
         terminal=environment,
-        processes=LocalProcesses(environment, ShellMemory(cwd)),
+        processes=processes,
         approvals=Approvals(
             rules,
             mode,
@@ -227,4 +258,6 @@ def local_workspace(
         output_file=output_file,
         containment=confined,
         guardian=None if guardian else guarding,
+        elsewhere=elsewhere,
+        opened=None if elsewhere is None else cwd,
     )

@@ -15,6 +15,7 @@ from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
+from agent_core.elsewhere import elsewhere_of
 from agent_core.permission_settings import permission_settings
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
@@ -30,7 +31,7 @@ from tools.approval.rules.paths import places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
-from tools.files.history import FileHistory
+from tools.files.history import FileHistory, NoHistory
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
@@ -71,8 +72,11 @@ class Workspaces:
         permissions = permission_settings(config, roots)
 
         def history(call: CallIdentity) -> FileHistory:
+            if elsewhere is not None and not elsewhere.shared:
+                return NoHistory()
             return self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
 
+        elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
         workspace = local_workspace(
             cwd,
             tuple(extra_roots),
@@ -87,12 +91,17 @@ class Workspaces:
             readable=(self._sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,
             variables=_without(variables_named(config.settings) - limits.terminal.passthrough.exact),
-            containment=containment_of(
-                config.settings.sandbox,
-                roots,
-                self._config.home.root,
-                places_denied(permissions.deny, tuple(map(Path, map(os.path.realpath, roots)))),
+            containment=(
+                containment_of(
+                    config.settings.sandbox,
+                    roots,
+                    self._config.home.root,
+                    places_denied(permissions.deny, tuple(map(Path, map(os.path.realpath, roots)))),
+                )
+                if elsewhere is None
+                else replace(elsewhere.containment, level=config.settings.sandbox.level)
             ),
+            elsewhere=elsewhere,
             history=history,
             output_file=lambda call: self._sessions.outputs.file_of(call.session_id, call.call_id),
         )
@@ -104,7 +113,7 @@ class Workspaces:
             web=self._web.under(limits.web),
             cache=self._config.home.root / "cache",
             browser=self._browser(limits.browser),
-            diagnostics=self._language_servers(config.settings, roots),
+            diagnostics=self._language_servers(config.settings, roots) if elsewhere is None else None,
             skills=session_skills(config.settings, self._config.home, cwd, permissions.deny, roots),
         )
 

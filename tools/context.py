@@ -250,6 +250,8 @@ class ToolContext:
         memory: what is remembered over sessions, behind the gate.
         cache: a directory of ours for what can be computed anew.
         images: the model that is asked sees images, so results may hold them.
+        home: tells what `~` means; this machine's user's when None.
+        elsewhere: the machine that the session works on, as people call it; '' for this one.
         ask_own: asks whether a tool of the user's own may run, whose effects pass no gate; raises `Denied`.
     """
 
@@ -274,11 +276,17 @@ class ToolContext:
     memory: Memory | None = None
     cache: Path | None = None
     images: bool = False
+    home: Callable[[], Path] | None = None
+    elsewhere: str = ""
     ask_own: Callable[[str], object] = lambda _name: None
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""
-        expanded = Path(path).expanduser()
+        expanded = Path(path)
+        if self.home is None:
+            expanded = expanded.expanduser()
+        elif expanded.parts[:1] == ("~",):
+            expanded = self.home().joinpath(*expanded.parts[1:])
         joined = expanded if expanded.is_absolute() else self.cwd / expanded
         return Path(os.path.normpath(joined))
 

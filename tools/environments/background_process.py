@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from tools.context import Interrupt
 from tools.environments.command_watch import CommandWatch
-from tools.environments.exit_status import exit_of
 from tools.environments.pattern_watch import PatternWatch
 from tools.environments.prompt_watch import PromptWatch
 from tools.environments.rolling_output import RollingOutput
@@ -88,7 +87,7 @@ class BackgroundProcess:
         """The process as it is now."""
         with self._lock:
             ended = self._ended
-            code, killer = exit_of(self._started.process.returncode) if ended is not None else (None, None)
+            code, killer = self._started.exit() if ended is not None else (None, None)
             return ProcessInfo(
                 id=self.id,
                 command=self.spec.command,

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tools.environments.exit_watch import open_exit_watch
-from tools.environments.process_groups import signal_group
 from tools.environments.prompt_watch import PromptWatch
 from tools.environments.shell_report import MAX_REPORT_BYTES
 from tools.environments.shell_start import StartedShell
@@ -77,7 +76,6 @@ class CommandWatch:
         waited: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._started = started
-        self._group = started.process.pid
         self._wake = wake
         self._deadline = None if timeout is None else time.monotonic() + timeout
         self._on_text = on_text
@@ -104,9 +102,11 @@ class CommandWatch:
         finally:
             os.close(exit_watch)
         if self._phase != "running":
-            signal_group(self._group, signal.SIGKILL)  # what is left of it after the shell's own exit
+            self._started.signal(signal.SIGKILL)  # what is left of it after the shell's own exit
         self._drain()
-        return Ending(exited, self._timed_out, self._interrupted, self._waits_for, bytes(self._report))
+        far = self._started.far
+        report = bytes(self._report) if far is None else far.report
+        return Ending(exited, self._timed_out, self._interrupted, self._waits_for, report)
 
     def _register(self, descriptor: int) -> None:
         if descriptor >= 0:
@@ -126,6 +126,8 @@ class CommandWatch:
                 return True
             if self._started.output in ready:
                 self._read(_READ_BYTES)
+            if self._started.far is not None and self._started.far.is_over:
+                return True
             if self._started.report in ready:
                 self._read_report(_READ_BYTES)
             if self._wake.fileno() in ready:
@@ -163,7 +165,8 @@ class CommandWatch:
     def _next_phase(self) -> bool:
         """The deadline of this phase has passed; False when nothing is left to try."""
         if self._phase == "running":
-            more = self._waited() - self._given
+            far = self._started.far
+            more = self._waited() + (0.0 if far is None else far.startup()) - self._given
             if more > 0:
                 self._given += more
                 self._deadline = time.monotonic() + more
@@ -172,7 +175,7 @@ class CommandWatch:
             self._terminate(_TIMEOUT_GRACE)
         elif self._phase == "terminating":
             self._phase = "killed"
-            signal_group(self._group, signal.SIGKILL)
+            self._started.signal(signal.SIGKILL)
             self._deadline = time.monotonic() + _GIVE_UP
         else:
             return False
@@ -180,14 +183,15 @@ class CommandWatch:
 
     def _terminate(self, grace: float) -> None:
         self._phase = "terminating"
-        signal_group(self._group, signal.SIGTERM)
+        self._started.signal(signal.SIGTERM)
         self._deadline = time.monotonic() + grace
 
     def _read(self, count: int) -> int:
         data = _read(self._started.output, count)
         if not data:
             self._unregister(self._started.output)
-        if text := self._decoder.decode(data):
+        own = data if self._started.far is None else self._started.far.feed(data)
+        if text := self._decoder.decode(own):
             self._tell(text)
         return len(data)
 
@@ -211,7 +215,8 @@ class CommandWatch:
             _drain(self._started.report, self._read_report)
         if os.isatty(self._started.output):
             self._read_late()
-        if rest := self._decoder.decode(b"", final=True):
+        last = b"" if self._started.far is None else self._started.far.last()
+        if rest := self._decoder.decode(last, final=True):
             self._tell(rest)
 
     def _read_late(self) -> None:

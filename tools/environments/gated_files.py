@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import BinaryIO
 from tools.approval.actions import ReadPath, WritePath
 from tools.approval.gate import Gate
 from tools.context import FileStat, FileSystem
+from tools.environments.resolving import real_path
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileChanged
 from tools.files.history import FileHistory, NoHistory
@@ -57,7 +57,7 @@ class GatedFileSystem:
 
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Ask with the change, then write if the file is still what the change was made from."""
-        real = _real(path)
+        real = self._real(path)
         self._gate.authorize(WritePath(real, expected, data, shown=path))
         self._unmoved(path, real)
         return self._remembered.write(real, data, expected=expected)
@@ -69,7 +69,7 @@ class GatedFileSystem:
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Ask, then delete if the file is still what was seen."""
         # The link itself is deleted, not what it points to: only the directory is resolved.
-        real = _real(path.parent) / path.name
+        real = self._real(path.parent) / path.name
         self._gate.authorize(WritePath(real, expected, None, shown=path))
         self._unmoved(path.parent, real.parent)
         self._remembered.remove(real, expected=expected)
@@ -78,7 +78,7 @@ class GatedFileSystem:
         """Ask for both ends, then move."""
         with self.open(source) as stream:
             content = stream.read()
-        real_source, real_target = _real(source.parent) / source.name, _real(target)
+        real_source, real_target = self._real(source.parent) / source.name, self._real(target)
         with self._gate.as_one():
             self._gate.authorize(WritePath(real_source, content, None, shown=source))
             self._gate.authorize(WritePath(real_target, None, content, shown=target))
@@ -97,12 +97,14 @@ class GatedFileSystem:
     def _asked(self, change: FileChange) -> FileChange:
         """The change on the paths that it was allowed for: those that are really meant."""
         if change.source is not None:
-            source, target = _real(change.source.parent) / change.source.name, _real(change.path)
+            source, target = self._real(change.source.parent) / change.source.name, self._real(change.path)
             self._gate.authorize(WritePath(source, change.before, None, shown=change.source))
             self._gate.authorize(WritePath(target, None, change.after, shown=change.path))
             return replace(change, path=target, source=source)
         # Of a link that is deleted only the directory is resolved, as in `remove`.
-        real = _real(change.path) if change.after is not None else _real(change.path.parent) / change.path.name
+        real = (
+            self._real(change.path) if change.after is not None else self._real(change.path.parent) / change.path.name
+        )
         self._gate.authorize(WritePath(real, change.before, change.after, shown=change.path))
         return replace(change, path=real)
 
@@ -115,12 +117,15 @@ class GatedFileSystem:
             self._unmoved(change.path, real.path)
 
     def _readable(self, path: Path) -> Path:
-        real = _real(path)
+        real = self._real(path)
         self._gate.authorize(ReadPath(real, None if real == path else path))
         return real
 
+    def _real(self, path: Path) -> Path:
+        return real_path(self._inner, path)
+
     def _unmoved(self, path: Path, approved: Path) -> None:
-        if _real(path) != approved:
+        if self._real(path) != approved:
             raise FileChanged(f"{path} led to {approved} when the change was approved, and no longer does.")
 
 
@@ -149,7 +154,3 @@ class _Remembered:
         """Move to a path where nothing is."""
         self._history.moving(source, target)
         self._inner.rename(source, target)
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))

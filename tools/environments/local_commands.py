@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import os
-import signal
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.child_env import child_environment, terminal_environment
-from tools.environments.command_watch import CommandWatch, Ending
-from tools.environments.exit_status import exit_of
 from tools.environments.guardian import Guardian
-from tools.environments.output_buffer import OutputBuffer
-from tools.environments.process_groups import signal_group
-from tools.environments.prompt_watch import PromptWatch
 from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import read_report
 from tools.environments.shell_start import Input, ShellStarter, StartedShell
-from tools.environments.wake import WakePipe
+from tools.environments.watched_run import QUIET_SECONDS, run_to_end
 from tools.errors import CommandError
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand, ShellOutcome
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox
-
-QUIET_SECONDS = 5.0
-"""So long after a question a silent command counts as waiting for its answer."""
-
-_KILLED_SECONDS = 5.0
-_WITHOUT_TERMINAL = 4
 
 
 class LocalEnvironment:
@@ -76,43 +63,29 @@ class LocalEnvironment:
             return CommandOutcome("", None, interrupted=True)
         pty = isinstance(spec, ShellCommand) and spec.pty
         fresh, given = self._environments(spec, pty=pty)
-        buffer = OutputBuffer(self._settings.max_output_chars, self._settings.head_share, spec.save_to)
-
-        def take(text: str) -> None:
-            buffer.add(text)
-            on_output(text)
-
-        began = time.monotonic()
-        reports = isinstance(spec, ShellCommand)
         reads: Input = "terminal" if pty else "nothing"
-        confinement = spec.confinement
-        started = self._starter.start(
-            spec.command, spec.cwd, given, reads=reads, reports=reports, confinement=confinement
+
+        def start() -> StartedShell:
+            return self._starter.start(
+                spec.command,
+                spec.cwd,
+                given,
+                reads=reads,
+                reports=isinstance(spec, ShellCommand),
+                confinement=spec.confinement,
+            )
+
+        outcome, started = run_to_end(
+            start,
+            spec,
+            on_output,
+            interrupt,
+            settings=self._settings,
+            quiet_seconds=self._quiet_seconds,
+            closed=self.closed,
+            left_by=lambda report: read_report(report, fresh, given),
         )
-        # Without a terminal hardly any program waits for a person: a silence has to be long to mean that.
-        quiet = self._quiet_seconds if pty else self._quiet_seconds * _WITHOUT_TERMINAL
-        prompts = PromptWatch(quiet, started.output if pty else None)
-        try:
-            ending = self._watch(started, spec, take, prompts, interrupt)
-        finally:
-            saved = buffer.close()
-            self.closed(started)
-        left = read_report(ending.report, fresh, given) if reports and ending.by_itself else None
-        code, killer = exit_of(started.process.returncode)
-        outcome = ShellOutcome(
-            output=buffer.text(),
-            exit_code=code,
-            signal=killer,
-            timed_out=ending.timed_out,
-            interrupted=ending.interrupted,
-            truncated_chars=buffer.truncated_chars,
-            duration=time.monotonic() - began,
-            saved=saved,
-            left=left.state if left else None,
-            not_kept=left.not_kept if left else (),
-            waits_for=ending.waits_for,
-        )
-        return outcome if confinement is None else self._with_refusals(outcome, spec, started)
+        return outcome if spec.confinement is None else self._with_refusals(outcome, spec, started)
 
     def open(self, spec: CommandSpec, *, unset: tuple[str, ...] = (), pty: bool = False) -> StartedShell:
         """Start a command with an input, for somebody who watches it and then calls `closed`.
@@ -166,25 +139,3 @@ class LocalEnvironment:
         by_network = self._sandbox.refusals(started.process)
         refused = looks_denied(outcome, spec.confinement, by_network, spec.cwd)
         return replace(outcome, refused=refused, unreached=by_network)
-
-    @staticmethod
-    def _watch(
-        started: StartedShell,
-        spec: CommandSpec,
-        on_text: Callable[[str], None],
-        prompts: PromptWatch,
-        interrupt: Interrupt,
-    ) -> Ending:
-        wake = WakePipe()
-        forget = interrupt.on_cancel(wake.wake)
-        try:
-            watch = CommandWatch(started, wake, spec.timeout, on_text, prompts=prompts, waited=spec.waited)
-            return watch.run()
-        except BaseException:
-            # Whatever broke off the watch, nobody looks after the command any more.
-            signal_group(started.process.pid, signal.SIGKILL)
-            started.process.wait(_KILLED_SECONDS)
-            raise
-        finally:
-            forget()
-            wake.close()

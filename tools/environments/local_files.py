@@ -86,7 +86,7 @@ class LocalFileSystem:
 
     def list(self, path: Path) -> Sequence[str]:
         """Names in a directory, sorted."""
-        if _is_pseudo(path):
+        if is_pseudo(path):
             raise FileRefused(f"Could not list {path}: what is below /proc, /sys and /dev is not looked at.")
         with told_as_file_error("list", path):
             descriptor = open_resolved(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK)
@@ -117,7 +117,7 @@ class LocalFileSystem:
         facts = self.stat(query.path)
         if facts is None:
             raise FileMissing(f"Could not search {query.path}: there is nothing at that path.")
-        if facts.kind == "other" or _is_pseudo(query.path):
+        if facts.kind == "other" or is_pseudo(query.path):
             raise FileRefused(f"Could not search {query.path}: it is neither a directory nor a regular file.")
         return ripgrep.search(query, self.limits, self.interrupt, self.private)
 
@@ -148,7 +148,7 @@ def _check_movable(source: Spot, target: Path) -> None:
 
 
 def _refuse_pseudo(path: Path) -> None:
-    if _is_pseudo(path):
+    if is_pseudo(path):
         raise FileRefused(f"Could not read {path}: files below /proc, /sys and /dev are not read as text.")
 
 
@@ -168,7 +168,8 @@ def _compare(path: Path, stream: BinaryIO, facts: os.stat_result, expected: byte
         raise FileChanged(f"{path} has changed since it was read; nothing was written. Read it again.")
 
 
-def _is_pseudo(path: Path) -> bool:
+def is_pseudo(path: Path) -> bool:
+    """Whether the kernel makes the file up: such a one may never end, or hold the environment's keys."""
     # The first part is the root, which may be written with two slashes.
     return not _PSEUDO.isdisjoint(path.parts[1:2])
 

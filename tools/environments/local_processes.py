@@ -6,21 +6,34 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tools.context import CommandSpec, Interrupt
-from tools.environments.local_commands import QUIET_SECONDS, LocalEnvironment
+from tools.environments.watched_run import QUIET_SECONDS
 from tools.errors import CommandError, ToolError
 from tools.shell.memory import ShellMemory
 from tools.shell.processes import ProcessEvent, ProcessInfo, ProcessLimits, ProcessSpec, ProcessView
 
 if TYPE_CHECKING:
     from tools.environments.background_process import BackgroundProcess
+    from tools.environments.shell_start import StartedShell
 
 log = logging.getLogger(__name__)
 
 _ENTER_AT_TERMINAL, _ENTER = "\r", "\n"
 _ID_BYTES = 2
+
+
+class OpensCommands(Protocol):
+    """The part of an environment that starts commands which somebody else watches."""
+
+    def open(self, spec: CommandSpec, *, unset: tuple[str, ...] = (), pty: bool = False) -> StartedShell:
+        """Start a command with an input."""
+        ...
+
+    def closed(self, started: StartedShell) -> None:
+        """Nobody watches it any more: close its descriptors."""
+        ...
 
 
 class LocalProcesses:
@@ -35,7 +48,7 @@ class LocalProcesses:
 
     def __init__(
         self,
-        environment: LocalEnvironment,
+        environment: OpensCommands,
         memory: ShellMemory,
         limits: ProcessLimits | None = None,
         quiet_seconds: float = QUIET_SECONDS,

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tools.environments import rg_arguments as rg
-from tools.environments.resolved_open import open_resolved
 from tools.environments.rg_process import OutOfTime, Runner
 from tools.errors import ToolError
 from tools.files.searching import NearMiss, SearchQuery
 
 _SECONDS = 1.5
 _MAX_LOOKED_AT = 200
-_SNIFFED_BYTES = 1 << 16
 
 
-def near_miss(query: SearchQuery, start: str, runner: Runner, may_show: Callable[[str], bool]) -> NearMiss | None:
+def near_miss(
+    query: SearchQuery,
+    start: str,
+    runner: Runner,
+    may_show: Callable[[str], bool],
+    start_of: Callable[[Path], bytes],
+) -> NearMiss | None:
     """What would have matched in other letter case, in ignored files, in binary ones; None for nothing.
 
     Not told where it takes more than a moment, or where there is too much to look at: then it may be wrong.
 
     Args:
         may_show: whether a file's name may be told.
+        start_of: the beginning of a file; raises OSError.
     """
     short = replace(runner, deadline=min(runner.deadline, time.monotonic() + _SECONDS))
     loose = replace(query, ignore_case=True, include_ignored=True)
@@ -38,7 +42,7 @@ def near_miss(query: SearchQuery, start: str, runner: Runner, may_show: Callable
         plain = set(_names(short, "--files", "--null", *rg.everywhere(query), "--", start))
     except (OutOfTime, ToolError):
         return None  # the search itself went well
-    binary = {name for name in found if _is_binary(runner.folder / name)}
+    binary = {name for name in found if _is_binary(runner.folder / name, start_of)}
     ignored = sorted({name for name in found if name not in plain} - binary)
     other_case = sorted(set(found) - binary - set(ignored))
     example = next((runner.folder / name for name in [*other_case, *ignored]), None)
@@ -49,9 +53,8 @@ def _names(runner: Runner, *arguments: str) -> Sequence[str]:
     return [name.decode(errors="surrogateescape") for name in b"".join(runner.run(*arguments)).split(b"\0")[:-1]]
 
 
-def _is_binary(path: Path) -> bool:
+def _is_binary(path: Path, start_of: Callable[[Path], bytes]) -> bool:
     try:
-        with os.fdopen(open_resolved(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            return b"\0" in file.read(_SNIFFED_BYTES)
+        return b"\0" in start_of(path)
     except OSError:
         return False

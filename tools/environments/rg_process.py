@@ -20,11 +20,10 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Protocol
 
 from tools.context import Interrupt
 from tools.environments.child_env import child_environment
-from tools.environments.search_ground import SearchGround
 from tools.errors import ToolError, ToolInterrupted
 
 # The user's own rg settings must not change what a search means.
@@ -47,6 +46,14 @@ class OutOfTime(ToolError):
     """The deadline came before the search was through; what was found until then was handed out."""
 
 
+class Ground(Protocol):
+    """Where a search runs; `SearchGround` is that of this machine."""
+
+    def popen(self, command: Sequence[str], arguments: Sequence[str], **popen: Any) -> subprocess.Popen[bytes]:
+        """Start what searches, as the leader of a process group; raises OSError or ValueError."""
+        ...
+
+
 @dataclass(slots=True)
 class Runner:
     """Runs searches in `folder`; none goes on after `deadline`, a `time.monotonic()`.
@@ -58,7 +65,7 @@ class Runner:
     """
 
     folder: Path
-    ground: SearchGround
+    ground: Ground
     deadline: float
     interrupt: Interrupt | None = None
     unreadable: int = 0
@@ -146,8 +153,9 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     _kill(process)
-    if process.stdout is not None:
-        process.stdout.close()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
     process.wait()
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\r?\n")
 # Of the time, so much is kept for reading the page when counting had to be stopped.
 _COUNTING_SHARE = 0.8
-_SNIFFED_BYTES = 1 << 16
+SNIFFED_BYTES = 1 << 16
 _WIDE_TEXT = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -60,11 +60,35 @@ def search(
         with told_as_file_error("search", query.path):
             ground = held.enter_context(held_for_search(query.path, is_file=one_file))
         runner = Runner(folder, ground, time.monotonic() + limits.timeout, interrupt)
-        return _Search(query, limits, runner, start, below, one_file).run()
+        return Search(query, limits, runner, start, below, one_file).run()
+
+
+def _modified_here(paths: Sequence[Path]) -> Sequence[int]:
+    return [_modified(path) for path in paths]
+
+
+def _start_here(path: Path) -> bytes:
+    with os.fdopen(open_resolved(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        return file.read(SNIFFED_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How else the disk is looked at that is searched.
+
+    Attributes:
+        modified: when each of several paths has changed, in nanoseconds; 0 for one that is gone.
+        start_of: the first `SNIFFED_BYTES` of a file, or a little more; raises OSError.
+    """
+
+    modified: Callable[[Sequence[Path]], Sequence[int]] = _modified_here
+    start_of: Callable[[Path], bytes] = _start_here
 
 
 @dataclass(slots=True)
-class _Search:
+class Search:
+    """One search. `start` is what of the runner's folder is searched, `./` or `./NAME`."""
+
     query: SearchQuery
     limits: SearchSettings
     runner: Runner
@@ -72,12 +96,18 @@ class _Search:
     private: tuple[Path, ...]
     one_file: bool
     partial: bool = False
+    looks: Looks = field(default_factory=Looks)
 
     def run(self) -> SearchResult:
+        """Search.
+
+        Raises:
+            ToolError, ToolInterrupted: as in `search`.
+        """
         if self.query.target == "files":
             return self._names()
         if self.one_file:
-            _refuse_binary(self.query.path)
+            self._refuse_binary()
         counts = self._counts()
         if self.query.output == "content":
             result = self._lines(counts)
@@ -92,7 +122,7 @@ class _Search:
                 "The search took too long and was stopped before anything was found. "
                 "Name a deeper path or a narrower file_glob."
             )
-        near = near_miss(self.query, self.start, self.runner, self._may_show)
+        near = near_miss(self.query, self.start, self.runner, self._may_show, self.looks.start_of)
         return replace(result, near=near)
 
     def _names(self) -> SearchResult:
@@ -100,7 +130,8 @@ class _Search:
         listed = self._list_files(self._kind() if not self.one_file else ())
         found = [name for name in listed if all(pattern.matches(name) for pattern in wanted)]
         names = [name for name in found if self._may_show(name)]
-        newest_first = sorted(names, key=lambda name: (-_modified(self._path(name)), name))
+        changed = dict(zip(names, self.looks.modified([self._path(name) for name in names]), strict=False))
+        newest_first = sorted(names, key=lambda name: (-changed.get(name, 0), name))
         hits = tuple(SearchHit(self._path(name)) for name in self._page(newest_first))
         return self._result(hits, len(hits), len(names), skipped=len(found) - len(names))
 
@@ -164,6 +195,17 @@ class _Search:
     def _path(self, name: str) -> Path:
         return self.runner.folder / name
 
+    def _refuse_binary(self) -> None:
+        path = self.query.path
+        try:
+            start = self.looks.start_of(path)
+        except OSError as problem:
+            raise ToolError(f"{path} could not be searched: {problem.strerror}.") from problem
+        if b"\0" in start and not start.startswith(_WIDE_TEXT):
+            raise ToolError(
+                f"{path} is a binary file; only text is searched. Commands may look inside, as strings or xxd."
+            )
+
     def _may_show(self, name: str) -> bool:
         if self.one_file:
             return True  # the query names the file
@@ -198,18 +240,6 @@ def _modified(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0  # gone since it was listed
-
-
-def _refuse_binary(path: Path) -> None:
-    try:
-        with os.fdopen(open_resolved(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            start = file.read(_SNIFFED_BYTES)
-    except OSError as problem:
-        raise ToolError(f"{path} could not be searched: {problem.strerror}.") from problem
-    if b"\0" in start and not start.startswith(_WIDE_TEXT):
-        raise ToolError(
-            f"{path} is a binary file; only text is searched. Commands may look inside, as strings or xxd."
-        )
 
 
 def _files_of_page(counts: Mapping[str, int], offset: int, limit: int) -> tuple[list[str], int]:

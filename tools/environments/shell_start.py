@@ -13,8 +13,10 @@ import termios
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from tools.environments.exit_status import exit_of
+from tools.environments.process_groups import signal_group
 from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import REPORTING
 from tools.errors import CommandError
@@ -41,6 +43,40 @@ _NUMBER, _SMALL_NUMBER = 189, 9
 _ROWS, _COLUMNS = 40, 120
 
 
+class FarCommand(Protocol):
+    """A command that runs elsewhere, behind a program on this machine."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, though its program may not have."""
+        ...
+
+    @property
+    def report(self) -> bytes:
+        """What its shell has reported."""
+        ...
+
+    def startup(self) -> float:
+        """Seconds that went by before it began; they are none of its own."""
+        ...
+
+    def feed(self, data: bytes) -> bytes:
+        """The command's own output, of what its program printed."""
+        ...
+
+    def last(self) -> bytes:
+        """What is to be shown behind the output, now that the program has ended or nobody waits for it."""
+        ...
+
+    def signal(self, number: int) -> None:
+        """Send a signal to all of its processes."""
+        ...
+
+    def exit(self, returncode: int | None) -> tuple[int | None, str | None]:
+        """How it has ended, where its program has ended with `returncode`."""
+        ...
+
+
 @dataclass(slots=True)
 class StartedShell:
     """A shell that runs a command. Whoever has it closes its descriptors.
@@ -49,12 +85,25 @@ class StartedShell:
         output: to read what it prints; at a terminal also to type.
         report: to read its report; -1 where none was asked for.
         typing: to write its input; -1 where it has none, the same as `output` at a terminal.
+        far: what is different of a command that runs on another machine; None for one that runs here.
     """
 
     process: subprocess.Popen[bytes]
     output: int
     report: int = -1
     typing: int = -1
+    far: FarCommand | None = None
+
+    def signal(self, number: int) -> None:
+        """Send a signal to all processes of the command."""
+        if self.far is None:
+            signal_group(self.process.pid, number)
+        else:
+            self.far.signal(number)
+
+    def exit(self) -> tuple[int | None, str | None]:
+        """How it has ended: its exit code, or the name of the signal that ended it."""
+        return exit_of(self.process.returncode) if self.far is None else self.far.exit(self.process.returncode)
 
     def close(self) -> None:
         """Close the descriptors."""
@@ -115,7 +164,8 @@ class ShellStarter:
         (reads, reports, confinement), (ours, theirs) = how, ends
         wait, go = _pipe(theirs, ours)
         if reads == "terminal":
-            output, prints, source = _terminal(ours, theirs)
+            output, prints = pseudo_terminal(ours, theirs)
+            source = os.ttyname(prints)
         else:
             prints, output = _pipe(ours, theirs)[::-1]
             source = os.devnull
@@ -157,13 +207,13 @@ def _pipe(reader_of: contextlib.ExitStack, writer_of: contextlib.ExitStack) -> t
     return reader, writer
 
 
-def _terminal(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int, str]:
-    """A pseudo-terminal: our end, the program's, and the name by which the shell makes it its own."""
+def pseudo_terminal(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
+    """A pseudo-terminal: our end, and the program's. Each is closed with its stack."""
     master, slave = os.openpty()
     ours.callback(os.close, master)
     theirs.callback(os.close, slave)
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
-    return master, slave, os.ttyname(slave)
+    return master, slave
 
 
 def _cause(problem: Exception, cwd: Path) -> str:

@@ -1,0 +1,137 @@
+"""Where sessions may work besides this machine: backends by the name that `terminal.backend` gives them.
+
+A plugin registers one with `register_backend`. Its commands and files pass the same gates as this machine's: whatever
+its own walls are, they make no question go away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tools.context import Environment, FileSystem, Interrupt
+from tools.environments.containment import Containment
+from tools.environments.far.probe import FarFacts
+from tools.environments.guardian import Guardian
+from tools.errors import ToolError
+from tools.settings import ToolSettings
+from tools.shell.processes import Processes
+
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a session wants of its backend.
+
+    Attributes:
+        session_id: '' for none.
+        cwd, extra_roots: the session's directories as its editor names them, on this machine.
+        options: the part `terminal` of the user's settings; `backend_options` in it is a plugin's own.
+        guardian: ends what is started here when this process is gone.
+    """
+
+    session_id: str
+    cwd: Path
+    extra_roots: tuple[Path, ...]
+    options: Mapping[str, Any]
+    limits: ToolSettings
+    guardian: Guardian
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where a session works that does not work on this machine.
+
+    Attributes:
+        backend: the name in the settings.
+        where: what people call the machine.
+        cwd, roots: the session's directories there, `cwd` first.
+        real_roots: the same with links resolved.
+        files: its files, for work that an interrupt ends; raises CommandError where it cannot be reached.
+        facts: what it is; raises CommandError likewise.
+        shared: directories whose files are this machine's, under the same names.
+        why_not: why commands there are not contained, in words that follow «is not contained: ».
+        containment: what is looked at around its commands; `sandbox` is None.
+        command: runs a short script of ours there and tells what it prints; raises CommandError.
+        problem: why it could not be looked at yet; '' where it could.
+        wall: how far it is a sandbox of its own, for the person: `none`, `container` (a kernel is shared), `machine`.
+    """
+
+    backend: str
+    where: str
+    cwd: Path
+    roots: tuple[Path, ...]
+    real_roots: tuple[Path, ...]
+    files: Callable[[Interrupt | None], FileSystem]
+    terminal: Environment
+    processes: Processes
+    facts: Callable[[], FarFacts]
+    command: Callable[[str], bytes]
+    close: Callable[[], None]
+    shared: tuple[Path, ...] = ()
+    containment: Containment = field(default_factory=Containment)
+    problem: str = ""
+    wall: Literal["none", "container", "machine"] = "none"
+
+
+Factory = Callable[[Wanted], Elsewhere]
+
+_FACTORIES: dict[str, Factory] = {}
+
+
+def register_backend(name: str, factory: Factory) -> None:
+    """Let `terminal.backend: NAME` mean what `factory` makes. It raises CommandError where its options are wrong.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    plain = name.strip().lower()
+    if plain == LOCAL or plain in _BUILT_IN or plain in _FACTORIES:
+        raise ValueError(f"There is a backend {plain!r} already; give yours another name.")
+    _FACTORIES[plain] = factory
+
+
+def forget_backend(name: str) -> None:
+    """Take back a `register_backend`: the plugin that did it failed."""
+    _FACTORIES.pop(name.strip().lower(), None)
+
+
+def backend_names() -> tuple[str, ...]:
+    """All that there are, `local` first."""
+    return (LOCAL, *_BUILT_IN, *sorted(_FACTORIES))
+
+
+def make_elsewhere(name: str, wanted: Wanted) -> Elsewhere | None:
+    """Where the session works; None for this machine.
+
+    Raises:
+        ToolError: there is no such backend, or its options are wrong.
+    """
+    if name == LOCAL:
+        return None
+    factory = _FACTORIES.get(name) or _built_in(name)
+    if factory is None:
+        raise ToolError(
+            f"terminal.backend is {name!r}, and there is no such backend here. There are: "
+            f"{', '.join(backend_names())}. Nothing is run on this machine in its place."
+        )
+    return factory(wanted)
+
+
+_BUILT_IN = ("ssh", "docker")
+
+
+def _built_in(name: str) -> Factory | None:
+    # Loaded when they are chosen: most sessions work here.
+    if name == "ssh":
+        from tools.environments.far.ssh_backend import ssh_backend  # noqa: PLC0415
+
+        return ssh_backend
+    if name == "docker":
+        from tools.environments.far.docker_backend import docker_backend  # noqa: PLC0415
+
+        return docker_backend
+    return None

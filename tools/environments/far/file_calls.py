@@ -1,0 +1,151 @@
+"""What is asked of another machine's files, one call at a time; two ways to answer it implement `FileCalls`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import struct
+import subprocess
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from tools.environments.far.link import Footing, Link
+from tools.environments.far.machine import Streams
+from tools.environments.far.wrapping import quoted
+from tools.errors import CommandError, FileAccessError
+
+_HEAD = struct.Struct(">I")
+_HELLO = b"hermes-files\n"
+_SILENT_SECONDS = 60.0
+# What may be asked again when the connection has broken off meanwhile.
+_ONLY_LOOKS = frozenset({"stat", "read", "list", "resolve", "times"})
+
+Told = dict[str, Any]
+
+
+class FileCalls(Protocol):
+    """Answers `file_program`'s requests. Safe to use from several threads."""
+
+    def ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
+        """One request.
+
+        Returns:
+            what `file_program` tells, `errno` or `refused` included, and raw bytes.
+
+        Raises:
+            CommandError, FileAccessError: the machine cannot be reached.
+        """
+        ...
+
+    def close(self) -> None:
+        """Nothing more is asked."""
+        ...
+
+
+class ProgramCalls:
+    """Asks a program there that goes on running, so that a call costs one way there and back."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._footing: Footing | None = None
+
+    def ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
+        """One request."""
+        asked = json.dumps({"do": do, "path": path, "follows": len(body), **fields}).encode("ascii")
+        with self._lock:
+            for is_last in (do not in _ONLY_LOOKS, True):
+                process = self._running()
+                try:
+                    return _exchange(process, _HEAD.pack(len(asked)) + asked + body)
+                except (OSError, EOFError, TimeoutError) as problem:
+                    self._end()
+                    if is_last:
+                        raise self._broken(do, path) from problem
+        raise self._broken(do, path)
+
+    def close(self) -> None:
+        """End the program."""
+        with self._lock:
+            self._end()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._footing is not None and self._link.holds(self._footing):
+            return self._process
+        self._end()
+        self._footing = self._link.footing()
+        source = _program()
+        script = f"exec python3 -I -c {quoted(f'import sys; exec(sys.stdin.buffer.read({len(source)}))')}"
+        streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
+        process = self._process = self._link.start(script, streams)
+        try:
+            if process.stdin is not None:
+                process.stdin.write(source)
+                process.stdin.flush()
+            hello = _read(process, len(_HELLO))
+        except (OSError, EOFError, TimeoutError) as problem:
+            self._end()
+            raise CommandError(
+                f"The python3 of {self._link.machine.name} does not start. Set terminal.files_by to sh to do without."
+            ) from problem
+        if hello != _HELLO:
+            self._end()
+            raise CommandError(f"The python3 of {self._link.machine.name} prints something of its own at its start.")
+        return process
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._link.ended(process)
+
+    def _broken(self, do: str, path: str) -> FileAccessError:
+        unsure = "" if do in _ONLY_LOOKS else " Whether it was done is not known: look at it before you go on."
+        return FileAccessError(
+            f"The connection to {self._link.machine.name} broke off while {path} was asked for ({do}).{unsure}"
+        )
+
+
+def _exchange(process: subprocess.Popen[bytes], request: bytes) -> tuple[Told, bytes]:
+    if process.stdin is None:
+        raise EOFError
+    process.stdin.write(request)
+    process.stdin.flush()
+    told: Told = json.loads(_read(process, _HEAD.unpack(_read(process, _HEAD.size))[0]))
+    return told, _read(process, told["follows"])
+
+
+def _read(process: subprocess.Popen[bytes], count: int) -> bytes:
+    """Exactly so many bytes.
+
+    Raises:
+        EOFError: it has ended. TimeoutError: it says nothing.
+    """
+    if process.stdout is None:
+        raise EOFError
+    descriptor = process.stdout.fileno()
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
+    data = bytearray()
+    while len(data) < count:
+        if not readable.poll(_SILENT_SECONDS * 1000):
+            raise TimeoutError
+        piece = os.read(descriptor, min(count - len(data), 1 << 20))
+        if not piece:
+            raise EOFError
+        data += piece
+    return bytes(data)
+
+
+@cache
+def _program() -> bytes:
+    return Path(__file__).with_name("file_program.py").read_bytes()

@@ -1,0 +1,153 @@
+"""Searches with find and grep, where there is no ripgrep: no ignore files, no lines around a match, ERE at worst."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.approval.sensitive import why_sensitive
+from tools.environments.python_search.globs import GlobError, NamePattern
+from tools.environments.python_search.kinds import globs_of
+from tools.environments.rg_arguments import spans_lines
+from tools.environments.rg_events import cut_around
+from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
+from tools.environments.ripgrep import Looks
+from tools.errors import ToolError
+from tools.files.searching import SearchHit, SearchQuery, SearchResult
+from tools.settings import SearchSettings
+
+_LINE = re.compile(r"(.+?):(\d+):(.*)", re.DOTALL)
+_FIND = "find {start} -name .git -prune -o -type f -print"
+# With Perl's expressions where grep knows them: they are closest to those that the model writes.
+_GREP = """m={mode}
+[ $m = E ] && echo x | grep -qP x 2>/dev/null && m=P
+echo x | grep -$m -e {pattern} >/dev/null || [ $? = 1 ] || exit 2
+find {start} -name .git -prune -o -type f -exec grep -nH{case} -$m -e {pattern} {{}} + 2>/dev/null
+"""
+_MOST_LINES = 20_000
+
+
+@dataclass(slots=True)
+class GrepSearch:
+    """One search, as `ripgrep.Search`."""
+
+    query: SearchQuery
+    limits: SearchSettings
+    runner: Runner
+    start: str
+    private: tuple[Path, ...]
+    one_file: bool
+    looks: Looks
+    partial: bool = False
+
+    def run(self) -> SearchResult:
+        """Search.
+
+        Raises:
+            ToolError, ToolInterrupted.
+        """
+        wanted = [_pattern(glob) for glob in self._globs()]
+        if self.query.target == "files":
+            found = [name for name in self._listed() if all(pattern.matches(name) for pattern in wanted)]
+            return self._names(found)
+        if spans_lines(self.query):
+            raise ToolError("There is no ripgrep on that machine, so no match may be longer than a line.")
+        lines = [line for line in self._lines() if self._is_wanted(line[0], wanted)]
+        if self.query.output == "content":
+            page = lines[self.query.offset : self.query.offset + self.query.limit]
+            hits = tuple(
+                SearchHit(self._path(name), number, cut_around(text, 0, self.limits.max_line_chars))
+                for name, number, text in page
+            )
+            return self._result(hits, len(lines))
+        counts: dict[str, int] = {}
+        for name, _, _ in lines:
+            counts[name] = counts.get(name, 0) + 1
+        names = sorted(counts)[self.query.offset : self.query.offset + self.query.limit]
+        return self._result(tuple(SearchHit(self._path(name), count=counts[name]) for name in names), len(counts))
+
+    def _globs(self) -> Iterator[str]:
+        if self.query.target == "files":
+            yield self.query.pattern
+        if self.query.glob and not self.one_file:
+            yield self.query.glob
+
+    def _listed(self) -> list[str]:
+        return [line.rstrip("\n") for line in self._output(_FIND.format(start=_word(self.start)))]
+
+    def _lines(self) -> list[tuple[str, int, str]]:
+        script = _GREP.format(
+            mode="F" if self.query.fixed else "E",
+            start=_word(self.start),
+            case="i" if self.query.ignore_case else "",
+            pattern=_word(self.query.pattern),
+        )
+        found: list[tuple[str, int, str]] = []
+        for line in self._output(script):
+            read = _LINE.fullmatch(line.rstrip("\n"))
+            if read is not None:
+                found.append((read[1], int(read[2]), read[3].rstrip("\r")))
+            if len(found) >= _MOST_LINES:
+                self.partial = True
+                break
+        return sorted(found, key=lambda line: (line[0], line[1]))
+
+    def _output(self, script: str) -> Iterator[str]:
+        self.runner.command = ["sh", "-c", 'shift $(($# - 1)); eval "$1"', "search"]
+        try:
+            for line in self.runner.run(script):
+                yield line.decode(errors="surrogateescape")
+        except OutOfTime:
+            self.partial = True
+
+    def _is_wanted(self, name: str, wanted: Sequence[NamePattern]) -> bool:
+        return self._is_kind(name) and all(pattern.matches(name) for pattern in wanted) and self._may_show(name)
+
+    def _names(self, found: list[str]) -> SearchResult:
+        found = [name for name in found if self._is_kind(name)]
+        names = [name for name in found if self._may_show(name)]
+        changed = dict(zip(names, self.looks.modified([self._path(name) for name in names]), strict=False))
+        names.sort(key=lambda name: (-changed.get(name, 0), name))
+        page = names[self.query.offset : self.query.offset + self.query.limit]
+        return self._result(tuple(SearchHit(self._path(name)) for name in page), len(names), len(found) - len(names))
+
+    def _is_kind(self, name: str) -> bool:
+        if self.one_file or not self.query.type:
+            return True
+        try:
+            kinds = globs_of(self.query.type)
+        except LookupError as problem:
+            raise ToolError(f"The file type {self.query.type} is not known; use file_glob, as *.py.") from problem
+        return any(_pattern(kind).matches(name) for kind in kinds)
+
+    def _may_show(self, name: str) -> bool:
+        if self.one_file:
+            return True
+        path = self._path(name)
+        return not (any(folder in path.parents for folder in self.private) or why_sensitive(Path("/", name)))
+
+    def _path(self, name: str) -> Path:
+        return self.runner.folder / name
+
+    def _result(self, hits: tuple[SearchHit, ...], total: int, skipped: int = 0) -> SearchResult:
+        return SearchResult(
+            hits,
+            total,
+            truncated=self.query.offset + len(hits) < total,
+            skipped=skipped,
+            shown=len(hits),
+            partial=self.partial,
+        )
+
+
+def _pattern(glob: str) -> NamePattern:
+    try:
+        return NamePattern(glob)
+    except GlobError as problem:
+        raise ToolError(f"The search was not understood: {problem}\n{GLOB_HINT}") from problem
+
+
+def _word(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

@@ -1,0 +1,58 @@
+"""The seam to another machine: who knows how a script gets there, and says what went wrong on the way."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import IO, Protocol
+
+Stream = int | IO[bytes] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """What a program on this machine reads and writes, as `subprocess.Popen` takes it."""
+
+    stdin: Stream = subprocess.DEVNULL
+    stdout: Stream = subprocess.PIPE
+    stderr: Stream = subprocess.PIPE
+
+
+class Machine(Protocol):
+    """A machine that runs POSIX shell scripts, each behind a program on this one, whose streams are the script's.
+
+    A script is the leader of a process group of its own there, and its program here ends when it does. All methods
+    block, and may be called from several threads.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call it: «me@build.example.org», «the container hermes-acp-1a2b»."""
+        ...
+
+    def connect(self, script: str, streams: Streams) -> subprocess.Popen[bytes]:
+        """Make it reachable and start the script by which it stays so: once that ends, the connection is over.
+
+        Raises:
+            CommandError: it cannot be reached.
+        """
+        ...
+
+    def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
+        """Start another script over the connection.
+
+        Args:
+            terminal: at a pseudo-terminal of its own; then all of `streams` is the near side's.
+
+        Raises:
+            CommandError: it could not be started.
+        """
+        ...
+
+    def why(self, complaint: str) -> str:
+        """What the words of a program that could not get there mean, as a sentence that says what to do."""
+        ...
+
+    def close(self) -> None:
+        """End the connection, and what there is only because of it."""
+        ...

@@ -1,0 +1,207 @@
+"""Another machine through the system's OpenSSH client: one connection that carries all sessions (ControlMaster).
+
+The user's own configuration holds (`~/.ssh/config`, the agent, known hosts). Nobody can be asked here: an unknown
+host key is an error, never accepted, and so is a sign-in that wants to be typed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.environments.far.machine import Streams
+from tools.environments.far.wrapping import quoted
+from tools.errors import CommandError
+
+# Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
+_MOST_SESSIONS = 9
+_CONNECT_SECONDS = 15
+_ALWAYS = (
+    "BatchMode=yes",
+    "StrictHostKeyChecking=yes",
+    f"ConnectTimeout={_CONNECT_SECONDS}",
+    "ServerAliveInterval=15",
+    "ServerAliveCountMax=3",
+    "ClearAllForwardings=yes",
+    "ForwardAgent=no",
+    "ForwardX11=no",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",
+    "EscapeChar=none",
+    "LogLevel=ERROR",
+)
+# Without the shared connection a program of ours must not make one of its own.
+_ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=false")
+_READY = b"ready\n"
+_HOLD = "echo ready; exec cat >/dev/null"
+_WORDS: Sequence[tuple[str, str]] = (
+    (r"Host key verification failed|No .* host key is known|REMOTE HOST IDENTIFICATION", (
+        "its host key is not known here, or is not the one that was. Connect once by hand, as {by_hand}, and compare "
+        "the key with one from a source that you trust; nothing is accepted unseen"
+    )),
+    (r"Permission denied|Too many authentication failures|no mutual signature", (
+        "it does not let us sign in. Only keys and agents work here, as nobody can type a password: see that "
+        "{by_hand} needs none (ssh-copy-id, ssh-add), and look at terminal.ssh_user and terminal.ssh_key"
+    )),
+    (r"Could not resolve hostname", "the name is not known. Look at terminal.ssh_host"),
+    (r"Connection refused", "nothing listens there. Look at terminal.ssh_port, and whether the server runs"),
+    (r"timed out|No route to host|Network is unreachable|Connection reset|kex_exchange|Connection closed", (
+        "it cannot be reached at the moment. See that it is up and that {by_hand} works"
+    )),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SshTarget:
+    """Where to connect to. `host` may be a name of the user's `~/.ssh/config`; empty values are its own.
+
+    Attributes:
+        options: further options of the client, each as `Name=value`.
+    """
+
+    host: str
+    user: str = ""
+    port: int | None = None
+    key: Path | None = None
+    options: tuple[str, ...] = ()
+
+    @property
+    def arguments(self) -> list[str]:
+        """As the client takes them, the host last."""
+        words = [f"-o{option}" for option in self.options]
+        words += [f"-p{self.port}"] if self.port is not None else []
+        words += [f"-i{self.key}", "-oIdentitiesOnly=yes"] if self.key is not None else []
+        words += [f"-l{self.user}"] if self.user else []
+        return [*words, "--", self.host]
+
+
+@dataclass(slots=True)
+class _Master:
+    """A connection, and the programs that use it."""
+
+    socket: Path
+    process: subprocess.Popen[bytes]
+    users: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def has_room(self) -> bool:
+        self.users = [user for user in self.users if user.poll() is None]
+        return self.process.poll() is None and len(self.users) < _MOST_SESSIONS
+
+
+class SshMachine:
+    """Implements `Machine` over ssh; safe to use from several threads.
+
+    Raises:
+        CommandError: there is no ssh here, or the target is no host.
+    """
+
+    def __init__(self, target: SshTarget, program: str = "ssh") -> None:
+        found = shutil.which(program)
+        if found is None:
+            raise CommandError("There is no ssh program on this machine. Install the OpenSSH client.")
+        if not target.host or target.host.startswith("-") or any(sign.isspace() for sign in target.host):
+            raise CommandError(f"terminal.ssh_host is {target.host!r}, which is no host. Correct it in the settings.")
+        self._program = found
+        self._target = target
+        self._lock = threading.Lock()
+        self._masters: list[_Master] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._made = 0
+
+    @property
+    def name(self) -> str:
+        """As `ssh` would be told it."""
+        user = f"{self._target.user}@" if self._target.user else ""
+        return f"{user}{self._target.host}"
+
+    def connect(self, script: str, streams: Streams) -> subprocess.Popen[bytes]:
+        """Open the connection; the script's program carries all others."""
+        with self._lock:
+            self._forget_masters()
+            return self._master(script, streams).process
+
+    def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
+        """Start a script over the connection; where it carries as many as it may, over a further one."""
+        with self._lock:
+            master = next((master for master in self._masters if master.has_room()), None)
+            if master is None:
+                if not self._masters or self._masters[0].process.poll() is not None:
+                    raise CommandError(f"The connection to {self.name} has broken off. Try again: it is made anew.")
+                master = self._further()
+            words = [f"-S{master.socket}", *(f"-o{option}" for option in _ONLY_SHARED)]
+            process = self._popen([*words, "-tt" if terminal else "-T"], script, streams)
+            master.users.append(process)
+            return process
+
+    def why(self, complaint: str) -> str:
+        """What the client's words mean."""
+        plain = " ".join(complaint.split())
+        by_hand = f"`ssh {' '.join(self._target.arguments)}`".replace(" --", "")
+        said = f" (ssh says: {plain[-300:]})" if plain else ""
+        for pattern, meaning in _WORDS:
+            if re.search(pattern, complaint):
+                return f"Could not connect to {self.name}: {meaning.format(by_hand=by_hand)}.{said}"
+        return f"Could not connect to {self.name}: see that {by_hand} works.{said}"
+
+    def close(self) -> None:
+        """End all connections."""
+        with self._lock:
+            self._forget_masters()
+            if self._folder is not None:
+                self._folder.cleanup()
+                self._folder = None
+
+    def _further(self) -> _Master:
+        streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
+        master = self._master(_HOLD, streams)
+        greeting = master.process.stdout.readline() if master.process.stdout else b""
+        if greeting != _READY:
+            raise CommandError(
+                f"{self.name} carries {_MOST_SESSIONS} commands at once and allows no further connection. End some."
+            )
+        return master
+
+    def _master(self, script: str, streams: Streams) -> _Master:
+        if self._folder is None:
+            # A short path: the name of a socket is limited to about a hundred characters.
+            self._folder = tempfile.TemporaryDirectory(prefix="hermes-ssh-", dir="/tmp")
+        self._made += 1
+        socket = Path(self._folder.name, str(self._made))
+        process = self._popen([f"-S{socket}", "-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)
+        master = _Master(socket, process)
+        self._masters.append(master)
+        return master
+
+    def _popen(self, words: Sequence[str], script: str, streams: Streams) -> subprocess.Popen[bytes]:
+        options = [f"-o{option}" for option in _ALWAYS]
+        # `exec`: whatever the user's shell there is, the script leads its process group.
+        command = f"exec sh -c {quoted(script)}"
+        try:
+            return subprocess.Popen(
+                [self._program, *words, *options, *self._target.arguments, command],
+                stdin=streams.stdin,
+                stdout=streams.stdout,
+                stderr=streams.stderr,
+                env={**os.environ, "LC_ALL": "C"},
+                close_fds=True,
+                start_new_session=True,
+            )
+        except OSError as problem:
+            raise CommandError(f"Could not start ssh: {problem.strerror}.") from problem
+
+    def _forget_masters(self) -> None:
+        for master in self._masters:
+            if master.process.poll() is None:
+                master.process.kill()
+                master.process.wait()
+            for stream in (master.process.stdin, master.process.stdout) if master is not self._masters[0] else ():
+                if stream is not None:
+                    stream.close()
+        self._masters = []

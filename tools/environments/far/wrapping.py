@@ -1,0 +1,189 @@
+"""The script around a command on another machine, and how its output tells the command's own from what is about it.
+
+The script reads one line: shell text that sets up and runs the command. So nothing of it, no variable and no word, is
+seen among the other machine's processes before it runs, and no limit on the length of arguments holds. The output
+comes first; behind a token that no command knows beforehand stand what the shell reports of itself and its status.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.environments.shell_report import REPORTING
+
+_TOKEN_BYTES = 8
+_BEGUN = b"\0%s:begun\0"
+_REPORT, _EXIT, _NO_PLACE = b"\0%s:report\0", b"\0%s:exit ", b"\0%s:nowhere\0"
+
+READING = 'IFS= read -r line || exit 125; eval "$(printf %b "$line")"'
+"""A script for `sh -c` that runs the line that it reads first; the rest of its input is the command's."""
+
+_GROUP = """printf '\\000{token}:begun\\000'
+trap : TERM HUP INT
+kill -0 "-$$" 2>/dev/null && echo $$ >{folder}/{token}.group
+[ -f {folder}/{token}.stop ] && exit 125
+"""
+_RUN = """cd -- {cwd} 2>/dev/null || {{ printf '\\000{token}:nowhere\\000'; exit 125; }}
+unset OLDPWD
+s=$(command -v bash) || s=/bin/sh
+# Otherwise bash believes that sshd has just started it, and reads its owner's .bashrc once more.
+SHLVL=${{SHLVL:-1}}; export SHLVL
+{setting}
+"$s" -c {inner} "${{s##*/}}" {command} {source}
+printf '\\000{token}:exit %d\\000' $?
+"""
+# As in `shell_start`: the report's number is closed while the command runs. A plain sh knows none above 9.
+_INNER = (
+    "exec 9>&1; trap '{{ command printf \"\\000{token}:report\\000\"; {reporting}; }} 2>/dev/null >&9' EXIT; "
+    'eval "shift 2; $1" {reads} 2>&1 9>&-'
+)
+_NOTHING = '<"$2"'
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A command, ready to be sent, as the text of a script."""
+
+    token: str
+    script: str
+
+    @property
+    def line(self) -> bytes:
+        """The script as the first line of an input, for `READING`."""
+        return line_of(self.script)
+
+
+def new_token() -> str:
+    """A name for a command, that no command before it could know."""
+    return secrets.token_hex(_TOKEN_BYTES)
+
+
+def wrap(
+    command: str,
+    cwd: Path,
+    variables: Mapping[str, str],
+    *,
+    folder: str,
+    has_input: bool = False,
+    unset: Sequence[str] = (),
+) -> Wrapped:
+    """The command as it is sent.
+
+    Args:
+        variables: set for it, over what the other machine gives every shell.
+        unset: taken away before.
+        folder: the keeper's directory there.
+        has_input: it reads what comes behind the line; otherwise nothing.
+
+    Raises:
+        ValueError: the command or a variable holds a null character.
+    """
+    token = new_token()
+    names = [name for name in unset if _is_name(name)]
+    lines = [f"unset {name}" for name in names]
+    lines += [f"export {name}={quoted(value)}" for name, value in variables.items() if _is_name(name)]
+    inner = _INNER.format(token=token, reporting=REPORTING, reads="" if has_input else _NOTHING)
+    script = _GROUP.format(token=token, folder=quoted(folder)) + _RUN.format(
+        token=token,
+        cwd=quoted(str(cwd)),
+        setting="\n".join(lines),
+        inner=quoted(inner),
+        command=quoted(command),
+        source="/dev/null",
+    )
+    if "\0" in script:
+        raise ValueError("a command cannot hold a null character")
+    return Wrapped(token, script)
+
+
+def line_of(script: str) -> bytes:
+    """A script as the one line that `READING` reads."""
+    return os.fsencode(script.replace("\\", "\\\\").replace("\n", "\\n")) + b"\n"
+
+
+def quoted(text: str) -> str:
+    """The text as one word of a POSIX shell."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+@dataclass(slots=True)
+class Framing:
+    """Takes the output of a wrapped command apart as it comes.
+
+    What comes before its beginning is none of its own: some people's shells greet whoever signs in.
+
+    Attributes:
+        begun: it has been started.
+        report: what the shell has reported of itself.
+        status: the command's exit status, as a shell counts it; None until it has ended.
+        no_place: its directory is not there.
+    """
+
+    token: str
+    begun: bool = False
+    report: bytes = b""
+    status: int | None = None
+    no_place: bool = False
+    _held: bytes = b""
+    _behind: bytearray = field(default_factory=bytearray)
+    _is_behind: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the command has ended by itself; what it left in the background may go on."""
+        return self.status is not None or self.no_place
+
+    def feed(self, data: bytes) -> bytes:
+        """The command's own part of what was read; nothing of what may still become the token is handed out."""
+        if self._is_behind:
+            self._take(data)
+            return b""
+        text = self._held + data
+        if not self.begun:
+            _, begun, text = text.partition(_BEGUN % self.token.encode())
+            if not begun:
+                self._held += data
+                return b""
+            self.begun, self._held = True, b""
+        start = b"\0" + self.token.encode() + b":"
+        at = text.find(start)
+        if at >= 0:
+            self._is_behind, self._held = True, b""
+            self._take(text[at:])
+            return text[:at]
+        keep = _overlap(text, start)
+        self._held = text[len(text) - keep :] if keep else b""
+        return text[: len(text) - keep]
+
+    def rest(self) -> bytes:
+        """What was held back, now that nothing more comes."""
+        held, self._held = self._held, b""
+        return held if self.begun else b""
+
+    def _take(self, data: bytes) -> None:
+        self._behind += data
+        token = self.token.encode()
+        _, ended, tail = bytes(self._behind).rpartition(_EXIT % token)
+        if ended and b"\0" in tail:
+            number = tail.partition(b"\0")[0]
+            self.status = int(number) if number.isdigit() else 0
+            _, told, report = bytes(self._behind).partition(_REPORT % token)
+            self.report = report.replace(b"\r\n", b"\n") if told else b""
+        elif _NO_PLACE % token in self._behind:
+            self.no_place = True
+
+
+def _overlap(text: bytes, start: bytes) -> int:
+    """How many bytes at the end of `text` may be the beginning of `start`."""
+    for length in range(min(len(text), len(start) - 1), 0, -1):
+        if text.endswith(start[:length]):
+            return length
+    return 0
+
+
+def _is_name(name: str) -> bool:
+    return name.isascii() and name.isidentifier()
