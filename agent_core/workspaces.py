@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.service_loop import ServiceLoop
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
+    from tools.environments.backends import Elsewhere
     from tools.environments.sandbox.port import Sandbox
 
 
@@ -54,6 +55,7 @@ class Workspaces:
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._lock = threading.Lock()
         self._service_loop: ServiceLoop | None = None
+        self._elsewhere: list[Elsewhere] = []
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
 
     def make(
@@ -105,9 +107,11 @@ class Workspaces:
             history=history,
             output_file=lambda call: self._sessions.outputs.file_of(call.session_id, call.call_id),
         )
-        if (sandbox := workspace.containment.sandbox) is not None:
-            with self._lock:
+        with self._lock:
+            if (sandbox := workspace.containment.sandbox) is not None:
                 self._sandboxes.add(sandbox)
+            if elsewhere is not None:
+                self._elsewhere.append(elsewhere)
         return replace(
             workspace,
             web=self._web.under(limits.web),
@@ -129,6 +133,10 @@ class Workspaces:
         """End every process that was started in a workspace."""
         if self._service_loop is not None:
             self._service_loop.stop()
+        with self._lock:
+            elsewhere, self._elsewhere = self._elsewhere, []
+        for each in elsewhere:
+            each.close()
         self._guardian.kill_all()
         with self._lock:
             for sandbox in self._sandboxes:
