@@ -15,7 +15,7 @@ from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
-from agent_core.elsewhere import elsewhere_of
+from agent_core.elsewhere import elsewhere_of, history_there
 from agent_core.permission_settings import permission_settings
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
@@ -31,7 +31,7 @@ from tools.approval.rules.paths import places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
-from tools.files.history import FileHistory, NoHistory
+from tools.files.history import FileHistory
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
@@ -74,9 +74,8 @@ class Workspaces:
         permissions = permission_settings(config, roots)
 
         def history(call: CallIdentity) -> FileHistory:
-            if elsewhere is not None and not elsewhere.shared:
-                return NoHistory()
-            return self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
+            rows = self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
+            return rows if elsewhere is None or elsewhere.shared else history_there(elsewhere, rows)
 
         elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
         workspace = local_workspace(
