@@ -11,6 +11,7 @@ from typing import Any
 from acp_adapter.client_io.hindrances import hindrances
 from acp_adapter.rewind_words import plan_result, report_result, told_of
 from acp_adapter.session import SessionState
+from agent_core.elsewhere import disk_of
 from agent_core.errors import HermesError, RequestError, TurnInterrupted
 from agent_core.events import PlanChanged, SessionEvent, ToolFinished, ToolRequested
 from agent_core.interrupt import CancelToken
@@ -18,7 +19,7 @@ from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.rewind.records import RewindKind
-from agent_core.sessions.rewind.rewinder import FileOutcome, FileStep, RewindPlan, RewindReport
+from agent_core.sessions.rewind.rewinder import FileOutcome, FileStep, Rewinder, RewindPlan, RewindReport
 from tools.approval.actions import WritePath
 from tools.approval.questions import Answer, Question
 from tools.context import TodoItem
@@ -82,7 +83,7 @@ class Rewinding:
         Raises:
             RequestError: there is nothing to take back. StoreError.
         """
-        rewinder = self._library.rewinder
+        rewinder = self._rewinder()
         self._library.files.flush()
         return rewinder.plan(self._session.id, turns) if turns else rewinder.plan_redo(self._session.id)
 
@@ -99,10 +100,13 @@ class Rewinding:
         self._library.store.take_lease(self._session.id)
         try:
             plan, kept = self._without_unsaved(plan, token)
-            report = self._library.rewinder.apply(plan, overwrite)
+            report = self._rewinder().apply(plan, overwrite)
             return replace(report, kept=(*kept, *report.kept))
         finally:
             self._go_on_from_here()
+
+    def _rewinder(self) -> Rewinder:
+        return self._library.rewinder.on(disk_of(self._session.workspace))
 
     def _without_unsaved(self, plan: RewindPlan, token: CancelToken) -> tuple[RewindPlan, tuple[FileOutcome, ...]]:
         """The plan without the steps that would change a file under the editor's unsaved text, and those steps."""
@@ -132,7 +136,7 @@ class Rewinding:
         session, call_id = self._session, f"rewind-{secrets.token_hex(6)}"
         cwd, arguments = str(session.seed.cwd), {"path": str(step.path)}
         self._show(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
-        before, after = self._library.rewinder.contents(step)
+        before, after = self._rewinder().contents(step)
         action = WritePath(step.path, before, after, shown=step.path)
         reason = _FOUND if step.state == "found" else _ASKED.format(step.reason)
         question = Question(call_id, action, reason, others)

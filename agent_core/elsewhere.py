@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from agent_core.errors import SettingsError
 from agent_core.settings import Settings
 from tools.errors import ToolError
+from tools.files.history import FileHistory, NoHistory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent_core.sessions.files.call_history import CallHistory
+    from agent_core.sessions.files.disk import Disk
+    from agent_core.workspace import Workspace
     from tools.environments.backends import Elsewhere
     from tools.environments.guardian import Guardian
     from tools.settings import ToolSettings
@@ -42,3 +46,27 @@ def elsewhere_of(
         return make_elsewhere(settings.terminal.backend, wanted)
     except ToolError as problem:
         raise SettingsError(str(problem)) from problem
+
+
+def disk_of(workspace: Workspace) -> Disk:
+    """Whose files an undo of the workspace's session changes."""
+    from agent_core.sessions.files.disk import LOCAL_DISK, FarDisk  # noqa: PLC0415 - with the first undo
+
+    elsewhere = workspace.elsewhere
+    if elsewhere is None or not keeps_history(elsewhere):
+        return LOCAL_DISK
+    return FarDisk(elsewhere.where, lambda: elsewhere.files(None))
+
+
+def history_there(elsewhere: Elsewhere, rows: CallHistory) -> FileHistory:
+    """The history of a call whose files are not this machine's."""
+    if not keeps_history(elsewhere):
+        return NoHistory()
+    from agent_core.sessions.files.far_history import FarHistory  # noqa: PLC0415 - most sessions work here
+
+    return FarHistory(rows, elsewhere.where, lambda: elsewhere.files(None))
+
+
+def keeps_history(elsewhere: Elsewhere) -> bool:
+    """Whether its files are worth an undo: a container's own go with it."""
+    return elsewhere.wall == "machine" and not elsewhere.shared

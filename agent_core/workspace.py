@@ -229,6 +229,7 @@ def local_workspace(
         asks_all=given.mode == "all",
         readable=tuple(Path(os.path.realpath(path)) for path in readable),
         confines=confined.confines,
+        is_elsewhere=elsewhere is not None and not elsewhere.shared,
     )
     guarding = guardian or Guardian()
     environment: Environment
@@ -249,9 +250,10 @@ def local_workspace(
             mode,
             approver,
             edits=edits,
-            grants=Grants(kept, rules.roots),
+            # What was allowed for good was allowed for this machine's directory of that name.
+            grants=Grants(None if rules.is_elsewhere else kept, rules.roots),
             judge=judge,
-            warnings=given.warnings,
+            warnings=(*given.warnings, *((elsewhere.problem,) if elsewhere and elsewhere.problem else ())),
         ),
         settings=limits,
         history=history,

@@ -15,7 +15,7 @@ from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
-from agent_core.elsewhere import elsewhere_of
+from agent_core.elsewhere import elsewhere_of, history_there
 from agent_core.permission_settings import permission_settings
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
@@ -31,7 +31,7 @@ from tools.approval.rules.paths import places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
-from tools.files.history import FileHistory, NoHistory
+from tools.files.history import FileHistory
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.service_loop import ServiceLoop
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
+    from tools.environments.backends import Elsewhere
     from tools.environments.sandbox.port import Sandbox
 
 
@@ -54,6 +55,7 @@ class Workspaces:
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._lock = threading.Lock()
         self._service_loop: ServiceLoop | None = None
+        self._elsewhere: list[Elsewhere] = []
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
 
     def make(
@@ -72,9 +74,8 @@ class Workspaces:
         permissions = permission_settings(config, roots)
 
         def history(call: CallIdentity) -> FileHistory:
-            if elsewhere is not None and not elsewhere.shared:
-                return NoHistory()
-            return self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
+            rows = self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
+            return rows if elsewhere is None or elsewhere.shared else history_there(elsewhere, rows)
 
         elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
         workspace = local_workspace(
@@ -105,9 +106,11 @@ class Workspaces:
             history=history,
             output_file=lambda call: self._sessions.outputs.file_of(call.session_id, call.call_id),
         )
-        if (sandbox := workspace.containment.sandbox) is not None:
-            with self._lock:
+        with self._lock:
+            if (sandbox := workspace.containment.sandbox) is not None:
                 self._sandboxes.add(sandbox)
+            if elsewhere is not None:
+                self._elsewhere.append(elsewhere)
         return replace(
             workspace,
             web=self._web.under(limits.web),
@@ -129,6 +132,10 @@ class Workspaces:
         """End every process that was started in a workspace."""
         if self._service_loop is not None:
             self._service_loop.stop()
+        with self._lock:
+            elsewhere, self._elsewhere = self._elsewhere, []
+        for each in elsewhere:
+            each.close()
         self._guardian.kill_all()
         with self._lock:
             for sandbox in self._sandboxes:

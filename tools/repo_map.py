@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tools import arguments
 from tools.context import ToolContext, require_context
+from tools.environments.resolving import real_path
 from tools.errors import ToolError
 from tools.registry import registry
 from tools.result import ShownText, ToolResult
@@ -69,8 +69,8 @@ def repo_map(args: Mapping[str, Any], **kw: Any) -> ToolResult:
 
 def _root(path: Path, ctx: ToolContext) -> Path:
     # Elsewhere each file would be asked about.
-    real = Path(os.path.realpath(path))
-    if any(real.is_relative_to(os.path.realpath(root)) for root in ctx.roots):
+    real = real_path(ctx.fs, path)
+    if any(real.is_relative_to(real_path(ctx.fs, root)) for root in ctx.roots):
         return path
     raise ToolError(
         f"{path} is outside the workspace, which alone can be mapped. Look at it with search_files and read_file."
@@ -93,7 +93,7 @@ def _focus(value: object, ctx: ToolContext, root: Path) -> list[str]:
 def _seen(ctx: ToolContext, root: Path) -> set[PurePath]:
     if ctx.seen is None:
         return set()
-    real = Path(os.path.realpath(root))
+    real = real_path(ctx.fs, root)
     return {path.relative_to(real) for path in ctx.seen.paths() if path != real and path.is_relative_to(real)}
 
 

@@ -146,6 +146,43 @@ def check_sandbox(home: Home) -> Iterator[Check]:  # noqa: ARG001 - it is the ma
     yield Check("sandbox", ok=True, text=f"{active.name} contains commands, and holds when they try to get out{but}")
 
 
+def check_elsewhere(home: Home) -> Iterator[Check]:
+    """Whether the machine that sessions work on can be reached, where it is not this one."""
+    import tempfile  # noqa: PLC0415 - for this look only
+
+    from agent_core.config import load  # noqa: PLC0415 - loads what settings are made of
+    from agent_core.elsewhere import elsewhere_of  # noqa: PLC0415 - the same
+    from agent_core.errors import SettingsError  # noqa: PLC0415 - the same
+    from tools.environments.guardian import Guardian  # noqa: PLC0415 - starts processes
+    from tools.errors import CommandError  # noqa: PLC0415 - with it
+    from tools.settings import ToolSettings  # noqa: PLC0415 - with it
+
+    try:
+        settings = load(home).settings
+    except SettingsError:  # another check tells of it
+        return
+    if settings.terminal.backend == "local":
+        return
+    guardian = Guardian()
+    # A container gets a directory: an empty one will do.
+    with tempfile.TemporaryDirectory(prefix="hermes-doctor-") as folder:
+        try:
+            elsewhere = elsewhere_of(settings, "", (Path(folder),), ToolSettings(), guardian)
+            if elsewhere is None:
+                return
+            try:
+                facts = elsewhere.facts()
+                text = f"sessions work on {elsewhere.where} ({facts.system}, {facts.shell})"
+                yield Check("terminal", ok=True, text=text)
+            finally:
+                elsewhere.close()
+        except (SettingsError, CommandError) as problem:
+            step = "See docs/environments.md; with terminal.backend: local sessions work on this machine."
+            yield Check("terminal", ok=False, text=str(problem), next_step=step)
+        finally:
+            guardian.kill_all()
+
+
 def check_running(home: Home) -> Iterator[Check]:
     """What the sessions of running processes are doing."""
     import time  # noqa: PLC0415 - for this look only
@@ -169,7 +206,15 @@ def check_running(home: Home) -> Iterator[Check]:
             yield Check("running", ok=True, text=text)
 
 
-CHECKS: tuple[Look, ...] = (check_home, check_settings, check_database, check_sandbox, check_space, check_running)
+CHECKS: tuple[Look, ...] = (
+    check_home,
+    check_settings,
+    check_database,
+    check_sandbox,
+    check_elsewhere,
+    check_space,
+    check_running,
+)
 """All of them, in the order in which they are told."""
 
 _PROMISES = {

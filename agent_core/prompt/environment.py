@@ -14,6 +14,8 @@ def environment_text(facts: PromptFacts) -> str:
 
 
 def _lines(facts: PromptFacts) -> Iterator[str]:
+    if facts.machine:
+        yield f"Files and commands are those of another machine: {facts.machine}"
     yield f"Working directory: {facts.cwd}"
     for root in facts.roots:
         if root != facts.cwd:

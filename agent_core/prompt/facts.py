@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tools.environments.git_state import GitState, git_state
 
-_ALWAYS = ("rg",)
+ALWAYS = ("rg",)
 # A program counts where one of these files is in the session's directory.
-_PROGRAMS: Mapping[str, tuple[str, ...]] = {
+PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "uv": ("pyproject.toml", "uv.lock"),
     "python3": ("pyproject.toml", "setup.py", "requirements.txt"),
     "poetry": ("poetry.lock",),
@@ -44,6 +44,7 @@ class PromptFacts:
     """The facts; `today` is an ISO date, never a time.
 
     Attributes:
+        machine: what people call the machine; '' for this one.
         shell: what runs commands.
         git: the repository that `cwd` is in; None where it is in none.
         programs, missing: those that the project's files ask for: on PATH, and not there.
@@ -57,6 +58,7 @@ class PromptFacts:
     git: GitState | None = None
     programs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    machine: str = ""
 
 
 def gather_facts(cwd: Path, roots: tuple[Path, ...], *, seconds: float = 1.0) -> PromptFacts:
@@ -75,8 +77,8 @@ def gather_facts(cwd: Path, roots: tuple[Path, ...], *, seconds: float = 1.0) ->
 
 
 def _programs(cwd: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    wanted = [name for name, files in _PROGRAMS.items() if any(os.path.lexists(cwd / file) for file in files)]
-    found = {name: shutil.which(name) is not None for name in (*_ALWAYS, *wanted)}
+    wanted = [name for name, files in PROGRAMS.items() if any(os.path.lexists(cwd / file) for file in files)]
+    found = {name: shutil.which(name) is not None for name in (*ALWAYS, *wanted)}
     return (
         tuple(name for name, there in found.items() if there),
         tuple(name for name in wanted if not found[name]),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 
+from agent_core.prompt.context_files.loaded import ContextFiles
 from agent_core.prompt.context_files.loading import load_context_files
 from agent_core.prompt.context_files.region import region_of
 from agent_core.prompt.context_files.settings import chars_of_a_file
-from agent_core.prompt.facts import gather_facts
+from agent_core.prompt.facts import PromptFacts, gather_facts
 from agent_core.prompt.families import family_of
 from agent_core.prompt.identity import read_soul
 from agent_core.prompt.layers import PromptSources, SystemPrompt, build_system_prompt
@@ -34,15 +35,10 @@ def session_prompt(
         tools: names of those that are offered.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="facts") as beside:
-        facts = beside.submit(gather_facts, workspace.cwd, workspace.roots)
+        facts = beside.submit(_facts, workspace)
         soul, wrong = ("", "") if settings.home is None else read_soul(settings.home)
-        files = load_context_files(
-            workspace.cwd,
-            workspace.roots,
-            region_of(workspace),
-            settings.context_files,
-            chars_of_a_file(choice.context_length, settings.context_files.max_chars),
-        )
+        max_chars = chars_of_a_file(choice.context_length, settings.context_files.max_chars)
+        files = _context_files(workspace, settings, max_chars)
         sources = PromptSources(
             facts.result(),
             platform=platform,
@@ -54,3 +50,20 @@ def session_prompt(
             memory_block=memory_block,
         )
     return build_system_prompt(sources), (*((wrong,) if wrong else ()), *files.notes)
+
+
+def _facts(workspace: Workspace) -> PromptFacts:
+    if workspace.elsewhere is None:
+        return gather_facts(workspace.cwd, workspace.roots)
+    from agent_core.prompt.far_facts import far_facts  # noqa: PLC0415 - most sessions work here
+
+    return far_facts(workspace.elsewhere)
+
+
+def _context_files(workspace: Workspace, settings: PromptSettings, max_chars: int) -> ContextFiles:
+    region, elsewhere = region_of(workspace), workspace.elsewhere
+    if elsewhere is None or elsewhere.shared:
+        return load_context_files(workspace.cwd, workspace.roots, region, settings.context_files, max_chars)
+    from agent_core.prompt.context_files.far import far_context_files  # noqa: PLC0415 - most sessions work here
+
+    return far_context_files(elsewhere, region, settings.context_files, max_chars)

@@ -10,8 +10,11 @@ import pytest
 from agent_core.elsewhere import elsewhere_of
 from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
+from agent_core.prompt.session_prompt import session_prompt
+from agent_core.prompt.settings import PromptSettings
 from agent_core.settings import Settings
 from agent_core.workspace import CallIdentity, local_workspace
+from tests.support.choices import choice_for
 from tests.support.fake_engine import FakeEngine
 from tests.support.services import turn_services
 from tests.support.ssh_server import needs_other_disk, needs_sshd, ssh_server
@@ -136,6 +139,7 @@ def test_commands_run_there_and_are_asked_about_unless_they_only_look(session, p
     (asked,) = session.approver.asked
     assert isinstance(asked, RunCommand)
     assert "no sandbox" in session.approver.questions[0].reason
+    assert len(session.approver.questions[0].reaches) == 1
     assert not (place / "there" / "made").exists()
 
 
@@ -177,6 +181,41 @@ def test_the_session_s_saved_outputs_stay_on_this_machine(server, place, guardia
     session.workspace.close()
 
 
+def prompt_of(session):
+    choice = choice_for("http://127.0.0.1:9")
+    return session_prompt(session.workspace, PromptSettings(None), choice, platform="acp", tools=())
+
+
+@needs_other_disk
+def test_the_prompt_tells_of_the_other_machine_and_has_its_rules(session, place):
+    (place / "there" / ".cursorrules").symlink_to("/etc/hostname")
+    prompt, _notes = prompt_of(session)
+    (place / "there" / ".cursorrules").unlink()
+    assert "Only metres here." in prompt.text
+    assert "Files and commands are those of another machine: " in prompt.text
+    assert f"Working directory: {place / 'project'}" in prompt.text
+    assert Path("/etc/hostname").read_text().strip() not in prompt.text.split("Only metres here.")[1]
+    assert "hermes-rules-" not in prompt.text
+
+
+@needs_other_disk
+def test_the_rules_of_a_repository_there_reach_down_to_the_session_s_directory(server, place, guardian):
+    subprocess.run(["git", "init", "-q", place / "there"], check=True)
+    (place / "there" / "src" / "AGENTS.md").write_text("Only seconds here.\n")
+    try:
+        elsewhere = elsewhere_of(
+            settings_for(server, cwd=str(place / "project" / "src")), "s", (place,), ToolSettings(), guardian
+        )
+        session = Session(place, elsewhere, guardian)
+        prompt, _notes = prompt_of(session)
+        assert prompt.text.index("Only metres here.") < prompt.text.index("Only seconds here.")
+        assert f"Git repository at {place / 'project'}" in prompt.text
+        session.workspace.close()
+    finally:
+        (place / "there" / "src" / "AGENTS.md").unlink()
+        shutil.rmtree(place / "there" / ".git")
+
+
 @needs_sshd
 @pytest.mark.parametrize(("cwd", "expected"), [("~/", "home"), ("/usr/share", "/usr/share")])
 def test_the_directory_there_is_that_of_the_settings(cwd, expected, server, guardian, tmp_path):
@@ -191,6 +230,8 @@ def test_a_machine_that_cannot_be_reached_leaves_the_session_usable_and_says_so(
     elsewhere = elsewhere_of(settings, "s", (tmp_path,), ToolSettings(), guardian)
     assert "nothing listens there" in elsewhere.problem
     session = Session(tmp_path, elsewhere, guardian, mode="dont_ask")
+    assert session.workspace.approvals.take_warnings() == (elsewhere.problem,)
+    assert "nothing listens there" in prompt_of(session)[0].text
     (tmp_path / "f").write_text("of this machine")
     for name, arguments in {"read_file": {"path": "f"}, "terminal": {"command": "pwd"}}.items():
         assert "Could not connect to 127.0.0.1" in session.call(name, **arguments)["error"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.approval.actions import Action, ReadPath, WriteMemory, WritePath
+from tools.approval.actions import Action, ReadPath, RunCommand, WriteMemory, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.policy import ALLOW, Decision
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
@@ -132,6 +132,8 @@ class Gate:
         # Where every edit is to be shown, none may be allowed beforehand.
         is_shown_always = isinstance(action, WritePath | WriteMemory) and self._approvals.edits == "ask"
         wider = () if is_shown_always else reaches(action, self._approvals.rules.roots, is_risky=decision.is_risky)
+        if isinstance(action, RunCommand) and self._approvals.rules.is_elsewhere:
+            wider = wider[:1]  # where the names in others like it lead would be looked up on this machine
         # What may come under a rule of the user's is theirs to decide each day anew.
         is_kept = self._approvals.can_keep and decision.cause != "rule-unclear"
         return Question(

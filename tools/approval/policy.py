@@ -69,6 +69,7 @@ class Rules:
         deny: what may not happen in any mode, whatever else allows it.
         allow: what need not be asked about.
         confines: whether commands run in a sandbox.
+        is_elsewhere: the session's files are another machine's: what names there lead to is not seen here.
         asks_all: every command that is not proven harmless is asked about, and whatever else may have an effect.
     """
 
@@ -81,6 +82,7 @@ class Rules:
     allow: tuple[PermissionRule, ...] = ()
     confines: Confines = Confines()
     asks_all: bool = False
+    is_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)

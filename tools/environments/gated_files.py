@@ -57,7 +57,7 @@ class GatedFileSystem:
 
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Ask with the change, then write if the file is still what the change was made from."""
-        real = self._real(path)
+        real = self.resolve(path)
         self._gate.authorize(WritePath(real, expected, data, shown=path))
         self._unmoved(path, real)
         return self._remembered.write(real, data, expected=expected)
@@ -69,7 +69,7 @@ class GatedFileSystem:
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Ask, then delete if the file is still what was seen."""
         # The link itself is deleted, not what it points to: only the directory is resolved.
-        real = self._real(path.parent) / path.name
+        real = self.resolve(path.parent) / path.name
         self._gate.authorize(WritePath(real, expected, None, shown=path))
         self._unmoved(path.parent, real.parent)
         self._remembered.remove(real, expected=expected)
@@ -78,7 +78,7 @@ class GatedFileSystem:
         """Ask for both ends, then move."""
         with self.open(source) as stream:
             content = stream.read()
-        real_source, real_target = self._real(source.parent) / source.name, self._real(target)
+        real_source, real_target = self.resolve(source.parent) / source.name, self.resolve(target)
         with self._gate.as_one():
             self._gate.authorize(WritePath(real_source, content, None, shown=source))
             self._gate.authorize(WritePath(real_target, None, content, shown=target))
@@ -97,14 +97,13 @@ class GatedFileSystem:
     def _asked(self, change: FileChange) -> FileChange:
         """The change on the paths that it was allowed for: those that are really meant."""
         if change.source is not None:
-            source, target = self._real(change.source.parent) / change.source.name, self._real(change.path)
+            source, target = self.resolve(change.source.parent) / change.source.name, self.resolve(change.path)
             self._gate.authorize(WritePath(source, change.before, None, shown=change.source))
             self._gate.authorize(WritePath(target, None, change.after, shown=change.path))
             return replace(change, path=target, source=source)
         # Of a link that is deleted only the directory is resolved, as in `remove`.
-        real = (
-            self._real(change.path) if change.after is not None else self._real(change.path.parent) / change.path.name
-        )
+        path = change.path
+        real = self.resolve(path) if change.after is not None else self.resolve(path.parent) / path.name
         self._gate.authorize(WritePath(real, change.before, change.after, shown=change.path))
         return replace(change, path=real)
 
@@ -117,15 +116,16 @@ class GatedFileSystem:
             self._unmoved(change.path, real.path)
 
     def _readable(self, path: Path) -> Path:
-        real = self._real(path)
+        real = self.resolve(path)
         self._gate.authorize(ReadPath(real, None if real == path else path))
         return real
 
-    def _real(self, path: Path) -> Path:
+    def resolve(self, path: Path) -> Path:
+        """Where a path leads, on the machine that has it."""
         return real_path(self._inner, path)
 
     def _unmoved(self, path: Path, approved: Path) -> None:
-        if self._real(path) != approved:
+        if self.resolve(path) != approved:
             raise FileChanged(f"{path} led to {approved} when the change was approved, and no longer does.")
 
 

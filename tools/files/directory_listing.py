@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
+from itertools import zip_longest
 from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
 from tools.context import FileStat, ToolContext
+from tools.environments.resolving import real_path
 from tools.errors import Denied, FileAccessError
 
 _KIB = 1024
+_MOST_LOOKS = 100
 
 
 def listing(path: Path, ctx: ToolContext, first: int, most: int) -> tuple[list[str], int]:
@@ -21,13 +23,16 @@ def listing(path: Path, ctx: ToolContext, first: int, most: int) -> tuple[list[s
         Denied, FileAccessError: it cannot be looked at. ToolInterrupted.
     """
     names = ctx.fs.list(path)
-    roots = tuple(Path(os.path.realpath(root)) for root in ctx.roots)
+    roots = tuple(real_path(ctx.fs, root) for root in ctx.roots)
     window = names[first - 1 : first - 1 + most]
-    return [_entry(name, _facts(path / name, roots, ctx)) for name in window], len(names)
+    # Each look at another machine takes a way there and back.
+    looked = len(window) if not ctx.elsewhere else _MOST_LOOKS
+    facts = [_facts(path / name, roots, ctx) for name in window[:looked]]
+    return [_entry(name, known) for name, known in zip_longest(window, facts)], len(names)
 
 
 def _facts(path: Path, roots: tuple[Path, ...], ctx: ToolContext) -> FileStat | None:
-    real = Path(os.path.realpath(path))
+    real = real_path(ctx.fs, path)
     if why_sensitive(real) or not any(real.is_relative_to(root) for root in roots):
         return None
     try:

@@ -17,7 +17,7 @@ DEFAULT_NAMES = (HERMES, AGENTS, CLAUDE, CURSOR, COPILOT)
 
 def present(directory: Path, name: str) -> Path | None:
     """The file of that name, as it is really written: capitals do not count; None where nothing is."""
-    for variant in _variants(name):
+    for variant in variants(name):
         if os.path.lexists(path := directory / variant):
             return path
     return None
@@ -31,7 +31,8 @@ def chain(top: Path, directory: Path) -> list[Path]:
                    for count in range(len(directory.relative_to(top).parts)))]  # fmt: skip
 
 
-def _variants(name: str) -> tuple[str, ...]:
+def variants(name: str) -> tuple[str, ...]:
+    """How the name may be written, the best first."""
     if name == HERMES:
         return (HERMES, "HERMES.md", "hermes.md", ".HERMES.md")
     stem, dot, ending = name.rpartition(".")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.prompt.context_files.nested import NestedRules
@@ -26,9 +26,11 @@ def region_of(workspace: Workspace) -> Region:
         hit = denied_by(ReadPath(path), rules.deny, rules.roots)
         return f"is denied by the user's rule {hit.rule.shown}" if hit is not None else ""
 
-    return Region(tuple(Path(os.path.realpath(root)) for root in workspace.roots), refusal)
+    return Region(rules.roots, refusal)
 
 
 def nested_rules(workspace: Workspace, settings: ContextFileSettings) -> NestedRules:
-    """The rules of the folders in a session's directories."""
+    """The rules of the folders in a session's directories; none where these are another machine's."""
+    if workspace.elsewhere is not None and not workspace.elsewhere.shared:
+        settings = replace(settings, enabled=False)
     return NestedRules(workspace.cwd, workspace.roots, region_of(workspace), settings)

@@ -81,14 +81,14 @@ class CallHistory:
         left = NOTHING if after is None else FileState(sha256(after), kept_mode(mode))
         folders = [] if after is None else _missing_folders(path)
         if before is None:
-            self._note("tool", [*folders, Change(path, NOTHING, left)])
+            self.note("tool", [*folders, Change(path, NOTHING, left)])
             return
         if after is None and path.is_symlink():
             before = look(path, self.keeper.limits.max_file_bytes).content or b""  # the link goes, not the file
         kept = self.keeper.keep(path, before, mode)
         change = Change(path, kept.state, left, kept.lost)
-        self._note("tool", [*folders, change])
-        self._make_sure(change, before)
+        self.note("tool", [*folders, change])
+        self.make_sure(change, before)
 
     def _moving(self, source: Path, target: Path) -> None:
         found = look(source, self.keeper.limits.max_file_bytes)
@@ -99,8 +99,8 @@ class CallHistory:
             lost = self.keeper.keep(source, found.content, found.state.mode).lost
         # If the file could not come back at its old path, it must not go from the new one either: lost both.
         gone, come = Change(source, found.state, NOTHING, lost), Change(target, NOTHING, found.state, lost)
-        self._note("tool", [*_missing_folders(target), gone, come])
-        self._make_sure(gone, found.content)
+        self.note("tool", [*_missing_folders(target), gone, come])
+        self.make_sure(gone, found.content)
 
     def _watch(self, spec: CommandSpec) -> _Watched | None:
         limits = ObservationLimits(max_file_bytes=self.keeper.limits.max_file_bytes)
@@ -129,7 +129,7 @@ class CallHistory:
 
         self.keeper.write(begin)
         for file, change in zip(watched.seen.foreseen, changes, strict=True):
-            self._make_sure(change, file.content)
+            self.make_sure(change, file.content)
 
     def _finish(self, watched: _Watched) -> None:
         try:
@@ -159,7 +159,7 @@ class CallHistory:
             if watched.rows or watched.seen.foreseen or changes:
                 self.keeper.write(end)
             for one, change in zip(found, new, strict=True):
-                self._make_sure(change, one.before.content)
+                self.make_sure(change, one.before.content)
             own = (one for one in differences if settled(one.path) not in foreign)
             watched.changed.extend(filter(None, map(_changed, own)))
         except Exception:  # the command's result counts
@@ -184,11 +184,14 @@ class CallHistory:
         kept = self.keeper.keep(path, file.content, file.mode)
         return Change(path, kept.state, after, kept.lost)
 
-    def _make_sure(self, change: Change, content: bytes | None) -> None:
+    def make_sure(self, change: Change, content: bytes | None) -> None:
+        """Keep what the change has replaced once more, should it be gone by now."""
         if content is not None and not change.lost:
             self.keeper.make_sure(change.before.hash, content)
 
-    def _note(self, origin: Origin, changes: Sequence[Change]) -> None:
+    def note(self, origin: Origin, changes: Sequence[Change]) -> None:
+        """Store changes that are about to be made."""
+
         def add(connection: sqlite3.Connection) -> None:
             self._add(connection, origin, changes)
 

@@ -28,9 +28,8 @@ from sqlite3 import Connection
 from agent_core.errors import HermesError, RequestError, StoreError
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.looking import FileState, Found, look
-from agent_core.sessions.files.paths import missing_folders
-from agent_core.sessions.files.placing import place
+from agent_core.sessions.files.disk import LOCAL_DISK, Disk
+from agent_core.sessions.files.looking import FileState, Found
 from agent_core.sessions.files.version_rows import Cause, Change, Origin, add_changes, folder_made
 from agent_core.sessions.rewind.plan import Verdict, judge
 from agent_core.sessions.rewind.records import Action, FileOutcome, FileStep, RewindPlan, RewindReport
@@ -54,6 +53,7 @@ class RewindRun:
     Attributes:
         overwrite: asked for each file that someone else has changed; True to go on with it.
         max_bytes: a larger file is not kept before it is overwritten, which is asked about.
+        disk: whose files.
     """
 
     database: Database
@@ -61,6 +61,7 @@ class RewindRun:
     plan: RewindPlan
     overwrite: Callable[[FileStep], bool]
     max_bytes: int
+    disk: Disk = LOCAL_DISK
     _rewind_id: int = 0
     _done: list[FileOutcome] = field(default_factory=list)
     _already: list[FileOutcome] = field(default_factory=list)
@@ -114,7 +115,7 @@ class RewindRun:
     def _carry_out(self, step: FileStep) -> None:
         approved: FileState | None = None
         for _ in range(_TRIES):
-            found = look(step.path, self.max_bytes)
+            found = self.disk.look(step.path, self.max_bytes)
             verdict = judge(step.trail, found)
             if verdict.state == "already":
                 self._already.append(FileOutcome(step.path, "nothing"))
@@ -145,7 +146,7 @@ class RewindRun:
             wanted = replace(wanted, mode=found.state.mode)
         content = self.blobs.get(wanted.hash or "") if action in {"restore", "create"} else None
         lost = self._keep_now(step.path, found, wanted)
-        place(step.path, found, wanted, content)
+        self.disk.place(step.path, found, wanted, content)
         return f"what was there is not kept: {lost}" if lost else ""
 
     def _keep_now(self, path: Path, found: Found, wanted: FileState) -> str:
@@ -155,7 +156,9 @@ class RewindRun:
             self.blobs.put(found.content)
         origin: Origin = "rewind" if self.plan.kind == "undo" else "redo"
         cause = Cause(self.plan.session_id, self.plan.numbers[0], "", origin, self._rewind_id)
-        changes = [folder_made(folder) for folder in missing_folders(path)] if wanted.hash is not None else []
+        changes = (
+            [folder_made(folder) for folder in self.disk.missing_folders(path)] if wanted.hash is not None else []
+        )
         changes.append(Change(path, found.state, wanted, lost))
         with self.database.write() as connection:
             add_changes(connection, cause, changes, self.database.clock())

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from agent_core.errors import StoreError
 from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.looking import UNKNOWN, FileState, Found, look
+from agent_core.sessions.files.disk import LOCAL_DISK, Disk
+from agent_core.sessions.files.looking import UNKNOWN, FileState, Found
 from agent_core.sessions.files.paths import settled
 from agent_core.sessions.files.version_rows import PRUNED, Change
 from agent_core.sessions.rewind.preview import Previews
@@ -62,11 +63,14 @@ def folders_of(changes: Iterable[Change]) -> tuple[Path, ...]:
     return tuple(sorted(folders, key=lambda folder: len(folder.parts), reverse=True))
 
 
-def steps_of(trails: Sequence[Trail], blobs: BlobStore, max_bytes: int) -> tuple[FileStep, ...]:
+def steps_of(
+    trails: Sequence[Trail], blobs: BlobStore, max_bytes: int, disk: Disk = LOCAL_DISK
+) -> tuple[FileStep, ...]:
     """The steps, in the order that they can be done: files go, innermost first, before others come.
 
     Args:
         max_bytes: a larger file is not kept before it is overwritten.
+        disk: whose files.
     """
     going = sorted((one for one in trails if one.wanted.hash is None), key=_depth, reverse=True)
     coming = sorted((one for one in trails if one.wanted.hash is not None), key=lambda one: one.path)
@@ -74,7 +78,7 @@ def steps_of(trails: Sequence[Trail], blobs: BlobStore, max_bytes: int) -> tuple
     steps: list[FileStep] = []
     cleared: set[Path] = set()
     for trail in (*going, *coming):
-        found = look(trail.path, max_bytes)
+        found = disk.look(trail.path, max_bytes)
         verdict = judge(trail, found, cleared)
         if verdict.action == "delete" and verdict.state in {"clean", "found"}:
             cleared.add(trail.path)

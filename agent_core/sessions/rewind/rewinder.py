@@ -7,7 +7,7 @@ from collections.abc import Callable
 from agent_core.errors import RequestError
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
-from agent_core.sessions.files.looking import look
+from agent_core.sessions.files.disk import LOCAL_DISK, Disk
 from agent_core.sessions.files.version_rows import changes_of_rewind, changes_of_turns
 from agent_core.sessions.rewind.apply import RewindRun
 from agent_core.sessions.rewind.plan import folders_of, steps_of, trails_of
@@ -28,12 +28,20 @@ class Rewinder:
 
     Args:
         max_file_bytes: a larger file is not kept before it is overwritten or deleted, so that it is asked about.
+        disk: whose files.
     """
 
-    def __init__(self, database: Database, blobs: BlobStore, max_file_bytes: int = _MOST_BYTES) -> None:
+    def __init__(
+        self, database: Database, blobs: BlobStore, max_file_bytes: int = _MOST_BYTES, disk: Disk = LOCAL_DISK
+    ) -> None:
         self._database = database
         self._blobs = blobs
         self._max_bytes = max_file_bytes
+        self._disk = disk
+
+    def on(self, disk: Disk) -> Rewinder:
+        """The same for a session whose files are those of `disk`."""
+        return Rewinder(self._database, self._blobs, self._max_bytes, disk)
 
     def plan(self, session_id: str, turns: int = 1) -> RewindPlan:
         """What taking back the last `turns` turns in view (all, where there are fewer) would do. Changes nothing.
@@ -50,7 +58,7 @@ class Rewinder:
                 raise RequestError("There is nothing to undo: no turn of this session is in view.")
             shown = with_prompts(connection, session_id, records)
             changes = changes_of_turns(connection, session_id, [record.number for record in records])
-        steps = steps_of(trails_of(changes), self._blobs, self._max_bytes)
+        steps = steps_of(trails_of(changes), self._blobs, self._max_bytes, self._disk)
         return RewindPlan(session_id, "undo", shown, steps, folders_of(changes))
 
     def plan_redo(self, session_id: str) -> RewindPlan:
@@ -65,7 +73,7 @@ class Rewinder:
             rewind = rewind_to_redo(connection, session_id)
             shown = with_prompts(connection, session_id, turns_of_rewind(connection, session_id, rewind))
             changes = changes_of_rewind(connection, session_id, rewind.id)
-        steps = steps_of(trails_of(changes), self._blobs, self._max_bytes)
+        steps = steps_of(trails_of(changes), self._blobs, self._max_bytes, self._disk)
         return RewindPlan(session_id, "redo", shown, steps, folders_of(changes), rewind.id)
 
     def contents(self, step: FileStep) -> tuple[bytes | None, bytes | None]:
@@ -75,7 +83,9 @@ class Rewinder:
             StoreError: what it was cannot be read.
         """
         wanted = step.trail.wanted.hash
-        return look(step.path, self._max_bytes).content, None if wanted is None else self._blobs.get(wanted)
+        return self._disk.look(step.path, self._max_bytes).content, None if wanted is None else self._blobs.get(
+            wanted
+        )
 
     def apply(self, plan: RewindPlan, overwrite: Callable[[FileStep], bool]) -> RewindReport:
         """Carry a plan out. Each file is looked at again: what counts is what it is now, not what the plan says.
@@ -89,4 +99,4 @@ class Rewinder:
             RequestError: the session is not what it was when the plan was made; nothing was changed.
             StoreError: the database cannot be written; nothing was changed.
         """
-        return RewindRun(self._database, self._blobs, plan, overwrite, self._max_bytes).run()
+        return RewindRun(self._database, self._blobs, plan, overwrite, self._max_bytes, self._disk).run()

@@ -12,6 +12,7 @@ from acp_adapter.cli.doctor_checks import size_text
 from agent_core.activity import Activity
 from agent_core.home import Home
 from agent_core.running import RunReport, running_processes
+from tests.support.fake_engine import FakeEngine
 from tests.support.filled_database import counted, fill, overwrite, pages_of
 from tests.support.settings_files import configure
 from tests.support.waiting import wait_until
@@ -177,3 +178,17 @@ def test_turns_of_other_processes_are_told_and_one_that_tells_nothing_any_more_i
     code, out, _ = run()
     assert code == 1
     assert "told nothing for 5 min" in out
+
+
+def test_another_machine_that_sessions_work_on_is_looked_at(home, run, tmp_path):
+    engine = FakeEngine(tmp_path / "engine")
+    configure(home, {"terminal": {"backend": "docker", "docker_program": str(engine.program)}})
+    code, out, _ = run()
+    assert code == 0
+    assert "sessions work on the container hermes-acp-" in out
+    assert engine.boxes() == {}
+    engine.go_down()
+    code, out, _ = run()
+    assert code == 1
+    assert "the engine does not run" in out
+    assert "docs/environments.md" in out

@@ -143,6 +143,7 @@ class DockerMachine:
         """Remove the container, or stop it where it is kept. Its removal goes on if it takes longer than a moment."""
         if not self._is_used:
             return
+        self._is_used = False
         words = ["stop", "-t", "1", self._name] if self._is_kept else ["rm", "-f", "-v", self._name]
         try:
             process = self._popen(words)

@@ -277,6 +277,20 @@ def do_rename(asked: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], byte
     return {}, b""
 
 
+def do_mode(asked: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
+    """The permission bits of a regular file."""
+    folder, name = folder_of(asked["path"])
+    try:
+        descriptor, _ = _regular(name, folder)
+    finally:
+        os.close(folder)
+    try:
+        os.fchmod(descriptor, asked["mode"])
+    finally:
+        os.close(descriptor)
+    return {}, b""
+
+
 def do_resolve(asked: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
     """Where a path leads, its links resolved."""
     return {}, os.fsencode(os.path.realpath(asked["path"]))

@@ -95,6 +95,11 @@ class FarFileSystem:
             raise FileChanged(f"There is already something at {target}; nothing was changed. Look at it first.")
         self._check("move", source, told)
 
+    def change_mode(self, path: Path, mode: int) -> None:
+        """Give a file other permission bits."""
+        told, _ = self.calls.ask("mode", str(path), mode=mode)
+        self._check("change the mode of", path, told)
+
     def search(self, query: SearchQuery) -> SearchResult:
         """Search names or content below a path, there."""
         facts = self.stat(query.path)

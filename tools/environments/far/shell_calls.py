@@ -82,6 +82,7 @@ mkdir -p "$t" || no EACCES
 [ -e "$target" ] && refuse exists
 mv "$p" "$target" && echo ok
 """,
+    "mode": 'settled; plain; [ -h "$p" ] && no ELOOP; chmod "$mode" "$p" && echo ok || no EPERM',
     "resolve": """
 q=$p; rest=
 while [ ! -e "$q" ] && [ ! -h "$q" ] && [ "$q" != / ]; do rest=/${q##*/}$rest; q=${q%/*}; q=${q:-/}; done
@@ -113,6 +114,8 @@ class ShellCalls:
         elif do == "times":
             given = body + b"\0"
         values |= {name: str(value) for name, value in fields.items() if name in {"most", "target", "begin"}}
+        if "mode" in fields:
+            values["mode"] = f"{fields['mode']:o}"
         setting = "".join(f"{name}={quoted(value)}\n" for name, value in values.items())
         self._link.footing()
         try:

@@ -1,0 +1,139 @@
+"""Whose files an undo looks at and changes: this machine's, or those of the one that the session works on.
+
+A file of another machine is stored as `/@MACHINE/PATH`, so that it is never taken for one of this machine's.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from agent_core.sessions.files.looking import FileState, Found, look, sha256
+from agent_core.sessions.files.paths import missing_folders
+from agent_core.sessions.files.placing import place
+from tools.errors import FileAccessError, ToolError
+
+if TYPE_CHECKING:
+    from tools.context import FileSystem
+
+_MARK = "@"
+
+
+class Disk(Protocol):
+    """Looks at files and brings them to a state."""
+
+    def look(self, path: Path, max_bytes: int) -> Found:
+        """What is at a path, as `looking.look`."""
+        ...
+
+    def place(self, path: Path, seen: Found, wanted: FileState, content: bytes | None) -> None:
+        """Bring a path to a state, as `placing.place`."""
+        ...
+
+    def missing_folders(self, path: Path) -> list[Path]:
+        """The directories that must be made before `path` can be, outermost first, where these are taken back too."""
+        ...
+
+
+class LocalDisk:
+    """This machine's."""
+
+    def look(self, path: Path, max_bytes: int) -> Found:
+        """What is there."""
+        if (where := machine_of(path)) and not path.exists():
+            return Found("other", problem=f"it is on {where}, where the session does not work now")
+        return look(path, max_bytes)
+
+    def place(self, path: Path, seen: Found, wanted: FileState, content: bytes | None) -> None:
+        """Bring it to a state."""
+        place(path, seen, wanted, content)
+
+    def missing_folders(self, path: Path) -> list[Path]:
+        """Those that are made with it."""
+        return missing_folders(path)
+
+
+LOCAL_DISK = LocalDisk()
+
+
+class FarDisk:
+    """That of the machine which the session works on.
+
+    Args:
+        where: the machine's name.
+        files: its files; raises ToolError where it cannot be reached.
+    """
+
+    def __init__(self, where: str, files: Callable[[], FileSystem]) -> None:
+        self._where = where
+        self._files = files
+
+    def look(self, path: Path, max_bytes: int) -> Found:
+        """What is there; links are not told from what they lead to."""
+        there = path_there(self._where, path)
+        if there is None:
+            return Found("other", problem=f"it is not on {self._where}, where the session works now")
+        try:
+            facts = self._files().stat(there)
+            if facts is None:
+                return Found("nothing")
+            if facts.kind == "directory":
+                return Found("directory")
+            if facts.kind != "file" or facts.size > max_bytes:
+                return Found("other", problem="it is no file that can be compared")
+            with self._files().open(there) as stream:
+                content = stream.read()
+        except ToolError as problem:
+            return Found("other", problem=f"it cannot be read: {problem}")
+        return Found("file", FileState(sha256(content), facts.mode), len(content), content)
+
+    def place(self, path: Path, seen: Found, wanted: FileState, content: bytes | None) -> None:
+        """Bring it to a state; the directories that a file needs are made.
+
+        Raises:
+            FileChanged: something else is there by now. FileAccessError, OSError.
+        """
+        there = path_there(self._where, path)
+        if there is None or wanted.is_link:
+            raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), str(path))
+        try:
+            files = self._files()
+            if wanted.hash is None:
+                files.remove(there, expected=seen.content or b"")
+            elif content is not None:
+                files.write(there, content, expected=seen.content if seen.kind == "file" else None)
+            if wanted.hash is not None and wanted.mode is not None:
+                _set_mode(files, there, wanted.mode)
+        except FileAccessError:
+            raise
+        except ToolError as problem:
+            raise FileAccessError(str(problem)) from problem
+
+    def missing_folders(self, path: Path) -> list[Path]:  # noqa: ARG002 - as the port has it
+        """None: directories there stay."""
+        return []
+
+
+def stored_far(where: str, path: Path) -> Path:
+    """The path that a file of another machine is stored under."""
+    return Path("/", f"{_MARK}{where.replace('/', '_')}", *path.parts[1:])
+
+
+def path_there(where: str, path: Path) -> Path | None:
+    """The path that a stored one has on that machine; None where it is of none, or of another one."""
+    return Path("/", *path.parts[2:]) if machine_of(path) == where.replace("/", "_") else None
+
+
+def machine_of(path: Path) -> str:
+    """The machine that a stored path is of; '' for this one."""
+    first = path.parts[1] if len(path.parts) > 1 else ""
+    return first.removeprefix(_MARK) if first.startswith(_MARK) else ""
+
+
+def _set_mode(files: FileSystem, path: Path, mode: int) -> None:
+    change = getattr(files, "change_mode", None)
+    if change is not None:
+        change(path, mode)

@@ -1,0 +1,73 @@
+"""What one tool call changes on another machine, kept before it is changed.
+
+What commands change there is not looked for: that would be a look at all of its directories each time.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_core.sessions.files.call_history import CallHistory
+from agent_core.sessions.files.disk import stored_far
+from agent_core.sessions.files.looking import NOTHING, FileState, sha256
+from agent_core.sessions.files.version_rows import Change
+
+if TYPE_CHECKING:
+    from tools.context import CommandSpec, FileSystem
+    from tools.result import ChangedFile
+
+log = logging.getLogger(__name__)
+
+
+class FarHistory:
+    """Implements `tools.files.history.FileHistory`.
+
+    Args:
+        rows: where it is noted; a call's own.
+        where: the machine's name.
+        files: its files.
+    """
+
+    def __init__(self, rows: CallHistory, where: str, files: Callable[[], FileSystem]) -> None:
+        self._rows = rows
+        self._where = where
+        self._files = files
+
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        """Keep `before`, and note what `path` will hold."""
+        try:
+            self._note(path, before, after)
+        except Exception:  # an edit goes on whatever keeps its past from being kept
+            log.exception("What a file of %s was is not kept", self._where)
+
+    def moving(self, source: Path, target: Path) -> None:
+        """Keep the file `source`, and note both ends of its way."""
+        try:
+            with self._files().open(source) as stream:
+                content = stream.read()
+            self._note(source, content, None)
+            self._note(target, None, content)
+        except Exception:  # as above
+            log.exception("What a file of %s was is not kept", self._where)
+
+    @contextmanager
+    def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:  # noqa: ARG002 - as the port has it
+        """Nothing is looked at."""
+        yield ()
+
+    def _note(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+        stored = stored_far(self._where, path)
+        facts = self._files().stat(path) if before is not None else None
+        mode = None if facts is None else facts.mode
+        left = NOTHING if after is None else FileState(sha256(after), mode)
+        if before is None:
+            self._rows.note("tool", [Change(stored, NOTHING, left)])
+            return
+        kept = self._rows.keeper.keep(stored, before, mode)
+        change = Change(stored, kept.state, left, kept.lost)
+        self._rows.note("tool", [change])
+        self._rows.make_sure(change, before)

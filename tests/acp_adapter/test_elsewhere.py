@@ -1,0 +1,123 @@
+"""Whole turns of a session that works on another machine, as an editor sees them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.editor import PLAIN
+from tests.support.editor_policies import reject
+from tests.support.fake_engine import FakeEngine
+from tests.support.in_memory import EditorFactory
+from tests.support.ssh_server import SshServer, needs_other_disk, ssh_server
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    (tmp_path / "there").mkdir()
+    return tmp_path / "there"
+
+
+@pytest.fixture
+def server(tmp_path: Path, there: Path, workspace: Path) -> Iterator[SshServer]:
+    with ssh_server(tmp_path / "sshd", (there, workspace)) as server:
+        yield server
+
+
+def works_on(home: Path, **terminal: object) -> None:
+    file = home / "config.yaml"
+    written = json.loads(file.read_text()) if file.exists() else {}
+    file.write_text(json.dumps({**written, "terminal": terminal}))
+
+
+def works_over_ssh(home: Path, server: SshServer) -> None:
+    target = server.target()
+    works_on(
+        home,
+        backend="ssh",
+        ssh_host=target.host,
+        ssh_user=target.user,
+        ssh_port=target.port,
+        ssh_key=str(target.key),
+        ssh_options=list(target.options),
+    )
+
+
+@needs_other_disk
+async def test_a_turn_changes_files_there_and_undo_brings_them_back(
+    start: EditorFactory, home: Path, workspace: Path, there: Path, server: SshServer
+) -> None:
+    works_over_ssh(home, server)
+    (there / "sums.py").write_text("a - b\n")
+    (there / "sums.py").chmod(0o755)
+    editor = await start()
+    await editor.initialize(PLAIN)
+    session = await editor.new_session(workspace)
+    turn = "read sums.py\nedit sums.py a - b => a + b\nwrite new.txt hello\nrun cat sums.py > seen.txt"
+    await editor.prompt(session, turn)
+    assert (there / "sums.py").read_text() == "a + b\n"
+    assert (there / "new.txt").read_text() == "hello"
+    assert (there / "seen.txt").read_text() == "a + b\n"
+    assert not (workspace / "new.txt").exists()
+    await editor.prompt(session, "/undo")
+    assert (there / "sums.py").read_text() == "a - b\n"
+    assert (there / "sums.py").stat().st_mode & 0o777 == 0o755
+    assert not (there / "new.txt").exists()
+    await editor.prompt(session, "/redo")
+    assert (there / "sums.py").read_text() == "a + b\n"
+    assert (there / "new.txt").read_text() == "hello"
+
+
+@needs_other_disk
+async def test_an_undo_leaves_what_somebody_else_has_changed_there(
+    start: EditorFactory, home: Path, workspace: Path, there: Path, server: SshServer
+) -> None:
+    works_over_ssh(home, server)
+    (there / "f.txt").write_text("old\n")
+    editor = await start()
+    await editor.initialize(PLAIN)
+    session = await editor.new_session(workspace)
+    await editor.prompt(session, "read f.txt\nwrite f.txt mine")
+    (there / "f.txt").write_text("theirs\n")
+    editor.on_permission = reject
+    await editor.prompt(session, "/undo")
+    assert (there / "f.txt").read_text() == "theirs\n"
+
+
+@needs_other_disk
+async def test_files_of_another_machine_are_never_taken_for_this_one_s(
+    start: EditorFactory, home: Path, workspace: Path, there: Path, server: SshServer
+) -> None:
+    works_over_ssh(home, server)
+    editor = await start()
+    await editor.initialize(PLAIN)
+    session = await editor.new_session(workspace)
+    await editor.prompt(session, "write f.txt mine")
+    await editor.request("session/close", {"sessionId": session})
+    works_on(home, backend="local")
+    await editor.request("session/load", {"sessionId": session, "cwd": str(workspace), "mcpServers": []})
+    await editor.prompt(session, "/undo")
+    assert (there / "f.txt").read_text() == "mine"
+    assert not (workspace / "f.txt").exists()
+    assert "where the session does not work now" in json.dumps(editor.updates(session))
+
+
+async def test_a_session_in_a_container_edits_here_and_runs_there(
+    start: EditorFactory, home: Path, workspace: Path, tmp_path: Path
+) -> None:
+    engine = FakeEngine(tmp_path / "engine")
+    works_on(home, backend="docker", docker_program=str(engine.program))
+    editor = await start()
+    await editor.initialize(PLAIN)
+    session = await editor.new_session(workspace)
+    await editor.prompt(session, "write f.txt mine\nrun cat f.txt > g.txt")
+    assert (workspace / "g.txt").read_text() == "mine"
+    assert list(engine.boxes().values()) == [True]
+    await editor.prompt(session, "/undo")
+    assert not (workspace / "f.txt").exists()
+    assert not (workspace / "g.txt").exists()
+    await editor.request("session/close", {"sessionId": session})
+    assert engine.boxes() == {}
