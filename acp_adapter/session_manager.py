@@ -313,7 +313,7 @@ class SessionManager:
         shelf = CommandShelf(seed.cwd, self._factory.home.root, workspace.skills)
         shelf.refresh()
         # Made here, because the first ones of a process load their code.
-        servers = self._factory.servers(seed.servers, seed.cwd)
+        servers = self._factory.servers(seed.servers, (seed.cwd, *seed.extra_roots))
         return _Prepared(workspace, shelf, servers, self._factory.approval_timeout(), self._factory.idle_seconds())
 
     def _free(self, session: SessionState) -> None:

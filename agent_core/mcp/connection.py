@@ -20,6 +20,8 @@ from tools.environments.guardian import Guardian
 if TYPE_CHECKING:
     import httpx2
 
+    from agent_core.mcp.token_file import ServerTokens
+
 _DRAIN_SECONDS = 1.0
 _EXIT_SECONDS = 0.5
 _HTTP_ERROR = 400
@@ -28,12 +30,21 @@ _MESSAGES = frozenset({"", "application/json", "text/event-stream"})
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What servers run in: the directory, who guards their processes, our variables (filtered before use)."""
+    """What servers run in: the directory, who guards their processes, our variables (filtered before use).
+
+    Attributes:
+        roots: the session's directories, which servers are told of.
+        samples: there is a model that servers could ask.
+        tokens: the sign-ins that are stored; None where none are.
+    """
 
     cwd: Path
     guardian: Guardian
     variables: Mapping[str, str]
     limits: McpLimits
+    roots: tuple[Path, ...] = ()
+    samples: bool = False
+    tokens: ServerTokens | None = None
 
 
 @dataclass(slots=True)
@@ -83,7 +94,8 @@ async def load_sdk() -> None:
 
 @asynccontextmanager
 async def _over_pipes(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
-    line.child = child = await Child.start(spec, around.cwd, around.guardian, around.variables)
+    cwd = around.cwd / spec.cwd
+    line.child = child = await Child.start(spec, cwd, around.guardian, around.variables)
     watch = asyncio.create_task(_watch(child, line))
     try:
         await load_sdk()

@@ -1,8 +1,9 @@
 """A small MCP server over stdio without the SDK, so that it starts at once and can misbehave.
 
-Its first argument says how: `plain`; `silent` never answers; `exits` complains and goes; `noisy` writes lines that
-are no messages; `deaf` ignores the end of its input and SIGTERM; `stuck` reads nothing more once it has told its
-tools. With `tools` a JSON list follows that replaces its tools.
+Its first argument says how: `plain`; `rich` has resources and prompts too, and wants things of its client; `silent`
+never answers; `exits` complains and goes; `noisy` writes lines that are no messages; `deaf` ignores the end of its
+input and SIGTERM; `stuck` reads nothing more once it has told its tools. With `tools` a JSON list follows that
+replaces its tools.
 """
 
 from __future__ import annotations
@@ -30,6 +31,27 @@ TOOLS = [
     {"name": "refuse", "inputSchema": NOTHING},
     {"name": "fail", "inputSchema": NOTHING},
 ]
+RICH_TOOLS = [
+    {"name": "pid", "inputSchema": NOTHING},
+    {"name": "crash", "inputSchema": NOTHING},
+    {"name": "grow", "description": "Adds a tool and a prompt.", "inputSchema": NOTHING},
+    # Sends a request of the given method to the client, and says what it answered.
+    {"name": "want", "inputSchema": {"type": "object", "properties": {"method": {"type": "string"}}}},
+    {"name": "picture", "inputSchema": NOTHING},
+]
+RESOURCES = [
+    {"uri": "note://one", "name": "one", "description": "The first note.", "mimeType": "text/plain"},
+    {"uri": "note://dot", "name": "dot", "mimeType": "image/png"},
+]
+TEMPLATES = [{"uriTemplate": "note://{name}", "name": "any note"}]
+PROMPTS = [
+    {
+        "name": "Review",
+        "description": "Looks over a file.",
+        "arguments": [{"name": "path", "required": True}, {"name": "tone", "description": "How to say it."}],
+    },
+]
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 def main() -> None:
@@ -41,15 +63,62 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if mode == "noisy":
         _write("Starting up!\n[1, 2]\n{not json\n")
-    tools = json.loads(sys.argv[2]) if mode == "tools" else TOOLS
+    tools = json.loads(sys.argv[2]) if mode == "tools" else RICH_TOOLS if mode == "rich" else TOOLS
     for line in sys.stdin:
         message = json.loads(line)
         if mode != "silent":
-            _take(message, tools)
+            _take_rich(message, tools) if mode == "rich" else _take(message, tools)
         if mode == "stuck" and message.get("params", {}).get("cursor") == "rest":
             signal.pause()
     while mode == "deaf":
         signal.pause()
+
+
+def _take_rich(message: dict[str, Any], tools: list[dict[str, Any]]) -> None:
+    params = message.get("params", {})
+    match message.get("method"):
+        case None:
+            _say(_wanted.pop(message["id"]), json.dumps(message.get("result", message.get("error"))))
+        case "initialize":
+            can = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}
+            info = {"name": "rich", "version": "1"}
+            _answer(message, {"protocolVersion": params["protocolVersion"], "capabilities": can, "serverInfo": info})
+        case "tools/list":
+            _answer(message, {"tools": tools})
+        case "resources/list":
+            _answer(message, {"resources": RESOURCES})
+        case "resources/templates/list":
+            _answer(message, {"resourceTemplates": TEMPLATES})
+        case "prompts/list":
+            _answer(message, {"prompts": PROMPTS})
+        case "prompts/get":
+            said = {"type": "text", "text": f"Review {json.dumps(params['arguments'], sort_keys=True)}"}
+            _answer(message, {"messages": [{"role": "user", "content": said}]})
+        case "resources/read":
+            uri = params["uri"]
+            told = {"blob": DOT, "mimeType": "image/png"} if uri == "note://dot" else {"text": f"The note {uri}."}
+            _answer(message, {"contents": [{"uri": uri, **told}]})
+        case "tools/call":
+            _call_rich(message, params["name"], params.get("arguments", {}), tools)
+
+
+_wanted: dict[str, dict[str, Any]] = {}
+
+
+def _call_rich(message: dict[str, Any], name: str, arguments: dict[str, Any], tools: list[dict[str, Any]]) -> None:
+    match name:
+        case "grow":
+            tools.append({"name": f"grown{len(tools)}", "inputSchema": NOTHING})
+            PROMPTS.append({"name": f"grown{len(PROMPTS)}"})
+            _send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            _say(message, "grown")
+        case "want":
+            _wanted["w1"] = message
+            _send({"jsonrpc": "2.0", "id": "w1", "method": arguments.pop("method"), "params": arguments})
+        case "picture":
+            _answer(message, {"content": [{"type": "image", "data": DOT, "mimeType": "image/png"}]})
+        case _:
+            _call(message, name, arguments)
 
 
 def _take(message: dict[str, Any], tools: list[dict[str, Any]]) -> None:
