@@ -135,7 +135,8 @@ def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
 def _answer(place: str, status: int) -> str:
     if status in _SIGN_IN:
         return (
-            f"{place} needs a sign-in (HTTP {status}). Give it a valid Authorization header in the editor's settings."
+            f"{place} needs a sign-in (HTTP {status}). Run `hermes-acp mcp login {place}` in a terminal, or give it "
+            "a valid Authorization header in the settings."
         )
     if status in {404, 405, 406, 410}:
         return f"{place} is no MCP server of this kind (HTTP {status}). Check the address, and http or sse."
