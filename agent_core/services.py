@@ -58,7 +58,7 @@ class SessionServices:
         self.prompt_layers: tuple[tuple[str, int], ...] = ()
         self.prompt_notes: tuple[str, ...] = ()
         self.tools: list[dict[str, object]] | None = None
-        # Names of those that come with the session, as the model was told of them.
+        # Those that come with the session, by name and a mark of what the model was told of them.
         self.extra_tools: tuple[str, ...] = ()
         self.spent = Spent()
         self.activity = Activity()

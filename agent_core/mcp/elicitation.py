@@ -152,7 +152,7 @@ def _unfit(schema: Mapping[str, Any], value: Value) -> str:
 def _unfit_text(schema: Mapping[str, Any], value: str) -> str:
     pattern = _FORMATS.get(str(schema.get("format")))
     if pattern is not None and not pattern.fullmatch(value):
-        return f"must be a {schema['format']}"
+        return f"must have the form of {schema['format']}"
     return _outside(len(value), schema.get("minLength"), schema.get("maxLength"), "characters")
 
 
