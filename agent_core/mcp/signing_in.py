@@ -45,7 +45,11 @@ def look(spec: ServerSpec, cwd: Path, tokens: ServerTokens) -> Found:
     Raises:
         McpFailure: it cannot be used; the text says why and what to do.
     """
-    return asyncio.run(_looked(spec, _around(spec, cwd, tokens), None))
+    around = _around(spec, cwd, tokens)
+    try:
+        return asyncio.run(_looked(spec, around, None))
+    finally:
+        around.guardian.kill_all()
 
 
 def sign_in(
@@ -64,7 +68,11 @@ def sign_in(
     Raises:
         McpFailure: it did not come to that; the text says why and what to do.
     """
-    return asyncio.run(_signed_in(spec, _around(spec, cwd, tokens), tokens, show, pasted))
+    around = _around(spec, cwd, tokens)
+    try:
+        return asyncio.run(_signed_in(spec, around, tokens, show, pasted))
+    finally:
+        around.guardian.kill_all()
 
 
 async def _signed_in(

@@ -40,9 +40,9 @@ def sdk_over_stdio(name: str = "sdk") -> ServerSpec:
 
 
 @contextmanager
-def sdk_on_a_port() -> Iterator[str]:
+def sdk_on_a_port(port: int = 0) -> Iterator[str]:
     """The same server, listening; yields its origin: `/mcp` is http, `/events/sse` is sse, `/page` is neither."""
-    command = (sys.executable, str(_SDK), "network")
+    command = (sys.executable, str(_SDK), "network", str(port))
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -10,7 +11,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
 from tests.agent_core.mcp.conftest import Open
-from tests.support.mcp_servers import plain, rich
+from tests.support.mcp_servers import KEY, plain, rich, sdk_on_a_port
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
 
@@ -96,6 +97,18 @@ def test_new_tools_and_prompts_are_there_once_the_server_says_so(open_servers: O
     assert [prompt.name for _, _, prompt in servers.prompts()] == ["Review", "grown1"]
     assert heard
     assert before.keys() < {entry.name for entry in servers.entries()}
+
+
+@pytest.mark.parametrize(("kind", "path"), [("http", "/mcp"), ("sse", "/events/sse")])
+def test_a_server_of_the_network_that_was_restarted_is_connected_anew(
+    open_servers: Open, kind: Literal["http", "sse"], path: str
+) -> None:
+    with sdk_on_a_port() as origin:
+        servers = open_servers(ServerSpec("api", kind, url=f"{origin}{path}", headers=(KEY,)), limits=SOON)
+        assert said(servers, "add", "api", a=1, b=2) == "3"
+    assert "cannot be used" in said(servers, "add", "api", a=1, b=2)
+    with sdk_on_a_port(int(origin.rpartition(":")[2])):
+        wait_until(lambda: said(servers, "add", "api", a=1, b=2) == "3", 20)
 
 
 def test_entries_stay_the_same_while_their_server_does(open_servers: Open) -> None:
