@@ -288,6 +288,8 @@ class AgentFactory:
         choice = self._choice(config, choices.model, used, lambda _: None)
         effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
         agent.switch(self._route(config, choice), effort)
+        if agent.workspace.mcp is not None:
+            agent.workspace.mcp.fit(choice.context_length)
 
     def auxiliary(self) -> AuxiliaryClient:
         """Who asks models for side tasks: one for all sessions, over the connections of their agents."""

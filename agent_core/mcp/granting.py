@@ -30,6 +30,8 @@ _ACTIONS = {"declined": "decline"}
 
 def grant(wish: Wish, spec: ServerSpec, behalf: Behalf | None, sampler: Sampler | None) -> None:
     """Answer a wish; blocks while the person or a model is asked. It raises nothing: a server must not end a call."""
+    if wish.over.is_set():
+        return
     if behalf is None:
         wish.refuse("Nobody can be asked here.")
         return

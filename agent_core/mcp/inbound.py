@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
@@ -84,6 +84,13 @@ class RunningCall:
 
     events: Events
     limit: asyncio.Timeout | None = None
+    wishes: list[Wish] = field(default_factory=list)
+
+    def end(self) -> None:
+        """It is over: what the server still wants of it is not granted."""
+        for wish in self.wishes:
+            wish.over.cancel()
+            wish.refuse("The call is over.")
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -130,6 +137,7 @@ class Inbound:
             yield
         finally:
             self._running.remove(call)
+            call.end()
 
     async def on_message(self, message: Any) -> None:
         """Take a notification."""
@@ -178,6 +186,7 @@ class Inbound:
             return "This is possible only while a call of this server runs."
         # Which of several it is for, the protocol does not say.
         call, wish = self._running[-1], Wish(kind, params)
+        call.wishes.append(wish)
         call.events.put(wish)
         with call.paused():
             return await wish.come_true()

@@ -179,10 +179,10 @@ class Server:
             speaking(*streams, self._inbound) as peer,
         ):
             await peer.greet()
+            self._stale.clear()
             offers = await peer.offers(limits.most_tools, self.spec.policy, limits.extras_seconds)
             limit.reschedule(None)
             self._peer = peer
-            self._stale.clear()
             self._take(offers)
             log.info("MCP server %s is connected: %d tools", self.spec.name, len(self.now.tools))
             beside = (asyncio.create_task(self._follow(peer)), asyncio.create_task(peer.listen(self._note_change)))

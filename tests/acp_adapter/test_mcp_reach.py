@@ -87,7 +87,10 @@ async def test_a_prompt_of_a_server_is_a_command_with_its_arguments(
     assert offer["description"] == "Looks over a file. (MCP server)"
     await editor.prompt(session, '/rich:review "my file.py" kindly, and briefly')
     history = Talk(editor, home, workspace, session).history()
-    assert 'Review {"path": "my file.py", "tone": "kindly, and briefly"}' in history
+    assert history[-2] == (
+        "Do what this prompt says, which the MCP server rich has made for me.\n\n"
+        'Review {"path": "my file.py", "tone": "kindly, and briefly"}'
+    )
     await editor.prompt(session, "/rich:review")
     assert "/rich:review needs path. Type it as: /rich:review <path> [tone]" in editor.text(session)
 
