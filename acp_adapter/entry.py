@@ -51,6 +51,8 @@ def _subcommand(name: str, arguments: list[str]) -> int:
         from acp_adapter.cli.sessions import main as run  # noqa: PLC0415
     elif name == "models":
         from acp_adapter.cli.models import main as run  # noqa: PLC0415
+    elif name == "mcp":
+        from acp_adapter.cli.mcp import main as run  # noqa: PLC0415
     elif name == "permissions":
         from acp_adapter.cli.permissions import main as run  # noqa: PLC0415
     elif name == "setup":

@@ -43,12 +43,12 @@ from agent_core.live_output import tail_of, with_tail
 from agent_core.messages import INTERRUPTED_RESULT, Message
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.store import Journal
-from tools.asking import PersonAnswer, PersonQuestion
+from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import Interrupt, TodoItem
 from tools.result import ToolResult
 
 Severity = Literal["info", "warning", "error"]
-Ask = Callable[[PersonQuestion, Interrupt], PersonAnswer]
+Ask = Callable[[PersonQuestion | PersonPage, Interrupt], PersonAnswer]
 
 _NOTICES: Mapping[StatusKind, Severity] = {
     "compression": "warning",

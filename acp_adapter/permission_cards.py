@@ -81,6 +81,8 @@ def _title(action: _Plain, reason: str) -> str:
     match action:
         case ProcessInput(command=command, data=data):
             return unmasked(f"Type into {' '.join(command.split())}: {data.strip()}")[:_LONGEST_TITLE]
+        case CallMcpTool(server=server, each=True):
+            return unmasked(" ".join(f"Let the MCP server {server} ask a model".split()))[:_LONGEST_TITLE]
         case CallMcpTool(server=server, tool=tool):
             return unmasked(" ".join(f"Call {tool} of the MCP server {server}".split()))[:_LONGEST_TITLE]
         case CallOwnTool(name=name):

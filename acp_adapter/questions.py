@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorProblem, EditorRefused, EditorSilent
 from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
-from tools.asking import PersonAnswer, PersonQuestion
+from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import Interrupt
 
 log = logging.getLogger(__name__)
@@ -66,12 +66,15 @@ class EditorQuestions:
         self._show = show
         self._timeout = timeout
 
-    def ask(self, question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:
-        """Show a form and wait for it; `unavailable` where the question could only be shown as text.
+    def ask(self, question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:
+        """Show a form, or a page to open, and wait for it; `unavailable` where it could only be shown as text.
 
         Raises:
+            ValueError: it is a page that `ask_url` does not take.
             ToolInterrupted: the turn is over; the form is withdrawn.
         """
+        if isinstance(question, PersonPage):
+            return self.ask_url(question.text, question.url, interrupt, question.call_id)
         if not self._client.form_questions:
             return self._told(as_text(question))
         params = {"mode": "form", "message": question.text, "requestedSchema": requested_schema(question)}

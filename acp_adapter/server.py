@@ -150,7 +150,7 @@ class HermesACPAgent:
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
         session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
-        session.outbox.put(offered(session.shelf.commands, session.shelf.skills))
+        session.outbox.put(offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts))
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)
 
@@ -161,7 +161,7 @@ class HermesACPAgent:
         """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
         place = await self._place(cwd, hermes_meta)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
-        session.outbox.put(offered(session.shelf.commands, session.shelf.skills))
+        session.outbox.put(offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts))
         self._start(session, hermes_meta, session.outbox.release)
         return await self._result(session)
 
@@ -276,7 +276,7 @@ class HermesACPAgent:
 
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
-        session.outbox.put(offered(session.shelf.commands, session.shelf.skills))
+        session.outbox.put(offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts))
         self._warm_once()
         self._sessions.rest(session)
         if not held:
@@ -324,7 +324,7 @@ class HermesACPAgent:
             transcript,
             session.mode,
             self._sessions.client,
-            offered(session.shelf.commands, session.shelf.skills),
+            offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts),
             runs_elsewhere=elsewhere,
         )
         self._transport.pour("session/update", updates)

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.card_fields import CardFields
 from acp_adapter.commands.shelf import CommandShelf
+from acp_adapter.commands.typed import offered
 from acp_adapter.editor_calls import SessionCalls
 from acp_adapter.handshake import SessionSeed, new_session_id
 from acp_adapter.outbox import Outbox
@@ -301,6 +302,10 @@ class SessionManager:
             idle_seconds=prepared.idle_seconds,
         )
         self._sessions[seed.session_id] = session
+        if (servers := prepared.servers) is not None:
+            shelf = prepared.shelf
+            shelf.servers = servers
+            servers.on_prompts = lambda: outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts))
         return session
 
     def _new(self, seed: SessionSeed) -> NewSession:
@@ -313,7 +318,7 @@ class SessionManager:
         shelf = CommandShelf(seed.cwd, self._factory.home.root, workspace.skills)
         shelf.refresh()
         # Made here, because the first ones of a process load their code.
-        servers = self._factory.servers(seed.servers, seed.cwd)
+        servers = self._factory.servers(seed.servers, (seed.cwd, *seed.extra_roots))
         return _Prepared(workspace, shelf, servers, self._factory.approval_timeout(), self._factory.idle_seconds())
 
     def _free(self, session: SessionState) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, CallRunning, ToolProgress
 
 if TYPE_CHECKING:
-    from tools.asking import PersonAnswer, PersonQuestion
+    from tools.asking import PersonAnswer, PersonPage, PersonQuestion
     from tools.context import Interrupt
 
 Kind = Literal["idle", "waiting_for_model", "receiving", "running", "asking", "compressing"]
@@ -144,9 +144,9 @@ class Activity:
         return heard
 
     def _waiting(
-        self, ask: Callable[[PersonQuestion, Interrupt], PersonAnswer]
-    ) -> Callable[[PersonQuestion, Interrupt], PersonAnswer]:
-        def asked(question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:
+        self, ask: Callable[[PersonQuestion | PersonPage, Interrupt], PersonAnswer]
+    ) -> Callable[[PersonQuestion | PersonPage, Interrupt], PersonAnswer]:
+        def asked(question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:
             with self._lock:
                 self._asking = Doing("asking", "", self._clock())
             try:

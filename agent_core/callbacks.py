@@ -17,7 +17,7 @@ from tools.context import Interrupt, TodoItem
 from tools.result import ToolResult
 
 if TYPE_CHECKING:
-    from tools.asking import PersonAnswer, PersonQuestion
+    from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +151,6 @@ class AgentCallbacks:
     message_callback: Callable[[Message], None] | None = None
     status_callback: Callable[[Status], None] | None = None
     compression_callback: Callable[[CompressionStep], None] | None = None
-    ask_callback: Callable[[PersonQuestion, Interrupt], PersonAnswer] | None = None
+    ask_callback: Callable[[PersonQuestion | PersonPage, Interrupt], PersonAnswer] | None = None
     plan_callback: Callable[[tuple[TodoItem, ...]], None] | None = None
     mode_callback: Callable[[str], None] | None = None

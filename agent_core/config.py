@@ -37,6 +37,7 @@ class Configuration:
         environ: the process's environment over the home's `.env`; for our own use, never for children.
         warnings: what was ignored, for the log and `doctor`.
         broken_servers: by name, what is wrong with entries of `providers` and `custom_providers` that were left out.
+        broken_mcp: the same of `mcp_servers`.
     """
 
     settings: Settings
@@ -45,6 +46,7 @@ class Configuration:
     overrides: Overrides = field(default_factory=Overrides)
     warnings: tuple[str, ...] = ()
     broken_servers: Mapping[str, str] = field(default_factory=dict)
+    broken_mcp: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, str] | None = None) -> Configuration:
@@ -64,6 +66,7 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
         overrides or Overrides(),
         tuple(f"{home.config_file}: {text}" for text in warnings),
         {entry.server: entry.text for entry in left_out if entry.server},
+        {entry.mcp: entry.text for entry in left_out if entry.mcp},
     )
 
 
@@ -139,10 +142,11 @@ def _read_env(path: Path) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _LeftOut:
-    """An entry of a shared part that cannot be used: what is wrong, and the name if it is a model server's."""
+    """An entry of a shared part that cannot be used: what is wrong, and the name if it is a server's (`mcp`: MCP)."""
 
     text: str
     server: str = ""
+    mcp: str = ""
 
 
 def _validated(raw: Mapping[str, Any], path: Path) -> tuple[Settings, list[_LeftOut]]:
@@ -164,7 +168,10 @@ def _without_wrong_entries(raw: Mapping[str, Any], problem: ValidationError) -> 
     for error in problem.errors(include_url=False):
         if error["loc"][0] in SHARED_PARTS:
             found.setdefault(tuple(error["loc"][:2]), []).append(told(error))
-    left_out = [_LeftOut("; ".join(texts), _server_name(known, place)) for place, texts in found.items()]
+    left_out = [
+        _LeftOut("; ".join(texts), _server_name(known, place), str(place[-1]) if place[0] == "mcp_servers" else "")
+        for place, texts in found.items()
+    ]
     for part in {place[0] for place in found}:
         known[part] = _rest(known[part], {place[1] for place in found if place[0] == part and len(place) > 1})
     return {part: value for part, value in known.items() if value is not None}, left_out

@@ -101,9 +101,9 @@ class AgentFactory:
         """
         return self._workspaces.make(cwd, extra_roots, choices, session_id)
 
-    def servers(self, specs: Sequence[ServerSpec], cwd: Path) -> SessionServers | None:
-        """The MCP servers of a session, not started yet; None where it has none."""
-        return self._workspaces.servers(specs, cwd)
+    def servers(self, specs: Sequence[ServerSpec], roots: Sequence[Path]) -> SessionServers | None:
+        """The MCP servers of a session in `roots`, the settings' too, not started yet; None where it has none."""
+        return self._workspaces.servers(specs, roots)
 
     def settings(self) -> Settings:
         """The user's settings as they are now.
@@ -210,6 +210,8 @@ class AgentFactory:
         services.skills = workspace.skills
         if choice.name == choices.model:
             services.model = choice.name
+        if workspace.mcp is not None:
+            workspace.mcp.fit(choice.context_length)
         if services.memory is not None and (added := services.memory.tools()):
             workspace = replace(workspace, tools=Toolbox(lambda: (*workspace_tools.extra(), *added)))
         return AIAgent(
@@ -286,6 +288,8 @@ class AgentFactory:
         choice = self._choice(config, choices.model, used, lambda _: None)
         effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
         agent.switch(self._route(config, choice), effort)
+        if agent.workspace.mcp is not None:
+            agent.workspace.mcp.fit(choice.context_length)
 
     def auxiliary(self) -> AuxiliaryClient:
         """Who asks models for side tasks: one for all sessions, over the connections of their agents."""

@@ -13,6 +13,7 @@ from tools.redaction.known import secret_values
 if TYPE_CHECKING:
     from agent_core.config import Configuration
     from agent_core.settings import ServerSettings
+    from agent_core.settings_mcp import McpServerPart
 
 _SECRET_HEADERS = ("auth", "key", "token", "secret", "cookie")
 
@@ -28,6 +29,7 @@ def secrets_of(config: Configuration) -> frozenset[str]:
         *settings.auxiliary.values(),
     )
     written = [value for server in servers for value in _of_server(server, config.environ)]
+    written += [value for mcp in settings.mcp_servers.values() for value in _of_mcp(mcp)]
     return frozenset((*written, *secret_values(config.environ), *_of_sign_ins(config)))
 
 
@@ -35,8 +37,10 @@ def _of_sign_ins(config: Configuration) -> frozenset[str]:
     path = config.home.root / FILE_NAME
     if not path.exists():  # most people have keys
         return frozenset()
+    from agent_core.mcp.token_file import ServerTokens  # noqa: PLC0415 - as few people have sign-ins
+
     try:
-        return TokenStore(path).secrets()
+        return TokenStore(path).secrets() | ServerTokens(path.parent).secrets()
     except SharedFileError:  # whoever signs in with it is told
         return frozenset()
 
@@ -54,6 +58,15 @@ def _of_server(server: ServerSettings, environ: Mapping[str, str]) -> Iterator[s
             yield value.rpartition(" ")[2]
     if server.base_url:
         yield _password_in(server.base_url)
+
+
+def _of_mcp(server: McpServerPart) -> Iterator[str]:
+    """What is written into a server's entry; the variables that it names are known by their names."""
+    for name, value in (*server.env.items(), *server.headers.items()):
+        if any(word in name.lower() for word in _SECRET_HEADERS) and "${" not in value:
+            yield value.rpartition(" ")[2]
+    yield server.oauth.client_secret
+    yield _password_in(server.url)
 
 
 def _password_in(address: str) -> str:

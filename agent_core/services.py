@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
     from tools.approval.plan import PlanAnswer
-    from tools.asking import PersonAnswer, PersonQuestion
+    from tools.asking import PersonAnswer, PersonPage, PersonQuestion
     from tools.memory_port import Memory
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class SessionServices:
         self.prompt_layers: tuple[tuple[str, int], ...] = ()
         self.prompt_notes: tuple[str, ...] = ()
         self.tools: list[dict[str, object]] | None = None
-        # Names of those that come with the session, as the model was told of them.
+        # Those that come with the session, by name and a mark of what the model was told of them.
         self.extra_tools: tuple[str, ...] = ()
         self.spent = Spent()
         self.activity = Activity()
@@ -169,7 +169,7 @@ class TurnServices:
         if self._callbacks.plan_callback is not None:
             self._callbacks.plan_callback(self._session.plan)
 
-    def ask(self, question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:
+    def ask(self, question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:
         """Put a question to the person and wait for the answer."""
         from tools.asking import PersonAnswer  # noqa: PLC0415 - few turns ask
 

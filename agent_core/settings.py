@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 from agent_core.settings_context import CompressionPart
 from agent_core.settings_environments import TerminalPart
+from agent_core.settings_mcp import McpPart, McpServerPart
 from agent_core.settings_memory import MemoryPart
 from agent_core.settings_prompt import ContextFilesPart
 from agent_core.settings_skills import SkillPart
@@ -36,7 +37,14 @@ OLD_NAMES = frozenset({"fallback_model"})
 """Keys that are understood though `Settings` has no field of that name."""
 
 SHARED_PARTS = frozenset(
-    {"providers", "custom_providers", "fallback_providers", "auxiliary", "credential_pool_strategies"}
+    {
+        "providers",
+        "custom_providers",
+        "fallback_providers",
+        "auxiliary",
+        "credential_pool_strategies",
+        "mcp_servers",
+    }
 )
 """Parts whose entries other programs write too: a wrong one is left out, and is an error only if it is chosen."""
 
@@ -254,6 +262,8 @@ class Settings(SettingsPart):
     sandbox: SandboxPart = Field(default_factory=SandboxPart)
     context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
     skills: SkillPart = Field(default_factory=SkillPart)
+    mcp: McpPart = Field(default_factory=McpPart)
+    mcp_servers: dict[str, McpServerPart] = Field(default_factory=dict, description="MCP servers by name.")
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from agent_core.settings import SHARED_PARTS
+from agent_core.settings_mcp import hides_values
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -42,7 +43,7 @@ def told(found: ErrorDetails) -> str:
 
 
 def _shown(steps: Sequence[int | str], value: object) -> str:
-    if any(part in str(step).lower() for step in steps for part in _SECRET_PARTS):
+    if hides_values(tuple(steps)) or any(part in str(step).lower() for step in steps for part in _SECRET_PARTS):
         return "(not shown)"
     # A list or a mapping in a wrong place may hold a key; so may a text where a server's entry should be.
     misplaced = steps[0] in SHARED_PARTS - {"credential_pool_strategies"} and len(steps) <= len(("part", "entry"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from zlib import crc32
 
 from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
@@ -272,7 +273,11 @@ class TurnLoop:
         return frozenset(name for entry in entries for name in (entry.name, entry.toolset))
 
     def _extra_tools(self) -> tuple[str, ...]:
-        return tuple(entry.name for entry in self.workspace.tools.extra())
+        # A server may change what a tool takes, and leave its name.
+        return tuple(
+            f"{entry.name} {crc32(repr((entry.description, entry.schema)).encode())}"
+            for entry in self.workspace.tools.extra()
+        )
 
 
 def _pass_on(turn: Turn, words: str) -> bool:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from agent_core.skills.session_skills import SessionSkills
     from tools.browser.port import BrowserPort
     from tools.environments.backends import Elsewhere
-    from tools.mcp_port import McpTools
+    from tools.mcp_port import McpServers, McpTools
     from tools.memory_port import Memory
     from tools.web.port import Web
 
@@ -78,7 +78,7 @@ class Workspace:
     history: Callable[[CallIdentity], FileHistory]
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None
     tools: Toolbox = field(default_factory=Toolbox)
-    mcp: McpTools | None = None
+    mcp: McpServers | None = None
     processes: Processes | None = None
     web: Callable[[Gate], Web] | None = None
     cache: Path | None = None
@@ -132,7 +132,7 @@ class Workspace:
             progress=on_output,
             settings=self.settings,
             agent=services,
-            mcp=self._gated_mcp(gate),
+            mcp=self._gated_mcp(gate, services),
             output_file=self.output_file(identity),
             processes=self._gated_processes(gate, history),
             web=None if self.web is None else self.web(gate),
@@ -149,12 +149,12 @@ class Workspace:
     def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:
         return None if self.processes is None else GatedProcesses(self.processes, gate, history, self.containment)
 
-    def _gated_mcp(self, gate: Gate) -> McpTools | None:
+    def _gated_mcp(self, gate: Gate, services: AgentServices) -> McpTools | None:
         if self.mcp is None:
             return None
         from tools.environments.gated_mcp import GatedMcpTools  # noqa: PLC0415 - most sessions have no servers
 
-        return GatedMcpTools(self.mcp, gate)
+        return GatedMcpTools(self.mcp, gate, services)
 
     def _gated_browser(self, gate: Gate) -> BrowserPort | None:
         if self.browser is None:

@@ -16,6 +16,7 @@ from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
 from agent_core.elsewhere import elsewhere_of, history_there
+from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.permission_settings import permission_settings
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
@@ -120,13 +121,23 @@ class Workspaces:
             skills=session_skills(config.settings, self._config.home, cwd, permissions.deny, roots),
         )
 
-    def servers(self, specs: Sequence[ServerSpec], cwd: Path) -> SessionServers | None:
-        """The MCP servers of a session, not started yet; None where it has none."""
-        if not specs:
-            return None
-        from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415 - most sessions have no servers
+    def servers(self, specs: Sequence[ServerSpec], roots: Sequence[Path]) -> SessionServers | None:
+        """The MCP servers of a session in `roots`, with those of the settings, not started yet; None for none.
 
-        return SessionServers(specs, cwd, loop=self._services_loop(), guardian=self._guardian)
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        config = self._config.load()
+        if not wants_servers(specs, config):
+            return None
+        return session_servers(
+            specs,
+            config,
+            roots,
+            loop=self._services_loop(),
+            guardian=self._guardian,
+            auxiliary=self._auxiliary,
+        )
 
     def close(self) -> None:
         """End every process that was started in a workspace."""

@@ -15,6 +15,7 @@ from benchmarks import (
     cost,
     faults,
     many_sessions,
+    mcp_calls,
     memory,
     report,
     sessions,
@@ -32,7 +33,7 @@ from benchmarks.stage import FULL, QUICK, Stage
 _LATEST = Path(__file__).parent / "results" / "latest.json"
 _SUBJECTS = (
     startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, commands,
-    compression, cost, sizes,
+    compression, mcp_calls, cost, sizes,
 )  # fmt: skip
 
 

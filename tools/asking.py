@@ -61,6 +61,19 @@ class PersonQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonPage:
+    """A page that the person is asked to open: an https address without a password in it.
+
+    Attributes:
+        call_id: the tool call that asks, '' outside one.
+    """
+
+    text: str
+    url: str
+    call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PersonAnswer:
     """What came of a question. `values` are by the fields' names; fields that were left out are missing."""
 

@@ -19,7 +19,7 @@ from tools.settings import ToolSettings
 
 if TYPE_CHECKING:  # these modules need the ports below
     from tools.approval.plan import PlanAnswer
-    from tools.asking import PersonAnswer, PersonQuestion
+    from tools.asking import PersonAnswer, PersonPage, PersonQuestion
     from tools.browser.port import BrowserPort
     from tools.diagnostics.port import Diagnostics
     from tools.environments.sandbox.port import Confinement
@@ -215,7 +215,7 @@ class AgentServices(Protocol):
         """The session's skills; None where it has none."""
         ...
 
-    def ask(self, question: PersonQuestion, interrupt: Interrupt) -> PersonAnswer:
+    def ask(self, question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:
         """Put a question to the person and wait for the answer."""
         ...
 

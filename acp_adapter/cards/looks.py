@@ -7,6 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from acp_adapter.cards.blocks import text_block
+from acp_adapter.cards.mcp_titles import (
+    PREFIX,
+    called_tool_title,
+    found_tool_title,
+    readable_name,
+    resource_title,
+)
 from acp_adapter.cards.places import argument_places, edited_places, no_places
 from acp_adapter.cards.titles import (
     Arguments,
@@ -36,7 +43,6 @@ from acp_adapter.cards.tool_titles import (
 
 Update = dict[str, Any]
 
-_MCP = "mcp__"
 _MAX_RAW = 2_000
 
 
@@ -96,6 +102,10 @@ _LOOKS: dict[str, Look] = {
     "skills_list": Look("read", "List skills", fixed("List skills"), no_places),
     "skill_view": Look("read", "Read a skill", skill_title, no_places),
     "skill_manage": Look("edit", "Change a skill", skill_change_title, no_places),
+    "mcp_list_resources": Look("read", "List resources", fixed("List resources of MCP servers"), no_places),
+    "mcp_read_resource": Look("read", "Read a resource", resource_title, no_places),
+    "mcp_find_tools": Look("search", "Find MCP tools", found_tool_title, no_places),
+    "mcp_call_tool": Look("other", "Call an MCP tool", called_tool_title, no_places),
     "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
 }
 
@@ -105,9 +115,9 @@ def look_of(name: str) -> Look:
     known = _LOOKS.get(name)
     if known is not None:
         return known
-    title = one_line(_readable_name(name)) or "A tool"
+    title = one_line(readable_name(name)) or "A tool"
     # What a server of the user's calls a path need not be one here.
-    return Look("other", title, lambda _, __: title, no_places if name.startswith(_MCP) else argument_places)
+    return Look("other", title, lambda _, __: title, no_places if name.startswith(PREFIX) else argument_places)
 
 
 def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
@@ -121,12 +131,6 @@ def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
     if places := look.places(arguments, cwd):
         details["locations"] = places
     return details
-
-
-def _readable_name(name: str) -> str:
-    """«server: tool» for a tool of an MCP server."""
-    server, _, tool = name.removeprefix(_MCP).partition("__")
-    return f"{server}: {tool}" if name.startswith(_MCP) and server and tool else name
 
 
 def _clipped(value: Any) -> Any:

@@ -9,6 +9,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from acp_adapter.cli.doctor_checks import CHECKS, Check
+from acp_adapter.cli.doctor_mcp import check_servers, try_servers
 from acp_adapter.cli.safe_text import safe_text
 from agent_core.errors import HermesError
 from tools.redaction.redactor import redact
@@ -33,6 +34,7 @@ exit codes:
 examples:
   hermes-acp doctor
   hermes-acp doctor --fix
+  hermes-acp doctor --mcp
 """
 
 
@@ -44,7 +46,8 @@ def main(argv: list[str]) -> int:
 
     try:
         home = find_home(os.environ, options.profile)
-        code = _mended(home) if options.fix else _looked_at(home)
+        tries = options.mcp
+        code = _mended(home, tries=tries) if options.fix else _looked_at(home, tries=tries)
         sys.stdout.flush()
     except HermesError as problem:
         print(f"hermes-acp doctor: {safe_text(problem.public)}", file=sys.stderr)
@@ -68,13 +71,15 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--fix", action="store_true", help="mend what can be mended")
+    parser.add_argument("--mcp", action="store_true", help="connect to the MCP servers of the settings")
     parser.add_argument("--profile", metavar="NAME", help="the profile to look at")
     return parser
 
 
-def _looked_at(home: Home) -> int:
+def _looked_at(home: Home, *, tries: bool) -> int:
     print(f"Home: {safe_text(str(home.root))}\n")
-    checks = [check for look in CHECKS for check in look(home)]
+    looks = (*CHECKS, try_servers if tries else check_servers)
+    checks = [check for look in looks for check in look(home)]
     for check in checks:
         print(_shown(check))
     wrong = sum(1 for check in checks if not check.ok)
@@ -82,14 +87,14 @@ def _looked_at(home: Home) -> int:
     return FAILED if wrong else 0
 
 
-def _mended(home: Home) -> int:
+def _mended(home: Home, *, tries: bool) -> int:
     from agent_core.sessions.repair.repair import repair  # noqa: PLC0415 - loads SQLite
 
     report = repair(home.database, home.blobs)
     for line in _told(report):
         print(safe_text(line))
     print()
-    code = _looked_at(home)
+    code = _looked_at(home, tries=tries)
     return FAILED if report.refused else code
 
 

@@ -124,6 +124,21 @@ class ServerState(Protocol):
         """For each of its tools that cannot be used, why."""
         ...
 
+    @property
+    def retry(self) -> str:
+        """When it is tried again, in words."""
+        ...
+
+    @property
+    def prompts(self) -> int:
+        """How many prompts it has."""
+        ...
+
+    @property
+    def resources(self) -> int:
+        """How many resources it has."""
+        ...
+
 
 class Desk(Protocol):
     """What commands of one session may use. Its methods block; they are called on worker threads."""

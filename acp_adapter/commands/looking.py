@@ -24,6 +24,7 @@ _SDK = "agent-client-protocol"
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _LONGEST = 160
 _MCP = "mcp-"
+_PATIENCE = 20.0  # seconds that a new connection may take
 
 
 def show_version(_typed: Typed, _desk: Desk) -> Told:
@@ -69,16 +70,35 @@ def show_tools(_typed: Typed, desk: Desk) -> Told:
     return Told("\n".join(lines).rstrip() or "This session has no tools.")
 
 
-def show_servers(_typed: Typed, desk: Desk) -> Told:
-    """How it stands with each MCP server."""
+def show_servers(typed: Typed, desk: Desk) -> Told:
+    """How it stands with each MCP server; `reconnect NAME` connects to one anew."""
     servers = desk.servers()
     if not servers:
-        return Told("This session has no MCP servers. Add some in your editor's settings and open a new session.")
+        return Told(
+            "This session has no MCP servers. Add some in your editor's settings, or as `mcp_servers` in "
+            "config.yaml, and open a new session."
+        )
+    verb, _, name = typed.words.partition(" ")
+    if verb == "reconnect":
+        return _reconnected(name.strip(), desk)
     rows = [
-        (plain(server.name), plain(server.state), str(len(server.tools) or ""), plain(_wrong(server)))
-        for server in servers
-    ]
-    return Told(table(("server", "state", "tools", "what is wrong"), rows))
+        (plain(server.name), plain(server.state), _offers(server), plain(_wrong(server))) for server in servers
+    ]  # fmt: skip
+    return Told(table(("server", "state", "offers", "what is wrong"), rows))
+
+
+def _reconnected(name: str, desk: Desk) -> Told:
+    servers = desk.session.servers
+    if servers is None or not servers.reconnect(name):
+        return Told(f"There is no MCP server {code(name)} in this session. `/mcp` shows them.")
+    servers.wait(_PATIENCE, desk.token)
+    now = next(server for server in servers.status() if server.name == name)
+    return Told(f"{plain(name)} is {plain(now.state)}. {plain(_wrong(now))}".rstrip())
+
+
+def _offers(server: ServerState) -> str:
+    counts = ((len(server.tools), "tool"), (server.prompts, "prompt"), (server.resources, "resource"))
+    return ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in counts if count)
 
 
 def show_cost(_typed: Typed, desk: Desk) -> Told:
@@ -105,7 +125,7 @@ def show_cost(_typed: Typed, desk: Desk) -> Told:
 
 def _wrong(server: ServerState) -> str:
     if server.error or not server.left_out:
-        return server.error
+        return f"{server.error} {server.retry}".strip()
     return f"not used: {'; '.join(server.left_out)}"
 
 

@@ -29,7 +29,8 @@ def perform(said: Sequence[SaidPart], desk: Desk) -> Outcome | None:
         prompt's, None when it is to go on with the prompt as it is.
     """
     refresh_offer(desk.shelf, desk.session.outbox)
-    typed = typed_command(said, desk.shelf.commands, desk.shelf.skills) if is_slashed(said) else None
+    shelf = desk.shelf
+    typed = typed_command(said, shelf.commands, shelf.skills, shelf.prompts) if is_slashed(said) else None
     return None if typed is None else run(typed, desk)
 
 
@@ -37,7 +38,7 @@ def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
     """Look for changed commands of the person's own and skills, and offer all of them again if need be. Blocks."""
     changed = shelf.refresh()
     if shelf.refresh_skills() or changed:
-        outbox.put(offered(shelf.commands, shelf.skills))
+        outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts))
 
 
 def run(typed: Typed, desk: Desk) -> Outcome:

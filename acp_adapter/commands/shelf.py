@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acp_adapter.commands.custom import CustomCommand, Origin, read_command
+from acp_adapter.commands.server_prompts import PromptCommand, prompt_commands
 from acp_adapter.commands.skills import SkillCommand, skill_commands
 
 if TYPE_CHECKING:
+    from agent_core.mcp.session_servers import SessionServers
     from agent_core.skills.session_skills import SessionSkills
 
 log = logging.getLogger(__name__)
@@ -73,6 +75,13 @@ class CommandShelf:
         self._commands: tuple[CustomCommand, ...] = ()
         self._skills = skills
         self._skill_commands: tuple[SkillCommand, ...] = ()
+        # Of the session's MCP servers, once they are known.
+        self.servers: SessionServers | None = None
+
+    @property
+    def prompts(self) -> tuple[PromptCommand, ...]:
+        """The prompts of the session's MCP servers as commands, as they were last told. Never waits."""
+        return () if self.servers is None else prompt_commands(self.servers.prompts())
 
     @property
     def skills(self) -> tuple[SkillCommand, ...]:

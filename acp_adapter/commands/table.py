@@ -15,6 +15,7 @@ from acp_adapter.commands.memory import manage_memory
 from acp_adapter.commands.permissions import manage_permissions
 from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
 from acp_adapter.commands.rewinds import rewind
+from acp_adapter.commands.server_prompts import prompts_beside
 from acp_adapter.commands.skills import show_skills, skills_beside
 from agent_core.events import Command
 
@@ -28,6 +29,8 @@ def _help(_typed: Typed, desk: Desk) -> Told:
         lines += ["", "Your own:", *(_line(Command(one.name, one.description, one.hint)) for one in own)]
     if skills:
         lines += ["", "Skills:", *map(_line, skills)]
+    if prompts := prompts_beside(desk.shelf.prompts, BUILT_IN):
+        lines += ["", "Prompts of MCP servers:", *(_line(one.offer) for one in prompts)]
     return Told("\n".join(lines))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from acp_adapter.commands.command import Desk, SlashCommand, Told, Typed
 from acp_adapter.commands.custom import CustomCommand, as_command
+from acp_adapter.commands.server_prompts import PromptCommand, prompts_beside
+from acp_adapter.commands.server_prompts import as_slash as prompt_as_slash
 from acp_adapter.commands.skills import SkillCommand, as_slash, skills_beside
 from acp_adapter.commands.table import ALIASES, BUILT_IN
 from agent_core.events import CommandsOffered
@@ -16,9 +18,13 @@ _TYPED = re.compile(r"\s*/(?P<name>[A-Za-z0-9][A-Za-z0-9_:-]*)(?:\s+(?P<rest>.*)
 _SHORTEST_SLIP = 4
 
 
-def offered(custom: Sequence[CustomCommand] = (), skills: Sequence[SkillCommand] = ()) -> CommandsOffered:
-    """The commands that there are: built-in ones, then the person's own, then skills."""
-    return CommandsOffered(tuple(command.offer for command in _all(custom, skills).values()))
+def offered(
+    custom: Sequence[CustomCommand] = (),
+    skills: Sequence[SkillCommand] = (),
+    prompts: Sequence[PromptCommand] = (),
+) -> CommandsOffered:
+    """The commands that there are: built-in ones, then the person's own, then skills, then MCP servers' prompts."""
+    return CommandsOffered(tuple(command.offer for command in _all(custom, skills, prompts).values()))
 
 
 def is_slashed(parts: Sequence[SaidPart]) -> bool:
@@ -33,7 +39,10 @@ def is_at_once(parts: Sequence[SaidPart]) -> bool:
 
 
 def typed_command(
-    parts: Sequence[SaidPart], custom: Sequence[CustomCommand] = (), skills: Sequence[SkillCommand] = ()
+    parts: Sequence[SaidPart],
+    custom: Sequence[CustomCommand] = (),
+    skills: Sequence[SkillCommand] = (),
+    prompts: Sequence[PromptCommand] = (),
 ) -> Typed | None:
     """The command that a prompt is; None for what is for the model.
 
@@ -41,7 +50,7 @@ def typed_command(
     where it looks like a slip (one letter too many, missing or other, or two swapped, but not the first) the person
     is asked whether they meant the command: nothing is done, and nothing reaches the model.
     """
-    commands = _all(custom, skills)
+    commands = _all(custom, skills, prompts)
     name = _name(parts)
     command = commands.get(name) or commands.get(ALIASES.get(name, "")) or _slip(name, commands)
     if command is None:
@@ -50,13 +59,18 @@ def typed_command(
     return Typed(command, _rest(parts), tuple(parts), _rest(texts))
 
 
-def _all(custom: Sequence[CustomCommand], skills: Sequence[SkillCommand]) -> Mapping[str, SlashCommand]:
-    """Commands by name. A built-in one is never replaced, nor is one of the person's own by a skill."""
-    if not (custom or skills):
+def _all(
+    custom: Sequence[CustomCommand], skills: Sequence[SkillCommand], prompts: Sequence[PromptCommand]
+) -> Mapping[str, SlashCommand]:
+    """Commands by name. A built-in one is never replaced, nor is one of the person's own by a skill, nor any by a
+    server's prompt.
+    """
+    if not (custom or skills or prompts):
         return BUILT_IN
     own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
     beside = (one for one in skills_beside(skills, BUILT_IN) if one.name not in own)
-    return {**BUILT_IN, **own, **{one.name: as_slash(one) for one in beside}}
+    known = {**BUILT_IN, **own, **{one.name: as_slash(one) for one in beside}}
+    return {**known, **{one.name: prompt_as_slash(one) for one in prompts_beside(prompts, known)}}
 
 
 def _name(parts: Sequence[SaidPart]) -> str:

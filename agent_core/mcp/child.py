@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from agent_core.mcp.errors import McpFailure
+from agent_core.mcp.errors import McpHopeless
 from agent_core.mcp.specs import ServerSpec
 from tools.environments.child_env import child_environment
 from tools.environments.exit_watch import open_exit_watch
@@ -55,7 +55,7 @@ class Child:
             base: the variables of this process; the child gets them filtered, with those of the spec.
 
         Raises:
-            McpFailure: the program is not there or cannot be started.
+            McpHopeless: the program is not there or cannot be started.
         """
         env = child_environment(base, {"PWD": str(cwd), **dict(spec.env)})
         program = _program(spec, env)
@@ -74,7 +74,7 @@ class Child:
             )
         except (OSError, ValueError) as problem:
             reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-            raise McpFailure(f"{program} could not be started in {cwd}: {spec.hide(str(reason))}.") from problem
+            raise McpHopeless(f"{program} could not be started in {cwd}: {spec.hide(str(reason))}.") from problem
         guardian.add(process.pid)
         child = cls(process, guardian)
         try:
@@ -187,13 +187,13 @@ class Child:
 
 def _program(spec: ServerSpec, env: Mapping[str, str]) -> str:
     if os.sep in spec.command and not os.path.isabs(spec.command):  # noqa: PTH117
-        raise McpFailure(f"The command {spec.command!r} is a relative path. Give its absolute path.")
+        raise McpHopeless(f"The command {spec.command!r} is a relative path. Give its absolute path.")
     found = shutil.which(spec.command, path=env.get("PATH", os.defpath))
     if found is not None:
         return os.path.abspath(found)  # noqa: PTH100 - PATH may hold relative directories; links stay as they are
     if os.path.isabs(spec.command):  # noqa: PTH117
-        raise McpFailure(f"There is no program {spec.command}. Install it, or correct its path in the settings.")
-    raise McpFailure(f"The program {spec.command!r} is not on the PATH. Install it, or give its absolute path.")
+        raise McpHopeless(f"There is no program {spec.command}. Install it, or correct its path in the settings.")
+    raise McpHopeless(f"The program {spec.command!r} is not on the PATH. Install it, or give its absolute path.")
 
 
 def _signal_name(number: int) -> str:

@@ -20,6 +20,8 @@ from tools.environments.guardian import Guardian
 if TYPE_CHECKING:
     import httpx2
 
+    from agent_core.mcp.token_file import ServerTokens
+
 _DRAIN_SECONDS = 1.0
 _EXIT_SECONDS = 0.5
 _HTTP_ERROR = 400
@@ -28,12 +30,23 @@ _MESSAGES = frozenset({"", "application/json", "text/event-stream"})
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What servers run in: the directory, who guards their processes, our variables (filtered before use)."""
+    """What servers run in: the directory, who guards their processes, our variables (filtered before use).
+
+    Attributes:
+        roots: the session's directories, which servers are told of.
+        samples: there is a model that servers could ask.
+        tokens: the sign-ins that are stored; None where none are.
+        auth: authorizes requests to a server, in place of those.
+    """
 
     cwd: Path
     guardian: Guardian
     variables: Mapping[str, str]
     limits: McpLimits
+    roots: tuple[Path, ...] = ()
+    samples: bool = False
+    tokens: ServerTokens | None = None
+    auth: Callable[[ServerSpec], httpx2.Auth | None] | None = None
 
 
 @dataclass(slots=True)
@@ -83,7 +96,8 @@ async def load_sdk() -> None:
 
 @asynccontextmanager
 async def _over_pipes(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
-    line.child = child = await Child.start(spec, around.cwd, around.guardian, around.variables)
+    cwd = around.cwd / spec.cwd
+    line.child = child = await Child.start(spec, cwd, around.guardian, around.variables)
     watch = asyncio.create_task(_watch(child, line))
     try:
         await load_sdk()
@@ -109,6 +123,7 @@ async def _watch(child: Child, line: Line) -> None:
 @asynccontextmanager
 async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
     await load_sdk()
+    auth = await _authorization(spec, around)
     line.loaded()
     if spec.transport == "sse":
         from mcp.client.sse import sse_client  # noqa: PLC0415 - loaded with the SDK
@@ -116,17 +131,17 @@ async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> A
         def make(
             headers: dict[str, str] | None = None,  # noqa: ARG001 - ours are used
             timeout: httpx2.Timeout | None = None,  # noqa: ARG001
-            auth: httpx2.Auth | None = None,  # noqa: ARG001
+            auth: httpx2.Auth | None = auth,
         ) -> httpx2.AsyncClient:
-            return _client(spec, line.heard, around.limits)
+            return _client(spec, line.heard, around.limits, auth)
 
-        async with sse_client(spec.url, httpx_client_factory=make) as (incoming, outgoing):
+        async with sse_client(spec.url, httpx_client_factory=make, auth=auth) as (incoming, outgoing):
             yield incoming, outgoing
         return
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
     async with (
-        _client(spec, line.heard, around.limits) as client,
+        _client(spec, line.heard, around.limits, auth) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=around.limits.message_bytes) as (
             incoming,
             outgoing,
@@ -135,7 +150,17 @@ async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> A
         yield incoming, outgoing
 
 
-def _client(spec: ServerSpec, heard: Heard, limits: McpLimits) -> httpx2.AsyncClient:
+async def _authorization(spec: ServerSpec, around: Surroundings) -> httpx2.Auth | None:
+    if around.auth is not None:
+        return around.auth(spec)
+    if around.tokens is None:
+        return None
+    from agent_core.mcp.oauth import stored_auth  # noqa: PLC0415 - loaded with the SDK
+
+    return await asyncio.to_thread(stored_auth, spec, around.tokens)
+
+
+def _client(spec: ServerSpec, heard: Heard, limits: McpLimits, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
     import httpx2  # noqa: PLC0415 - loaded with the SDK
 
     async def note(response: httpx2.Response) -> None:
@@ -147,4 +172,6 @@ def _client(spec: ServerSpec, heard: Heard, limits: McpLimits) -> httpx2.AsyncCl
         heard.content_type = "" if heard.status or kind in _MESSAGES or not response.is_success else kind
 
     timeout = httpx2.Timeout(limits.connect_seconds, read=limits.call_seconds + limits.connect_seconds)
-    return httpx2.AsyncClient(headers=dict(spec.headers), timeout=timeout, event_hooks={"response": [note]})
+    return httpx2.AsyncClient(
+        headers=dict(spec.headers), timeout=timeout, event_hooks={"response": [note]}, auth=auth
+    )

@@ -1,7 +1,8 @@
 """What goes wrong with MCP servers.
 
 McpFailure          `str(failure)` is for the person and the model: what happened and what to do, without secrets
-└── McpCallFailed   one call failed; the server goes on
+├── McpCallFailed   one call failed; the server goes on
+└── McpHopeless     it will be the same the next time, until the person does something
 """
 
 from __future__ import annotations
@@ -21,3 +22,7 @@ class McpCallFailed(McpFailure):
     def __init__(self, text: str, words: str = "") -> None:
         super().__init__(text)
         self.words = words
+
+
+class McpHopeless(McpFailure):
+    """A server cannot be used until something is put right."""

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agent_core.mcp.errors import McpFailure
+from agent_core.mcp.errors import McpFailure, McpHopeless
 from agent_core.mcp.specs import ServerSpec
 from tools.text.terminal_output import plain_text
 
@@ -16,6 +16,9 @@ _SAID_CHARS = 300
 _MOST_NOISE = 5
 CLOSED = "It closed the connection."
 _ENDS = frozenset({CLOSED, "Connection closed"})  # ours, and the SDK's
+_SIGN_IN = frozenset({401, 403})
+_NO_SERVER = frozenset({400, 404, 405, 406, 410})
+_NO_USE = frozenset({"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"})
 _REFUSAL = "MCPError"  # by its name: this is loaded without the SDK
 
 
@@ -46,6 +49,22 @@ def in_words(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
     """What happened and what to do: a sentence or two, without secrets."""
     text = _process(problem, spec, heard) if spec.transport == "stdio" else _network(problem, spec, heard)
     return spec.hide(text)
+
+
+def is_lasting(problem: BaseException, spec: ServerSpec, heard: Heard, *, was_there: bool) -> bool:
+    """Whether it would be the same the next time.
+
+    Args:
+        was_there: it was connected before; then only a sign-in is missing for long.
+    """
+    if any(isinstance(cause, McpHopeless) for cause in causes(problem)):
+        return True
+    if spec.transport == "stdio":
+        return False
+    kinds = {type(cause).__name__ for cause in causes(problem)}
+    if heard.status in _SIGN_IN or kinds & _NO_USE:
+        return True
+    return not was_there and (heard.status in _NO_SERVER or bool(heard.content_type))
 
 
 def quoted(words: str, most: int = _SAID_CHARS) -> str:
@@ -108,15 +127,16 @@ def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
         return _answer(place, heard.status)
     if heard.content_type:
         return f"{place} is no MCP server: it answered with {heard.content_type}. Check the address and the kind."
-    if kinds & {"InvalidURL", "UnsupportedProtocol", "LocalProtocolError"}:
+    if kinds & _NO_USE:
         return f"{place} cannot be asked ({_short(problem, spec)}). Check the address and the headers."
     return f"The connection to {place} failed. {_reason(problem, spec)}"
 
 
 def _answer(place: str, status: int) -> str:
-    if status in {401, 403}:
+    if status in _SIGN_IN:
         return (
-            f"{place} needs a sign-in (HTTP {status}). Give it a valid Authorization header in the editor's settings."
+            f"{place} needs a sign-in (HTTP {status}). Run `hermes-acp mcp login {place}` in a terminal, or give it "
+            "a valid Authorization header in the settings."
         )
     if status in {404, 405, 406, 410}:
         return f"{place} is no MCP server of this kind (HTTP {status}). Check the address, and http or sse."

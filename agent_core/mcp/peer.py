@@ -1,24 +1,52 @@
-"""Speaks with a server over an open transport: greets it, asks for its tools, calls them."""
+"""Speaks with a server over an open transport: greets it, asks what it offers, calls its tools."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
-from collections.abc import AsyncIterator, Callable, Mapping
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_core.mcp.errors import McpCallFailed, McpFailure
 from agent_core.mcp.failures import CLOSED
+from agent_core.mcp.inbound import Inbound
+from agent_core.mcp.specs import ServerPolicy
 
 if TYPE_CHECKING:
     from mcp import ClientSession
     from mcp.shared.exceptions import MCPError
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 
+log = logging.getLogger(__name__)
+
 _MOST_PAGES = 50
+_MOST_EXTRAS = 1_000
+_MOST_ROUNDS = 10
+_ROUND_SECONDS = 0.1
 _LONGEST_NOTE = 300
+_ENDED = "Session terminated"  # the SDK's word for a server that knows us no more
+_LISTS = {
+    "tools": "tools/list",
+    "prompts": "prompts/list",
+    "resources": "resources/list",
+    "resourceTemplates": "resources/templates/list",
+}
 
 OnProgress = Callable[[str], None]
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What a server offers, as JSON."""
+
+    tools: list[Entry]
+    prompts: list[Entry]
+    resources: list[Entry]
+    templates: list[Entry]
 
 
 class Peer:
@@ -48,7 +76,32 @@ class Peer:
             # One that speaks only the protocol without a handshake.
             await self._session.discover()
 
-    async def tools(self, most: int) -> list[Mapping[str, Any]]:
+    async def offers(self, most: int, policy: ServerPolicy, seconds: float) -> Offers:
+        """What it offers, each list as JSON. Only its tools have to come.
+
+        Args:
+            most: tools.
+            seconds: that the other lists may take.
+
+        Raises:
+            Exception: what the SDK raises.
+        """
+        can = self._session.server_capabilities
+        extras = []
+        if policy.prompts and can is not None and can.prompts is not None:
+            extras.append("prompts")
+        if policy.resources and can is not None and can.resources is not None:
+            extras += ["resources", "resourceTemplates"]
+        waiting = [asyncio.create_task(self._extra(kind, seconds)) for kind in extras]
+        try:
+            tools = await self.tools(most)
+            found = dict(zip(extras, await asyncio.gather(*waiting), strict=True))
+        finally:
+            for task in waiting:
+                task.cancel()
+        return Offers(tools, found.get("prompts", []), found.get("resources", []), found.get("resourceTemplates", []))
+
+    async def tools(self, most: int) -> list[Entry]:
         """The tools that it offers, as JSON, at most so many.
 
         Raises:
@@ -57,84 +110,180 @@ class Peer:
         capabilities = self._session.server_capabilities
         if capabilities is not None and capabilities.tools is None:
             return []
-        tools: list[Mapping[str, Any]] = []
-        cursor: str | None = None
-        for _ in range(_MOST_PAGES):
-            page = await self._page(cursor)
-            found = page.get("tools")
-            tools += [tool for tool in found if isinstance(tool, Mapping)] if isinstance(found, list) else []
-            following = page.get("nextCursor")
-            if not isinstance(following, str) or following == cursor or len(tools) >= most:
-                break
-            cursor = following
-        return tools[:most]
+        return (await self._listed("tools", most))[:most]
 
-    async def call(
-        self, tool: str, arguments: Mapping[str, Any], seconds: float, on_progress: OnProgress
-    ) -> Mapping[str, Any]:
+    async def listen(self, changed: Callable[[str], None]) -> None:
+        """Hear of changed lists, from a server that tells only those who listen; returns when it is over."""
+        if self._session.initialize_result is not None:
+            return
+        from mcp.client.subscriptions import listen  # noqa: PLC0415
+
+        names = {"ToolsListChanged": "tools", "PromptsListChanged": "prompts", "ResourcesListChanged": "resources"}
+        try:
+            async with listen(
+                self._session, tools_list_changed=True, prompts_list_changed=True, resources_list_changed=True
+            ) as subscription:
+                async for event in subscription:
+                    if (name := names.get(type(event).__name__)) is not None:
+                        changed(f"notifications/{name}/list_changed")
+        except Exception:  # it goes on without, whatever the server made of it
+            log.debug("a server does not tell of its changes", exc_info=True)
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], on_progress: OnProgress) -> Entry:
         """Call a tool; cancelling this sends the server a cancellation.
 
         Returns:
             the `CallToolResult` as JSON.
 
         Raises:
-            McpCallFailed: it refused, or did not answer in time. McpFailure: the connection is over.
+            McpCallFailed: it refused. McpFailure: the connection is over.
         """
-        from mcp import MCPError  # noqa: PLC0415
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
             on_progress(_note(progress, total, message))
 
-        try:
-            if self._session.initialize_result is None:
-                return await self._modern_call(tool, arguments, seconds, progressed)
-            return await self._dispatcher.send_raw_request(
-                "tools/call",
-                {"name": tool, "arguments": dict(arguments)},
-                {"timeout": seconds, "on_progress": progressed},
-            )
-        except MCPError as problem:
-            raise _call_failure(problem, seconds) from problem
+        if self._session.initialize_result is not None:
+            params = {"name": tool, "arguments": dict(arguments)}
+            return await self._asked("tools/call", params, {"on_progress": progressed})
 
-    async def _page(self, cursor: str | None) -> Mapping[str, Any]:
+        async def ask(responses: Any, state: str | None) -> Any:
+            return await self._session.call_tool(
+                tool,
+                dict(arguments),
+                progress_callback=progressed,
+                input_responses=responses,
+                request_state=state,
+                allow_input_required=True,
+            )
+
+        return await self._in_rounds(ask)
+
+    async def read(self, uri: str) -> Entry:
+        """The contents of a resource: a `ReadResourceResult` as JSON.
+
+        Raises:
+            McpCallFailed, McpFailure: as `call` does.
+        """
+        if self._session.initialize_result is not None:
+            return await self._asked("resources/read", {"uri": uri})
+        return await self._in_rounds(
+            lambda responses, state: self._session.read_resource(
+                uri, input_responses=responses, request_state=state, allow_input_required=True
+            )
+        )
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> Entry:
+        """The words of a prompt: a `GetPromptResult` as JSON.
+
+        Raises:
+            McpCallFailed, McpFailure: as `call` does.
+        """
+        if self._session.initialize_result is not None:
+            return await self._asked("prompts/get", {"name": name, "arguments": dict(arguments)})
+        return await self._in_rounds(
+            lambda responses, state: self._session.get_prompt(
+                name, dict(arguments), input_responses=responses, request_state=state, allow_input_required=True
+            )
+        )
+
+    async def _asked(self, method: str, params: Entry, options: Any = None) -> Entry:
+        from mcp import MCPError  # noqa: PLC0415
+
+        try:
+            return await self._dispatcher.send_raw_request(method, params, options)
+        except MCPError as problem:
+            raise _call_failure(problem) from problem
+
+    async def _in_rounds(self, ask: Callable[[Any, str | None], Awaitable[Any]]) -> Entry:
+        """Ask a server of the protocol without a handshake, which answers with its own questions first."""
+        from mcp import MCPError  # noqa: PLC0415
+        from mcp.client.session import ClientRequestContext  # noqa: PLC0415
+        from mcp_types import ErrorData, InputRequiredResult  # noqa: PLC0415
+
+        responses: dict[str, Any] | None = None
+        state: str | None = None
+        try:
+            for round_number in range(_MOST_ROUNDS):
+                result = await ask(responses, state)
+                if not isinstance(result, InputRequiredResult):
+                    told: Entry = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+                    return told
+                responses, state = {}, result.request_state
+                for key, request in (result.input_requests or {}).items():
+                    context = ClientRequestContext(session=self._session, request_id=f"{key}-{round_number}")
+                    answer = await self._session.dispatch_input_request(context, request)
+                    if isinstance(answer, ErrorData):
+                        raise McpCallFailed(f"It asked for something that it did not get: {answer.message}")
+                    responses[key] = answer
+                if not responses:
+                    await asyncio.sleep(_ROUND_SECONDS)
+        except MCPError as problem:
+            raise _call_failure(problem) from problem
+        raise McpCallFailed("It asked again and again, and never answered.")
+
+    async def _extra(self, kind: str, seconds: float) -> list[Entry]:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._listed(kind, _MOST_EXTRAS)
+        except Exception:  # its tools are of use without
+            log.info("a server does not tell its %s", kind, exc_info=True)
+            return []
+
+    async def _listed(self, kind: str, most: int) -> list[Entry]:
+        entries: list[Entry] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            page = await self._page(kind, cursor)
+            found = page.get(kind)
+            entries += [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
+            following = page.get("nextCursor")
+            if not isinstance(following, str) or following == cursor or len(entries) >= most:
+                break
+            cursor = following
+        return entries
+
+    async def _page(self, kind: str, cursor: str | None) -> Entry:
         from mcp_types import PaginatedRequestParams  # noqa: PLC0415
 
-        if self._session.initialize_result is None:
-            listed = await self._session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            return listed.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return await self._dispatcher.send_raw_request("tools/list", {} if cursor is None else {"cursor": cursor})
-
-    async def _modern_call(
-        self, tool: str, arguments: Mapping[str, Any], seconds: float, progressed: Any
-    ) -> Mapping[str, Any]:
-        from mcp_types import InputRequiredResult  # noqa: PLC0415
-
-        result = await self._session.call_tool(tool, dict(arguments), seconds, progressed, allow_input_required=True)
-        if isinstance(result, InputRequiredResult):
-            raise McpCallFailed("The tool wants to ask the person something, which is not possible here.")
-        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if self._session.initialize_result is not None:
+            params = {} if cursor is None else {"cursor": cursor}
+            return await self._dispatcher.send_raw_request(_LISTS[kind], params)
+        lists = {
+            "tools": self._session.list_tools,
+            "prompts": self._session.list_prompts,
+            "resources": self._session.list_resources,
+            "resourceTemplates": self._session.list_resource_templates,
+        }
+        listed = await lists[kind](params=PaginatedRequestParams(cursor=cursor))
+        page: Entry = listed.model_dump(by_alias=True, mode="json", exclude_none=True)
+        return page
 
 
 @asynccontextmanager
-async def speaking(incoming: Any, outgoing: Any) -> AsyncIterator[Peer]:
-    """A peer over the two streams of a transport, not yet greeted."""
+async def speaking(incoming: Any, outgoing: Any, inbound: Inbound) -> AsyncIterator[Peer]:
+    """A peer over the two streams of a transport, not yet greeted; `inbound` answers what it wants of us."""
     from mcp import ClientSession  # noqa: PLC0415
     from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher  # noqa: PLC0415
     from mcp_types import Implementation  # noqa: PLC0415
 
     dispatcher: JSONRPCDispatcher[Any] = JSONRPCDispatcher(incoming, outgoing)
     me = Implementation(name="hermes-acp", version=_version())
-    async with ClientSession(dispatcher=dispatcher, client_info=me) as session:
+    async with ClientSession(
+        dispatcher=dispatcher,
+        client_info=me,
+        message_handler=inbound.on_message,
+        elicitation_callback=inbound.on_elicit if inbound.asks else None,
+        sampling_callback=inbound.on_sample if inbound.samples else None,
+        list_roots_callback=inbound.on_roots,
+    ) as session:
         yield Peer(session, dispatcher)
 
 
-def _call_failure(problem: MCPError, seconds: float) -> McpFailure:
-    from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT  # noqa: PLC0415
+def _call_failure(problem: MCPError) -> McpFailure:
+    from mcp_types import CONNECTION_CLOSED  # noqa: PLC0415
 
-    if problem.code == CONNECTION_CLOSED:
+    if problem.code == CONNECTION_CLOSED or problem.message == _ENDED:
         return McpFailure(CLOSED)
-    if problem.code == REQUEST_TIMEOUT:
-        return McpCallFailed(f"It did not answer within {seconds:g} s and was told to stop.")
     return McpCallFailed(f"It refused the call (code {problem.code}).", problem.message)
 
 

@@ -28,14 +28,49 @@ def to_result(raw: Mapping[str, Any]) -> ToolResult:
     return ToolResult(text or "(The tool returned nothing.)", images=tuple(_images(blocks)))
 
 
+def to_contents(raw: Mapping[str, Any]) -> ToolResult:
+    """The `ReadResourceResult` of the protocol, as JSON, as a tool's result."""
+    contents = raw.get("contents")
+    found = [part for part in contents if isinstance(part, Mapping)] if isinstance(contents, list) else []
+    blocks = [{"type": "resource", "resource": part} for part in found]
+    if len(found) == 1 and isinstance(found[0].get("text"), str):
+        return ToolResult(found[0]["text"] or "(The resource is empty.)")
+    return ToolResult(told_blocks(blocks) or "(The resource is empty.)", images=tuple(_images(blocks)))
+
+
+def to_words(raw: Mapping[str, Any]) -> ToolResult:
+    """The `GetPromptResult` of the protocol, as JSON, as one text; who says what is told where several do."""
+    messages = raw.get("messages")
+    found = [message for message in messages if isinstance(message, Mapping)] if isinstance(messages, list) else []
+    said = [(str(message.get("role", "user")), told_blocks(_blocks(message.get("content")))) for message in found]
+    said = [(role, words) for role, words in said if words]
+    if not said:
+        return error("The prompt is empty.")
+    if all(role == "user" for role, _ in said):
+        return ToolResult("\n\n".join(words for _, words in said))
+    return ToolResult("\n\n".join(f"[{role}]\n{words}" for role, words in said))
+
+
+def told_blocks(blocks: Sequence[Mapping[str, Any]]) -> str:
+    """Blocks of content as text; what is none is told in words."""
+    return "\n".join(part for part in map(_told, blocks) if part)
+
+
+def _blocks(content: object) -> list[Mapping[str, Any]]:
+    entries = content if isinstance(content, list) else [content]
+    return [entry for entry in entries if isinstance(entry, Mapping)]
+
+
 def _images(blocks: Sequence[Mapping[str, Any]]) -> Iterator[ResultImage]:
     for block in blocks:
-        if block.get("type") != "image":
+        held = block.get("resource") if block.get("type") == "resource" else block
+        coded = (held.get("blob") or held.get("data")) if isinstance(held, Mapping) else None
+        if block.get("type") not in {"image", "resource"} or not coded:
             continue
         with contextlib.suppress(TypeError, ValueError):  # no base64: its words say what came
-            data = base64.b64decode(block["data"], validate=True) if block.get("data") else b""
+            data = base64.b64decode(coded, validate=True)
             if image_facts(data) is not None:
-                yield ResultImage(data, str(block.get("mimeType", "")))
+                yield ResultImage(data, str(held.get("mimeType", "")) if isinstance(held, Mapping) else "")
 
 
 def _text(blocks: Sequence[Mapping[str, Any]], structured: object) -> str:

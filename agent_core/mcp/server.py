@@ -1,43 +1,32 @@
-"""One server of a session: its task on the service loop, its state, its tools."""
+"""One server of a session: its task on the service loop, its state, what it offers.
+
+A server that goes away is connected again by itself, after pauses that grow while it does not stay. Meanwhile its
+tools are still named, so that the model's list stays as it is, and calls say what happened.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from agent_core.mcp.connection import Line, Surroundings, connected
 from agent_core.mcp.errors import McpCallFailed, McpFailure
-from agent_core.mcp.failures import CLOSED, ended, in_words, quoted
-from agent_core.mcp.peer import OnProgress, Peer, speaking
-from agent_core.mcp.schemas import Schema, UnusableSchema, safe_schema, short_description
-from agent_core.mcp.specs import ServerSpec, State
+from agent_core.mcp.failures import CLOSED, ended, in_words, is_lasting, quoted
+from agent_core.mcp.inbound import Events, Inbound, RunningCall
+from agent_core.mcp.offers import Snapshot, usable_prompts, usable_resources, usable_tools
+from agent_core.mcp.peer import Offers, Peer, speaking
+from agent_core.mcp.specs import McpLimits, ServerSpec, State
 
 log = logging.getLogger(__name__)
 
+_T = TypeVar("_T")
 _REASON_SECONDS = 5.0
 _NOTICE_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
-    """A tool as its server names it, with a schema that models' servers take."""
-
-    name: str
-    description: str
-    schema: Schema
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A server's state as it was last; replaced as a whole, so any thread may read it."""
-
-    state: State = "connecting"
-    error: str = ""
-    tools: tuple[OfferedTool, ...] = ()
-    left_out: tuple[str, ...] = ()
+_CALM_SECONDS = 1.0
 
 
 class Server:
@@ -51,19 +40,35 @@ class Server:
         self.spec = spec
         self.now = Snapshot()
         self._around = around
+        self._limits = _own_limits(spec, around.limits)
         self._on_change = on_change
         self._line = Line()
         self._peer: Peer | None = None
         self._task: asyncio.Task[None] | None = None
+        self._inbound = Inbound(spec, around.roots, samples=around.samples, changed=self._note_change)
+        self._stale, self._hurry, self._settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     def start(self) -> None:
         """Connect, in the background."""
         self._task = asyncio.create_task(self._run(), name=f"mcp {self.spec.name}")
 
+    def reconnect(self) -> None:
+        """Connect again now, where it failed, or begin anew where it did not."""
+        if self._task is None or self.now.state == "closed":
+            return
+        self._become(replace(self.now, state="connecting", error="", retry=""))
+        if self._task.done():
+            self.start()
+        elif self._peer is not None:
+            self._line.give_up(McpFailure("It was asked to connect again."))
+            self._hurry.set()
+        else:
+            self._hurry.set()
+
     async def end(self) -> None:
         """Close the connection and end the process; bounded."""
         task = self._task
-        seconds = 2 * self._around.limits.close_seconds + 3
+        seconds = 2 * self._limits.close_seconds + 3
         if task is not None:
             for _ in range(2):  # the second time, whatever tidies up slowly is broken off
                 task.cancel()
@@ -78,34 +83,80 @@ class Server:
         if self._line.child is not None:
             self._line.child.kill()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], on_progress: OnProgress) -> Mapping[str, Any]:
+    async def call(self, tool: str, arguments: Mapping[str, Any], events: Events) -> Mapping[str, Any]:
         """Call a tool; the answer is a `CallToolResult` as JSON.
+
+        Args:
+            events: what it tells and wants meanwhile.
 
         Raises:
             McpCallFailed: it did not do it. McpFailure: it is not there, or went away meanwhile.
         """
-        peer = self._peer
-        if peer is None or self.now.state != "ready":
+        return await self._asked(lambda peer: peer.call(tool, arguments, events.put), events)
+
+    async def read(self, uri: str, events: Events) -> Mapping[str, Any]:
+        """The contents of a resource, as JSON.
+
+        Raises:
+            McpCallFailed, McpFailure: as `call` does.
+        """
+        return await self._asked(lambda peer: peer.read(uri), events)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], events: Events) -> Mapping[str, Any]:
+        """The words of a prompt, as JSON.
+
+        Raises:
+            McpCallFailed, McpFailure: as `call` does.
+        """
+        return await self._asked(lambda peer: peer.prompt(name, arguments), events)
+
+    async def _asked(self, ask: Callable[[Peer], Awaitable[_T]], events: Events) -> _T:
+        peer, line, seconds = self._peer, self._line, self._limits.call_seconds
+        if peer is None:
             raise McpFailure(self._absence())
-        seconds = self._around.limits.call_seconds
+        running = RunningCall(events)
         try:
-            # The SDK counts from the moment when the call is written: to a server that does not read, that is never.
-            async with asyncio.timeout(seconds + _NOTICE_SECONDS):
-                return await peer.call(tool, arguments, seconds, on_progress)
+            with self._inbound.serving(running):
+                async with asyncio.timeout(seconds) as running.limit:
+                    return await ask(peer)
         except McpCallFailed as problem:
             said = f" The server said: {quoted(self.spec.hide(problem.words))}" if problem.words.strip() else ""
             raise McpCallFailed(f"{problem}{said}") from problem
         except TimeoutError as problem:
-            raise McpCallFailed(f"It did not take the call within {seconds:g} s.") from problem
+            raise McpCallFailed(f"It did not answer within {seconds:g} s and was told to stop.") from problem
         except Exception as problem:
-            await self._until_reason_is_known()
-            if self.now.state == "ready":
+            if isinstance(problem, McpFailure) and self.spec.transport != "stdio":
+                line.give_up(problem)  # no pipe ends, so that nobody else would notice
+            await self._until_reason_is_known(line)
+            if self._peer is peer:
                 raise McpCallFailed(f"The call broke off. {self._told(problem)}") from problem
             raise McpFailure(self._absence()) from problem
 
     async def _run(self) -> None:
-        spec, seconds = self.spec, self._around.limits.connect_seconds
+        if self.spec.problem:
+            self._become(Snapshot("failed", self.spec.problem))
+            return
+        failures = 0
+        while True:
+            began = asyncio.get_running_loop().time()
+            self._line, self._settled = Line(), asyncio.Event()
+            problem, was_ready = await self._attempt()
+            stayed = was_ready and asyncio.get_running_loop().time() - began >= self._limits.stable_seconds
+            failures = 1 if stayed else failures + 1
+            pause = self._pause(problem, failures)
+            self._fail(problem, pause)
+            if pause is None and not self._hurry.is_set():
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._hurry.wait()
+            self._hurry.clear()
+
+    async def _attempt(self) -> tuple[BaseException, bool]:
+        """Connect and stay so until it is over: why, and whether it had been connected."""
+        spec, seconds = self.spec, self._limits.connect_seconds
         problem: BaseException
+        before = self.now
         try:
             async with asyncio.timeout(None) as limit:
                 # The first server of all waits for the SDK, which is not its fault.
@@ -118,38 +169,90 @@ class Server:
             problem = found
         finally:
             self._peer = None
-        reason = in_words(problem, spec, self._line.heard)
-        log.warning("MCP server %s failed: %s", spec.name, reason)
-        log.debug("the failure of MCP server %s", spec.name, exc_info=problem)
-        self._become(Snapshot("failed", reason, self.now.tools, self.now.left_out))
+        return problem, self.now.state == "ready" and self.now is not before
 
     async def _serve(self, limit: asyncio.Timeout) -> McpFailure:
         """Be connected until the server goes away; returns why it did. `limit` ends with the list of tools."""
-        line, limits = self._line, self._around.limits
-        async with connected(self.spec, self._around, line) as streams, speaking(*streams) as peer:
+        line, limits = self._line, self._limits
+        async with (
+            connected(self.spec, self._around, line) as streams,
+            speaking(*streams, self._inbound) as peer,
+        ):
             await peer.greet()
-            tools, left_out = _usable(await peer.tools(limits.most_tools))
+            self._stale.clear()
+            offers = await peer.offers(limits.most_tools, self.spec.policy, limits.extras_seconds)
             limit.reschedule(None)
             self._peer = peer
-            self._become(Snapshot("ready", "", tools, left_out))
-            log.info("MCP server %s is connected: %d tools", self.spec.name, len(tools))
-            await line.over.wait()
+            self._take(offers)
+            log.info("MCP server %s is connected: %d tools", self.spec.name, len(self.now.tools))
+            beside = (asyncio.create_task(self._follow(peer)), asyncio.create_task(peer.listen(self._note_change)))
+            try:
+                await line.over.wait()
+            finally:
+                for task in beside:
+                    task.cancel()
+                await asyncio.gather(*beside, return_exceptions=True)
             return line.failure or McpFailure(CLOSED)
 
-    async def _until_reason_is_known(self) -> None:
+    async def _follow(self, peer: Peer) -> None:
+        """Ask again for what it offers when that has changed; many changes at once are one."""
+        while True:
+            await self._stale.wait()
+            self._stale.clear()
+            try:
+                async with asyncio.timeout(self._limits.connect_seconds):
+                    self._take(
+                        await peer.offers(self._limits.most_tools, self.spec.policy, self._limits.extras_seconds)
+                    )
+            except Exception:  # the old list stands; if the connection is over, that is told elsewhere
+                log.warning("MCP server %s does not tell what has changed", self.spec.name, exc_info=True)
+            await asyncio.sleep(_CALM_SECONDS)
+
+    def _take(self, offers: Offers) -> None:
+        tools, left_out = usable_tools(offers.tools, self.spec.policy)
+        resources = usable_resources(offers.resources, offers.templates)
+        self._become(Snapshot("ready", "", tools, left_out, usable_prompts(offers.prompts), resources))
+
+    def _note_change(self, _method: str) -> None:
+        self._stale.set()
+
+    def _pause(self, problem: BaseException, failures: int) -> float | None:
+        """Seconds until it is tried again; None: not by itself."""
+        limits = self._limits
+        if is_lasting(problem, self.spec, self._line.heard, was_there=bool(self.now.tools)):
+            return None
+        if self.spec.transport == "stdio" and failures >= limits.most_attempts:
+            return None
+        pause: float = limits.retry_seconds * 2 ** min(failures - 1, 20)
+        return min(pause, limits.longest_pause)
+
+    def _fail(self, problem: BaseException, pause: float | None) -> None:
+        spec = self.spec
+        reason = in_words(problem, spec, self._line.heard)
+        retry = f"It is tried again in {pause:.0f} s." if pause is not None and pause >= 1 else ""
+        if pause is not None and not retry:
+            retry = "It is tried again."
+        log.warning("MCP server %s failed: %s %s", spec.name, reason, retry)
+        log.debug("the failure of MCP server %s", spec.name, exc_info=problem)
+        state: State = "connecting" if self._hurry.is_set() else "failed"
+        self._become(replace(self.now, state=state, error=reason, retry=retry))
+        self._settled.set()
+
+    async def _until_reason_is_known(self, line: Line) -> None:
         """Give the end of the connection time to be noticed, if it is one."""
-        seconds = _REASON_SECONDS if self._line.over.is_set() else _NOTICE_SECONDS
-        if self._task is not None:
-            await asyncio.wait({self._task}, timeout=seconds)
+        seconds = _REASON_SECONDS if line.over.is_set() else _NOTICE_SECONDS
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._settled.wait()
 
     def _absence(self) -> str:
         match self.now.state:
-            case "connecting":
+            case "connecting" | "ready":
                 return "It is still starting. Try again a little later."
             case "closed":
                 return "Its session was closed."
             case _:
-                return self.now.error
+                return f"{self.now.error} {self.now.retry}".rstrip()
 
     def _told(self, problem: Exception) -> str:
         text = self.spec.hide(str(problem) or type(problem).__name__)
@@ -160,19 +263,10 @@ class Server:
         self._on_change()
 
 
-def _usable(raw: list[Mapping[str, Any]]) -> tuple[tuple[OfferedTool, ...], tuple[str, ...]]:
-    """The tools that can be offered, and for the others why not."""
-    tools: dict[str, OfferedTool] = {}
-    left_out: list[str] = []
-    for tool in raw:
-        name = tool.get("name")
-        if not isinstance(name, str) or not name or name in tools:
-            left_out.append(f"{name!r}: its name is missing or taken")
-            continue
-        try:
-            schema = safe_schema(tool.get("inputSchema"))
-        except UnusableSchema as problem:
-            left_out.append(f"{name}: {problem}")
-            continue
-        tools[name] = OfferedTool(name, short_description(tool.get("description") or tool.get("title")), schema)
-    return tuple(tools.values()), tuple(left_out)
+def _own_limits(spec: ServerSpec, limits: McpLimits) -> McpLimits:
+    policy = spec.policy
+    return replace(
+        limits,
+        call_seconds=policy.call_seconds or limits.call_seconds,
+        connect_seconds=policy.connect_seconds or limits.connect_seconds,
+    )

@@ -5,39 +5,53 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from agent_core.mcp.connection import Surroundings
-from agent_core.mcp.entries import tool_entries
 from agent_core.mcp.errors import McpCallFailed, McpFailure
+from agent_core.mcp.granting import Sampler, grant
+from agent_core.mcp.inbound import Events, Wish
 from agent_core.mcp.names import server_labels, tool_names
-from agent_core.mcp.results import to_result
+from agent_core.mcp.offers import OfferedPrompt, OfferedResource
+from agent_core.mcp.results import to_contents, to_result, to_words
 from agent_core.mcp.server import Server
 from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.mcp.shelf import ToolShelf
 from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
+from agent_core.mcp.token_file import ServerTokens
+from agent_core.settings_mcp import ToolSearch
 from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
+from tools.mcp_port import Behalf
 from tools.registry import ToolEntry
 from tools.result import ToolResult, error
 
 _END_SECONDS = 20.0
 _MOST_NOTES = 200
+_MOST_LISTED = 300
+
+Raw = Mapping[str, Any]
+Asking = Coroutine[Any, Any, Raw]
 
 
 class SessionServers:
     """The servers of one session; safe to use from several threads. Its methods block: never call them on a loop
-    (`start`, `status` and `entries` do not). Implements `tools.mcp_port.McpTools`.
+    (`start`, `status`, `entries`, `prompts` and `locate` do not). Implements `tools.mcp_port.McpServers`.
 
     Args:
         specs: names are unique among them.
         cwd: where their processes run.
         loop, guardian: the process's one.
         variables: what their environment is made from; the process's own variables when None.
+        roots: the session's directories, which servers may ask for; `cwd` when empty.
+        sampler: who answers what servers ask a model; None: nobody.
+        tokens: the sign-ins that are stored.
+        search, search_share: as in `ToolShelf`.
     """
 
     def __init__(
@@ -49,15 +63,32 @@ class SessionServers:
         guardian: Guardian,
         limits: McpLimits | None = None,
         variables: Mapping[str, str] | None = None,
+        roots: Sequence[Path] = (),
+        sampler: Sampler | None = None,
+        tokens: ServerTokens | None = None,
+        search: ToolSearch = "auto",
+        search_share: float = 0.1,
     ) -> None:
-        around = Surroundings(cwd, guardian, os.environ if variables is None else variables, limits or McpLimits())
+        around = Surroundings(
+            cwd,
+            guardian,
+            os.environ if variables is None else variables,
+            limits or McpLimits(),
+            tuple(roots) or (cwd,),
+            sampler is not None,
+            tokens,
+        )
         self._servers = {spec.name: Server(spec, around, self._changed) for spec in specs}
         self._labels = server_labels(self._servers)
+        self._shelf = ToolShelf(self._labels, search, search_share)
+        self._sampler = sampler
         self._loop = loop
         self._news = threading.Condition()
-        self._entries: tuple[ToolEntry, ...] = ()
         self._revision = 0
         self._is_started = self._is_closed = False
+        # Told, on the service loop, when there are other prompts; it must not wait.
+        self.on_prompts: Callable[[], None] = lambda: None
+        self._prompts: tuple[tuple[str, OfferedPrompt], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self._servers)
@@ -84,19 +115,54 @@ class SessionServers:
         finally:
             forget()
 
+    def reconnect(self, server: str) -> bool:
+        """Connect to a server anew, in the background; False where there is none of that name."""
+        found = self._servers.get(server)
+        if found is None or not self._is_started or self._is_closed:
+            return False
+        self._loop.submit(_calling(found.reconnect)).result(_END_SECONDS)
+        return True
+
     def status(self) -> tuple[ServerStatus, ...]:
         """How each of them is doing, in the order in which they were given."""
         found = []
         for name, server in self._servers.items():
             now = server.now
             names = tool_names(self._labels[name], (tool.name for tool in now.tools))
-            tools = tuple(sorted(names.values()))
-            found.append(ServerStatus(name, now.state, now.error, tools, now.left_out))
+            found.append(
+                ServerStatus(
+                    name,
+                    now.state,
+                    now.error,
+                    tuple(sorted(names.values())),
+                    now.left_out,
+                    now.retry,
+                    len(now.prompts),
+                    len(now.resources),
+                )
+            )
         return tuple(found)
 
     def entries(self) -> tuple[ToolEntry, ...]:
         """The tools of the servers that are, or were, connected, by name; calls of one that is gone say so."""
-        return self._entries
+        return self._shelf.entries
+
+    def fit(self, window: int | None) -> None:
+        """The session's model takes so many tokens; None where that is not known."""
+        with self._news:
+            self._shelf.fit(window)
+
+    def prompts(self) -> tuple[tuple[str, str, OfferedPrompt], ...]:
+        """The servers' prompts: server, its name as models' names have it, prompt."""
+        return tuple((server, self._labels[server], prompt) for server, prompt in self._prompts)
+
+    def prompt(self, server: str, name: str, arguments: Mapping[str, str], interrupt: Interrupt) -> ToolResult:
+        """The words of a server's prompt, as one text; blocks.
+
+        Raises:
+            ToolInterrupted: `interrupt` came first.
+        """
+        return self._ask(server, lambda found, events: found.prompt(name, arguments, events), to_words, interrupt)
 
     def call(
         self,
@@ -105,30 +171,59 @@ class SessionServers:
         arguments: Mapping[str, Any],
         interrupt: Interrupt,
         progress: Callable[[str], None],
+        *,
+        behalf: Behalf | None = None,
     ) -> ToolResult:
         """Call a tool of a server, on a worker thread; see the port.
 
         Raises:
             ToolInterrupted: the turn was cancelled; the server has been told.
         """
-        found = self._servers.get(server)
-        if found is None:
-            return error(f"There is no MCP server {server!r} in this session.")
-        if interrupt.is_set():
-            raise ToolInterrupted
-        # What the server tells may have to wait for the editor; that must not hold up the loop of all servers.
-        events: SimpleQueue[str] = SimpleQueue()
-        future = self._loop.submit(found.call(tool, arguments, events.put))
-        future.add_done_callback(lambda _: events.put(""))
-        forget = interrupt.on_cancel(lambda: events.put(""))
-        try:
-            _follow(future, events, interrupt, progress)
-        finally:
-            forget()
-            future.cancel()  # has no effect on one that is done
-        if future.cancelled():
-            raise ToolInterrupted
-        return _result(server, future)
+
+        def ask(found: Server, events: Events) -> Asking:
+            return found.call(tool, arguments, events)
+
+        return self._ask(server, ask, to_result, interrupt, progress=progress, behalf=behalf)
+
+    def read(
+        self,
+        server: str,
+        uri: str,
+        interrupt: Interrupt,
+        progress: Callable[[str], None],
+        *,
+        behalf: Behalf | None = None,
+    ) -> ToolResult:
+        """Read a resource of a server; see the port.
+
+        Raises:
+            ToolInterrupted: the turn was cancelled; the server has been told.
+        """
+
+        def ask(found: Server, events: Events) -> Asking:
+            return found.read(uri, events)
+
+        return self._ask(server, ask, to_contents, interrupt, progress=progress, behalf=behalf)
+
+    def resources(self, server: str) -> str:
+        """The resources as lines; see the port."""
+        lines = [
+            f"{name}  {_listed(resource)}"
+            for name, found in self._servers.items()
+            if server in {"", name}
+            for resource in found.now.resources
+        ]
+        more = len(lines) - _MOST_LISTED
+        shown = [*lines[:_MOST_LISTED], *([f"… and {more} more"] if more > 0 else [])]
+        return "\n".join(shown) or f"There are no resources{f' of a server {server!r}' if server else ''}."
+
+    def find(self, query: str) -> str:
+        """Tools behind the search; see the port."""
+        return self._shelf.find(query)
+
+    def locate(self, name: str) -> tuple[str, str] | None:
+        """What a tool's name means; see the port."""
+        return self._shelf.locate(name)
 
     def close(self) -> None:
         """End all of them: their processes are gone when it returns. Bounded; nothing can be called afterwards."""
@@ -144,6 +239,44 @@ class SessionServers:
             for server in self._servers.values():
                 server.kill()
 
+    def _ask(
+        self,
+        server: str,
+        ask: Callable[[Server, Events], Asking],
+        told: Callable[[Raw], ToolResult],
+        interrupt: Interrupt,
+        *,
+        progress: Callable[[str], None] = lambda _: None,
+        behalf: Behalf | None = None,
+    ) -> ToolResult:
+        found = self._servers.get(server)
+        if found is None:
+            names = ", ".join(self._servers)
+            return error(f"There is no MCP server {server!r} in this session. There are: {names}.")
+        if interrupt.is_set():
+            raise ToolInterrupted
+        # What the server tells may have to wait for the editor; that must not hold up the loop of all servers.
+        events: Events = SimpleQueue()
+        future = self._loop.submit(ask(found, events))
+        future.add_done_callback(lambda _: events.put(""))
+        forget = interrupt.on_cancel(lambda: events.put(""))
+
+        def allow(wish: Wish) -> None:
+            forget_wish = interrupt.on_cancel(wish.over.cancel)
+            try:
+                grant(wish, found.spec, behalf, self._sampler)
+            finally:
+                forget_wish()
+
+        try:
+            _follow(future, events, interrupt, progress, allow)
+        finally:
+            forget()
+            future.cancel()  # has no effect on one that is done
+        if future.cancelled():
+            raise ToolInterrupted
+        return _result(server, future, told)
+
     async def _start_all(self) -> None:
         if not self._is_closed:
             for server in self._servers.values():
@@ -156,42 +289,54 @@ class SessionServers:
         return self._is_started and any(server.now.state == "connecting" for server in self._servers.values())
 
     def _changed(self) -> None:
-        entries = [
-            entry
-            for name, server in self._servers.items()
-            for entry in tool_entries(name, self._labels[name], server.now.tools)
-        ]
         with self._news:
-            self._entries = tuple(sorted(entries, key=lambda entry: entry.name))
+            self._shelf.update({name: server.now for name, server in self._servers.items()})
+            prompts = tuple((name, prompt) for name, server in self._servers.items() for prompt in server.now.prompts)
+            changed, self._prompts = prompts != self._prompts, prompts
             self._revision += 1
             self._news.notify_all()
+        if changed:
+            self.on_prompts()
 
     def _wake(self) -> None:
         with self._news:
             self._news.notify_all()
 
 
+async def _calling(function: Callable[[], None]) -> None:
+    function()
+
+
 def _follow(
-    future: Future[Mapping[str, Any]],
-    events: SimpleQueue[str],
+    future: Future[Raw],
+    events: Events,
     interrupt: Interrupt,
     progress: Callable[[str], None],
+    allow: Callable[[Wish], None],
 ) -> None:
-    """Pass on what the call tells until it is over or the turn is."""
+    """Pass on what the call tells, and grant what it wants, until it is over or the turn is."""
     shown = 0
     while not interrupt.is_set():
         note = events.get()
-        if not note and future.done():  # and all that it has told before is passed on
+        if isinstance(note, Wish):
+            allow(note)
+        elif not note and future.done():  # and all that it has told before is passed on
             return
-        if note and shown < _MOST_NOTES:
+        elif note and shown < _MOST_NOTES:
             shown += 1
             progress(note)
 
 
-def _result(server: str, future: Future[Mapping[str, Any]]) -> ToolResult:
+def _result(server: str, future: Future[Raw], told: Callable[[Raw], ToolResult]) -> ToolResult:
     try:
-        return to_result(future.result())
+        return told(future.result())
     except McpCallFailed as problem:
         return error(f"MCP server {server!r}: {problem}")
     except McpFailure as problem:
         return error(f"MCP server {server!r} cannot be used: {problem} Go on without it.")
+
+
+def _listed(resource: OfferedResource) -> str:
+    kind = " (template: fill in the braces)" if resource.is_template else ""
+    about = " – ".join(part for part in (resource.name, resource.description) if part)
+    return f"{resource.uri}{f' [{resource.kind}]' if resource.kind else ''}{kind}{f'  {about}' if about else ''}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
@@ -10,8 +11,56 @@ from tools.redaction.redactor import redact
 
 Transport = Literal["stdio", "http", "sse"]
 State = Literal["connecting", "ready", "failed", "closed"]
+Sampling = Literal["ask", "allow", "off"]
 
 _SHORTEST_SECRET = 4
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """A client of the user's own at a server's sign-in; without a name one is registered by itself.
+
+    Attributes:
+        scope: what is asked for; '' for what the server names.
+        port: of this machine, where the sign-in comes back; 0 for any.
+    """
+
+    id: str = ""
+    secret: str = field(default="", repr=False)
+    scope: str = ""
+    port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPolicy:
+    """How a server is used.
+
+    Attributes:
+        call_seconds, connect_seconds: its own limits; None for those of all.
+        include: patterns of the tools that are used; None for all.
+        exclude: patterns of tools that are not, where there is no `include`.
+        sampling: whether it may ask a model, and whether the person is asked first.
+        sampling_tokens: of one answer, at most.
+        sampling_per_minute: so many requests.
+        asks: whether its questions reach the person.
+    """
+
+    call_seconds: float | None = None
+    connect_seconds: float | None = None
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    resources: bool = True
+    prompts: bool = True
+    sampling: Sampling = "ask"
+    sampling_tokens: int = 4096
+    sampling_per_minute: int = 10
+    asks: bool = True
+
+    def uses(self, tool: str) -> bool:
+        """Whether the tool of that name (as the server has it) is used."""
+        if self.include is not None:
+            return any(fnmatchcase(tool, pattern) for pattern in self.include)
+        return not any(fnmatchcase(tool, pattern) for pattern in self.exclude)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +70,10 @@ class ServerSpec:
     Attributes:
         name: unique in its session.
         command, args, env: for stdio: the program, its arguments, and variables beside the filtered environment.
+        cwd: for stdio: where it runs; '' for the session's directory.
         url, headers: for http (streamable) and sse.
+        oauth: the user's own client at its sign-in.
+        problem: why it cannot even be tried, for the person; '' if it can.
     """
 
     name: str
@@ -31,10 +83,15 @@ class ServerSpec:
     env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     url: str = field(default="", repr=False)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    cwd: str = field(default="", repr=False)
+    policy: ServerPolicy = field(default_factory=ServerPolicy, repr=False)
+    oauth: OAuthClient = field(default_factory=OAuthClient, repr=False)
+    problem: str = field(default="", repr=False)
 
     def hide(self, text: str) -> str:
         """`text` without the values of the server's variables and headers, its address's query, and other secrets."""
-        values = {value for _, value in (*self.env, *self.headers) if len(value) >= _SHORTEST_SECRET}
+        written = [value for _, value in (*self.env, *self.headers)]
+        values = {value for value in (*written, self.oauth.secret) if len(value) >= _SHORTEST_SECRET}
         # «Bearer abc» is a secret in its parts, too.
         values |= {part for value in values for part in value.split() if len(part) > 2 * _SHORTEST_SECRET}
         if (parts := self._address()) is not None:
@@ -73,6 +130,8 @@ class ServerStatus:
         error: what happened and what to do, for the person; '' unless it failed.
         tools: the names of its tools as the model has them.
         left_out: for each of its tools that cannot be used, why.
+        retry: when it is tried again, in words; '' where it is not.
+        prompts, resources: how many it has.
     """
 
     name: str
@@ -80,6 +139,9 @@ class ServerStatus:
     error: str = ""
     tools: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    retry: str = ""
+    prompts: int = 0
+    resources: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +154,11 @@ class McpLimits:
         close_seconds: that a server has to end by itself.
         most_tools: of one server.
         message_bytes: of one message.
+        extras_seconds: for the lists of prompts and resources.
+        retry_seconds: until one that went away is tried again; each time in a row it is twice as long.
+        longest_pause: between two tries.
+        stable_seconds: after so long a connection is not one of those in a row.
+        most_attempts: in a row, to start a process.
     """
 
     connect_seconds: float = 30.0
@@ -99,3 +166,8 @@ class McpLimits:
     close_seconds: float = 1.0
     most_tools: int = 300
     message_bytes: int = 32 * 1024 * 1024
+    extras_seconds: float = 5.0
+    retry_seconds: float = 1.0
+    longest_pause: float = 300.0
+    stable_seconds: float = 60.0
+    most_attempts: int = 8

@@ -24,15 +24,19 @@ def still_waiting(servers: Iterable[ServerStatus]) -> str:
 
 
 def told(servers: Iterable[ServerStatus], already: set[str]) -> list[str]:
-    """What is new to say: a sentence for each failure, and for tools that had to be left out.
+    """What is new to say: a sentence for each failure, its end, and for tools that had to be left out.
 
     Args:
         already: keys of what was said before; those of what is said now are added.
     """
     notes = []
     for server in servers:
-        if server.state == "failed" and _once(f"failed {server.name}", already):
-            notes.append(f"MCP server {server.name} could not be used: {server.error}")
+        failed = f"failed {server.name}"
+        if server.state == "failed" and _once(failed, already):
+            notes.append(f"MCP server {server.name} could not be used: {server.error} {server.retry}".rstrip())
+        if server.state == "ready" and failed in already:
+            already.remove(failed)
+            notes.append(f"MCP server {server.name} is connected now.")
         if server.left_out and _once(f"left out {server.name}", already):
             notes.append(f"Tools of MCP server {server.name} that are not offered: {'; '.join(server.left_out)}.")
     return notes

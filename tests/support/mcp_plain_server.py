@@ -1,8 +1,10 @@
 """A small MCP server over stdio without the SDK, so that it starts at once and can misbehave.
 
-Its first argument says how: `plain`; `silent` never answers; `exits` complains and goes; `noisy` writes lines that
-are no messages; `deaf` ignores the end of its input and SIGTERM; `stuck` reads nothing more once it has told its
-tools. With `tools` a JSON list follows that replaces its tools.
+Its first argument says how: `plain`; `rich` has resources and prompts too, and wants things of its client; `modern`
+is the same in the protocol without a handshake; `silent`
+never answers; `exits` complains and goes; `noisy` writes lines that are no messages; `deaf` ignores the end of its
+input and SIGTERM; `stuck` reads nothing more once it has told its tools. With `tools` a JSON list follows that
+replaces its tools.
 """
 
 from __future__ import annotations
@@ -30,6 +32,29 @@ TOOLS = [
     {"name": "refuse", "inputSchema": NOTHING},
     {"name": "fail", "inputSchema": NOTHING},
 ]
+RICH_TOOLS = [
+    {"name": "pid", "inputSchema": NOTHING},
+    {"name": "crash", "inputSchema": NOTHING},
+    {"name": "grow", "description": "Adds a tool and a prompt.", "inputSchema": NOTHING},
+    # Sends a request of the given method to the client, and says what it answered.
+    {"name": "want", "inputSchema": {"type": "object", "properties": {"method": {"type": "string"}}}},
+    {"name": "picture", "inputSchema": NOTHING},
+    # Asks the person something, and does not wait for the answer.
+    {"name": "hasty", "inputSchema": NOTHING},
+]
+RESOURCES = [
+    {"uri": "note://one", "name": "one", "description": "The first note.", "mimeType": "text/plain"},
+    {"uri": "note://dot", "name": "dot", "mimeType": "image/png"},
+]
+TEMPLATES = [{"uriTemplate": "note://{name}", "name": "any note"}]
+PROMPTS = [
+    {
+        "name": "Review",
+        "description": "Looks over a file.",
+        "arguments": [{"name": "path", "required": True}, {"name": "tone", "description": "How to say it."}],
+    },
+]
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 def main() -> None:
@@ -41,15 +66,99 @@ def main() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if mode == "noisy":
         _write("Starting up!\n[1, 2]\n{not json\n")
-    tools = json.loads(sys.argv[2]) if mode == "tools" else TOOLS
+    tools = json.loads(sys.argv[2]) if mode == "tools" else RICH_TOOLS if mode in {"rich", "modern"} else TOOLS
     for line in sys.stdin:
         message = json.loads(line)
         if mode != "silent":
-            _take(message, tools)
+            {"rich": _take_rich, "modern": _take_modern}.get(mode, _take)(message, tools)
         if mode == "stuck" and message.get("params", {}).get("cursor") == "rest":
             signal.pause()
     while mode == "deaf":
         signal.pause()
+
+
+def _take_rich(message: dict[str, Any], tools: list[dict[str, Any]]) -> None:
+    params = message.get("params", {})
+    match message.get("method"):
+        case None:
+            if message["id"] != "h1":
+                _say(_wanted.pop(message["id"]), json.dumps(message.get("result", message.get("error"))))
+        case "initialize":
+            can = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}
+            info = {"name": "rich", "version": "1"}
+            _answer(message, {"protocolVersion": params["protocolVersion"], "capabilities": can, "serverInfo": info})
+        case "tools/list":
+            _answer(message, {"tools": tools, **_KEPT})
+        case "resources/list":
+            _answer(message, {"resources": RESOURCES, **_KEPT})
+        case "resources/templates/list":
+            _answer(message, {"resourceTemplates": TEMPLATES, **_KEPT})
+        case "prompts/list":
+            _answer(message, {"prompts": PROMPTS, **_KEPT})
+        case "prompts/get":
+            said = {"type": "text", "text": f"Review {json.dumps(params['arguments'], sort_keys=True)}"}
+            _answer(message, {"messages": [{"role": "user", "content": said}], "resultType": "complete"})
+        case "resources/read":
+            uri = params["uri"]
+            told = {"blob": DOT, "mimeType": "image/png"} if uri == "note://dot" else {"text": f"The note {uri}."}
+            _answer(message, {"contents": [{"uri": uri, **told}], **_KEPT})
+        case "tools/call":
+            _call_rich(message, params["name"], params.get("arguments", {}), tools)
+
+
+def _take_modern(message: dict[str, Any], tools: list[dict[str, Any]]) -> None:
+    params = message.get("params", {})
+    match message.get("method"):
+        case "initialize":
+            error = {"code": -32022, "message": "no", "data": {"supported": [MODERN], "requested": "x"}}
+            _send({"jsonrpc": "2.0", "id": message["id"], "error": error})
+        case "server/discover":
+            can = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}
+            _answer(message, {"supportedVersions": [MODERN], "capabilities": can, **_KEPT})
+        case "subscriptions/listen":
+            about = {"io.modelcontextprotocol/subscriptionId": message["id"]}
+            _listening.append(about)
+            heard = {"_meta": about, "notifications": {"toolsListChanged": True}}
+            _send({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": heard})
+        case "tools/call" if params["name"] == "want" and "inputResponses" not in params:
+            request = {"method": params["arguments"]["method"], "params": params["arguments"]}
+            asked = {"resultType": "input_required", "inputRequests": {"one": request}, "requestState": "s"}
+            _answer(message, asked)
+        case "tools/call" if params["name"] == "want":
+            _say(message, json.dumps([params["inputResponses"]["one"], params["requestState"]]))
+        case "tools/call" if params["name"] == "grow":
+            tools.append({"name": f"grown{len(tools)}", "inputSchema": NOTHING})
+            for about in _listening:
+                told = {"method": "notifications/tools/list_changed", "params": {"_meta": about}}
+                _send({"jsonrpc": "2.0", **told})
+            _say(message, "grown")
+        case _:
+            _take_rich(message, tools)
+
+
+MODERN = "2026-07-28"
+_KEPT = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+_listening: list[dict[str, Any]] = []
+_wanted: dict[str, dict[str, Any]] = {}
+
+
+def _call_rich(message: dict[str, Any], name: str, arguments: dict[str, Any], tools: list[dict[str, Any]]) -> None:
+    match name:
+        case "grow":
+            tools.append({"name": f"grown{len(tools)}", "inputSchema": NOTHING})
+            PROMPTS.append({"name": f"grown{len(PROMPTS)}"})
+            _send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            _say(message, "grown")
+        case "want":
+            _wanted["w1"] = message
+            _send({"jsonrpc": "2.0", "id": "w1", "method": arguments.pop("method"), "params": arguments})
+        case "hasty":
+            _send({"jsonrpc": "2.0", "id": "h1", "method": "elicitation/create", "params": arguments})
+            _say(message, "did not wait")
+        case "picture":
+            _answer(message, {"content": [{"type": "image", "data": DOT, "mimeType": "image/png"}]})
+        case _:
+            _call(message, name, arguments)
 
 
 def _take(message: dict[str, Any], tools: list[dict[str, Any]]) -> None:
@@ -125,7 +234,7 @@ def _note_cancel(params: dict[str, Any]) -> None:
 
 
 def _say(message: dict[str, Any], text: str) -> None:
-    _answer(message, {"content": [{"type": "text", "text": text}]})
+    _answer(message, {"content": [{"type": "text", "text": text}], "resultType": "complete"})
 
 
 def _answer(message: dict[str, Any], result: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """An MCP server made with the official SDK: over stdio, or http and sse at once on a loopback port.
 
-With `network` it prints the port that it listens on. Requests without `Authorization: Bearer open` get 401.
+With `network` it prints the port that it listens on; a number behind that is the port that it shall be. Requests
+without `Authorization: Bearer open` get 401.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def main() -> None:
         ],
         lifespan=lambda _: http.router.lifespan_context(http),
     )
-    listener = socket.create_server(("127.0.0.1", 0))
+    port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    listener = socket.create_server(("127.0.0.1", port))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
     uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)).run([listener])

@@ -7,10 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent_core.mcp.specs import ServerSpec
+from agent_core.mcp.specs import ServerPolicy, ServerSpec
 
 _PLAIN = Path(__file__).with_name("mcp_plain_server.py")
 _SDK = Path(__file__).with_name("mcp_sdk_server.py")
@@ -21,6 +22,11 @@ KEY = ("Authorization", "Bearer open")
 def plain(name: str = "plain", mode: str = "plain", *, env: tuple[tuple[str, str], ...] = ()) -> ServerSpec:
     """A server that starts at once; `mode` says how it misbehaves."""
     return ServerSpec(name, "stdio", command=sys.executable, args=("-IS", str(_PLAIN), mode), env=env)
+
+
+def rich(name: str = "rich", *, policy: ServerPolicy | None = None) -> ServerSpec:
+    """A server that starts at once, with resources and prompts, which wants things of its client."""
+    return replace(plain(name, "rich"), policy=policy or ServerPolicy())
 
 
 def with_tools(name: str, tools: list[dict[str, Any]]) -> ServerSpec:
@@ -34,9 +40,9 @@ def sdk_over_stdio(name: str = "sdk") -> ServerSpec:
 
 
 @contextmanager
-def sdk_on_a_port() -> Iterator[str]:
+def sdk_on_a_port(port: int = 0) -> Iterator[str]:
     """The same server, listening; yields its origin: `/mcp` is http, `/events/sse` is sse, `/page` is neither."""
-    command = (sys.executable, str(_SDK), "network")
+    command = (sys.executable, str(_SDK), "network", str(port))
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

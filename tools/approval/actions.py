@@ -79,11 +79,17 @@ class ProcessInput:
 
 @dataclass(frozen=True, slots=True)
 class CallMcpTool:
-    """Call a tool of an MCP server. `arguments` is JSON text, for the person to read."""
+    """Call a tool of an MCP server, or let the server do something that is named like one.
+
+    Attributes:
+        arguments: JSON text, for the person to read.
+        each: it is asked about each time; no earlier answer and no rule is a yes to it.
+    """
 
     server: str
     tool: str
     arguments: str
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +207,8 @@ def describe(action: Action) -> str:  # noqa: C901, PLR0911 - one for each kind 
             return f"run: {command}"
         case ProcessInput(command=command, data=data):
             return f"type {data!r} into: {command}"
+        case CallMcpTool(server=server, each=True):
+            return f"let the MCP server {server} ask a model"
         case CallMcpTool(server=server, tool=tool):
             return f"call {tool} of the MCP server {server}"
         case CallOwnTool(name=name):

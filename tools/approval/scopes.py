@@ -117,7 +117,7 @@ class OfServer:
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - all grants are asked alike
         """Whether the tool is one of them."""
-        return isinstance(action, CallMcpTool) and action.server == self.server
+        return isinstance(action, CallMcpTool) and action.server == self.server and not action.each
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def same_thing(action: Action) -> SameThing | None:  # noqa: C901 - one for each
             kind, what = "outside" if action.outside else "run", (_real(cwd), command)
         case ProcessInput(command=command, cwd=cwd):
             kind, what = "type", (_real(cwd), command)
-        case CallMcpTool(server=server, tool=tool):
+        case CallMcpTool(server=server, tool=tool, each=False):
             kind, what = "mcp", (server, tool)
         case CallOwnTool(name=name):
             kind, what = "own", (name,)
@@ -161,7 +161,7 @@ def same_thing(action: Action) -> SameThing | None:  # noqa: C901 - one for each
             kind, what = "search", (service,)
         case WriteMemory(target=target):
             kind, what = "memory", (target,)
-        case LeavePlan():
+        case LeavePlan() | CallMcpTool():
             return None
     return SameThing(kind, what, variables)
 

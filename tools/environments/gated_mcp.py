@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Gate
-from tools.context import Interrupt
-from tools.mcp_port import McpTools
+from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+from tools.context import AgentServices, Interrupt
+from tools.mcp_port import McpServers
 from tools.result import ToolResult
+
+READ = "resources/read"
+"""What reading a resource is called where tools are named: no tool can have that name for a model."""
+
+SAMPLE = "sampling/createMessage"
 
 
 class GatedMcpTools:
-    """An `McpTools` that asks before a server's tool is called."""
+    """An `McpTools` that asks before a server's tool is called, or a resource of it is read."""
 
-    def __init__(self, inner: McpTools, gate: Gate) -> None:
+    def __init__(self, inner: McpServers, gate: Gate, agent: AgentServices | None = None) -> None:
         self._inner = inner
         self._gate = gate
+        self._behalf = _Behalf(gate, agent)
 
     def call(
         self,
@@ -34,4 +42,43 @@ class GatedMcpTools:
             Denied, ToolInterrupted: as in the port.
         """
         self._gate.authorize(CallMcpTool(server, tool, json.dumps(arguments, ensure_ascii=False)))
-        return self._inner.call(server, tool, arguments, interrupt, progress)
+        return self._inner.call(server, tool, arguments, interrupt, progress, behalf=self._behalf)
+
+    def read(self, server: str, uri: str, interrupt: Interrupt, progress: Callable[[str], None]) -> ToolResult:
+        """Ask with the address, then read: what a server does for it nobody can see.
+
+        Raises:
+            Denied, ToolInterrupted: as in the port.
+        """
+        self._gate.authorize(CallMcpTool(server, READ, json.dumps({"uri": uri}, ensure_ascii=False)))
+        return self._inner.read(server, uri, interrupt, progress, behalf=self._behalf)
+
+    def resources(self, server: str) -> str:
+        """What servers have told already: nothing is sent."""
+        return self._inner.resources(server)
+
+    def find(self, query: str) -> str:
+        """Nothing is sent."""
+        return self._inner.find(query)
+
+    def locate(self, name: str) -> tuple[str, str] | None:
+        """Nothing is sent."""
+        return self._inner.locate(name)
+
+
+class _Behalf:
+    """Asks the person for a server, on the card of the call that it works for."""
+
+    def __init__(self, gate: Gate, agent: AgentServices | None) -> None:
+        self._gate = gate
+        self._agent = agent
+
+    def ask(self, question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:
+        """As in the port."""
+        if self._agent is None:
+            return PersonAnswer("unavailable")
+        return self._agent.ask(replace(question, call_id=self._gate.call_id), interrupt)
+
+    def allow_model(self, server: str, prompt: str, interrupt: Interrupt) -> None:
+        """As in the port."""
+        self._gate.within(interrupt).authorize(CallMcpTool(server, SAMPLE, prompt, each=True))

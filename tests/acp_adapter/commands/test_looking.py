@@ -100,7 +100,7 @@ def test_servers_are_shown_with_what_went_wrong():
     )
     rows = _typed("/mcp", _Desk(states=states)).splitlines()
     assert len(rows) == 5
-    assert rows[2] == "| files | ready | 2 |  |"
+    assert rows[2] == "| files | ready | 2 tools |  |"
     assert rows[3] == "| a\\|b\\` | failed |  | It ended at once \\| code 1 |"
     assert "odd: its schema" in rows[4]
 

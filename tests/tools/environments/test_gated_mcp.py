@@ -16,6 +16,7 @@ from tools.approval.policy import Rules
 from tools.context import Interrupt
 from tools.environments.gated_mcp import GatedMcpTools
 from tools.errors import Denied, ToolInterrupted
+from tools.mcp_port import Behalf
 from tools.result import ToolResult
 
 
@@ -24,6 +25,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str, dict[str, Any]]] = []
+        self.behalf: Behalf | None = None
 
     def call(
         self,
@@ -32,10 +34,37 @@ class Recorder:
         arguments: Mapping[str, Any],
         interrupt: Interrupt,
         progress: Callable[[str], None],
+        *,
+        behalf: Behalf | None = None,
     ) -> ToolResult:
         self.calls.append((server, tool, dict(arguments)))
+        self.behalf = behalf
         progress("half\n")
         return ToolResult("done")
+
+    def read(
+        self,
+        server: str,
+        uri: str,
+        interrupt: Interrupt,
+        progress: Callable[[str], None],
+        *,
+        behalf: Behalf | None = None,
+    ) -> ToolResult:
+        self.calls.append((server, "read", {"uri": uri}))
+        return ToolResult("read")
+
+    def resources(self, server: str) -> str:
+        return server
+
+    def find(self, query: str) -> str:
+        return query
+
+    def locate(self, name: str) -> tuple[str, str] | None:
+        return None
+
+    def fit(self, window: int | None) -> None:
+        pass
 
 
 def gated(tmp_path: Path, approver: Any, token: CancelToken | None = None) -> tuple[GatedMcpTools, Recorder]:
@@ -70,3 +99,23 @@ def test_a_turn_that_is_over_reaches_no_server(tmp_path: Path) -> None:
     with pytest.raises(ToolInterrupted):
         servers.call("git", "push", {}, token, lambda _: None)
     assert recorder.calls == []
+
+
+def test_reading_a_resource_is_asked_for_too(tmp_path: Path) -> None:
+    approver = ScriptedApprover()
+    servers, recorder = gated(tmp_path, approver)
+    assert servers.read("docs", "docs://secret", CancelToken(), lambda _: None).text == "read"
+    (question,) = approver.questions
+    assert question.action == CallMcpTool("docs", "resources/read", '{"uri": "docs://secret"}')
+    assert recorder.calls == [("docs", "read", {"uri": "docs://secret"})]
+
+
+def test_a_server_that_wants_a_models_answer_is_asked_about_each_time(tmp_path: Path) -> None:
+    approver = ScriptedApprover()
+    servers, recorder = gated(tmp_path, approver)
+    servers.call("git", "push", {}, CancelToken(), lambda _: None)
+    assert recorder.behalf is not None
+    for _ in range(2):
+        recorder.behalf.allow_model("git", "user: hello", CancelToken())
+    assert [question.reaches for question in approver.questions[1:]] == [(), ()]
+    assert [question.keeps for question in approver.questions[1:]] == [(), ()]

@@ -96,7 +96,7 @@ def is_allowed_by(
 
             return is_covered_by(usable, action.command, action.cwd, roots)
         case CallMcpTool(server=server, tool=tool):
-            return any(_is_mcp(rule.pattern, server, tool) for rule in _of("mcp", rules))
+            return not action.each and any(_is_mcp(rule.pattern, server, tool) for rule in _of("mcp", rules))
         case CallOwnTool() | WriteMemory():
             return any(fits(rule.pattern, _tool_of(action)) for rule in _of("tool", rules))
         case UseBrowser() | ReachHost() | ConnectHost():

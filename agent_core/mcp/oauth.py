@@ -1,0 +1,148 @@
+"""Signs in at MCP servers: the SDK's own OAuth client, with what it learns kept in the store of sign-ins."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent_core.mcp.errors import McpHopeless
+from agent_core.mcp.specs import ServerSpec
+from agent_core.mcp.token_file import ServerTokens, place_of
+from agent_core.providers.credentials.shared_file import SharedFileError
+
+if TYPE_CHECKING:
+    from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
+    from mcp.client.auth.oauth2 import OAuthContext
+    from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
+
+_EARLY = 30.0  # seconds before its end a token counts as over
+_NO_PORT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Browser:
+    """How a person signs in.
+
+    Attributes:
+        port: of this machine, where they come back to.
+        show: tells them where to go.
+        back: waits until they are back.
+    """
+
+    port: int
+    show: Callable[[str], Awaitable[None]]
+    back: Callable[[], Awaitable[AuthorizationCodeResult]]
+
+
+def signs_in(spec: ServerSpec) -> bool:
+    """Whether a sign-in may be used with the server: one that has its own header has no need of it."""
+    return spec.transport != "stdio" and all(name.lower() != "authorization" for name, _ in spec.headers)
+
+
+def stored_auth(spec: ServerSpec, tokens: ServerTokens) -> OAuthClientProvider | None:
+    """Authorizes requests with the sign-in that is stored, and renews it; None where there is none. It may block."""
+    try:
+        if not (signs_in(spec) and tokens.has(spec.url)):
+            return None
+    except SharedFileError as problem:
+        raise McpHopeless(str(problem)) from problem
+
+    async def nobody_is_here(_: str) -> None:
+        raise McpHopeless(how_to_sign_in(spec, "is over"))
+
+    async def never() -> AuthorizationCodeResult:
+        raise McpHopeless(how_to_sign_in(spec, "is over"))
+
+    return _provider(spec, _Kept(tokens, spec), Browser(_NO_PORT, nobody_is_here, never))
+
+
+def browser_auth(spec: ServerSpec, tokens: ServerTokens, browser: Browser) -> OAuthClientProvider:
+    """Authorizes requests with a sign-in that a person makes now."""
+    return _provider(spec, _Kept(tokens, spec, fresh=True, port=browser.port), browser)
+
+
+def how_to_sign_in(spec: ServerSpec, state: str) -> str:
+    """One sentence for whoever has to sign in."""
+    place = place_of(spec.url)
+    return f"The sign-in at {place} {state}. Run `hermes-acp mcp login {place}` in a terminal."
+
+
+def _provider(spec: ServerSpec, kept: _Kept, browser: Browser) -> OAuthClientProvider:
+    from mcp.client.auth import OAuthClientProvider  # noqa: PLC0415 - loaded with the SDK
+    from mcp.shared.auth import OAuthClientMetadata  # noqa: PLC0415
+    from pydantic import AnyUrl  # noqa: PLC0415
+
+    about = OAuthClientMetadata(
+        client_name="hermes-acp",
+        redirect_uris=[AnyUrl(redirect_uri(browser.port))],
+        scope=spec.oauth.scope or None,
+    )
+    provider = OAuthClientProvider(spec.url, about, kept, browser.show, browser.back)
+    kept.context = provider.context
+    return provider
+
+
+def redirect_uri(port: int) -> str:
+    """Where a sign-in comes back to."""
+    return f"http://127.0.0.1:{port}/callback"
+
+
+class _Kept:
+    """What the SDK's client keeps of one server. Implements its `TokenStorage`.
+
+    Args:
+        fresh: nothing that is stored counts but a client that comes back to `port`.
+    """
+
+    def __init__(self, tokens: ServerTokens, spec: ServerSpec, *, fresh: bool = False, port: int = _NO_PORT) -> None:
+        self._tokens = tokens
+        self._spec = spec
+        self._fresh = fresh
+        self._port = port
+        self.context: OAuthContext | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        """The tokens that are stored."""
+        from mcp.shared.auth import OAuthToken  # noqa: PLC0415
+
+        kept = await self._read()
+        if self._fresh or not kept.get("tokens"):
+            return None
+        # The SDK takes a stored token for good until the server refuses it, and then signs in anew.
+        ends = kept.get("expires_at")
+        if self.context is not None and isinstance(ends, int | float):
+            self.context.token_expiry_time = ends - _EARLY
+        return OAuthToken.model_validate(kept["tokens"])
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        """Store tokens."""
+        ends = time.time() + tokens.expires_in if tokens.expires_in else None
+        await self._keep(tokens=tokens.model_dump(mode="json", exclude_none=True), expires_at=ends)
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        """The client that was registered, or that the settings name."""
+        from mcp.shared.auth import OAuthClientInformationFull  # noqa: PLC0415
+
+        own = self._spec.oauth
+        if own.id:
+            method = "client_secret_post" if own.secret else "none"
+            return OAuthClientInformationFull.model_validate(
+                {"client_id": own.id, "client_secret": own.secret or None, "token_endpoint_auth_method": method}
+            )
+        found = (await self._read()).get("client")
+        if not found or (self._fresh and redirect_uri(self._port) not in found.get("redirect_uris", ())):
+            return None
+        return OAuthClientInformationFull.model_validate(found)
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        """Store the client that was registered."""
+        await self._keep(client=client_info.model_dump(mode="json", exclude_none=True))
+
+    async def _read(self) -> Any:
+        return await asyncio.to_thread(self._tokens.get, self._spec.url)
+
+    async def _keep(self, **values: Any) -> None:
+        await asyncio.to_thread(self._tokens.keep, self._spec.url, **values)

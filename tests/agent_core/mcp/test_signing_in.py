@@ -1,0 +1,103 @@
+"""Sign-ins at servers: made once, kept for their owner alone, renewed, and told of when they are over."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from agent_core.interrupt import CancelToken
+from agent_core.mcp.errors import McpFailure
+from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.mcp.session_servers import SessionServers
+from agent_core.mcp.signing_in import look, sign_in
+from agent_core.mcp.specs import ServerSpec
+from agent_core.mcp.token_file import ServerTokens
+from tools.environments.guardian import Guardian
+
+_SERVER = Path(__file__).parents[2] / "support" / "mcp_oauth_server.py"
+
+
+@contextmanager
+def serving(seconds: int = 3600) -> Iterator[ServerSpec]:
+    command = (sys.executable, str(_SERVER), str(seconds))
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield ServerSpec("api", "http", url=f"{process.stdout.readline().strip()}/mcp")
+        finally:
+            process.kill()
+
+
+@contextmanager
+def session(spec: ServerSpec, home: Path) -> Iterator[SessionServers]:
+    loop, guardian = ServiceLoop(), Guardian()
+    servers = SessionServers([spec], home, loop=loop, guardian=guardian, tokens=ServerTokens(home))
+    servers.start()
+    servers.wait(30, CancelToken())
+    try:
+        yield servers
+    finally:
+        servers.close()
+        loop.stop()
+        guardian.kill_all()
+
+
+def visit(url: str) -> None:
+    """What a browser does, on a thread of its own."""
+    threading.Thread(target=lambda: urllib.request.urlopen(url).read(), daemon=True).start()
+
+
+def who(servers: SessionServers) -> str:
+    return servers.call("api", "who", {}, CancelToken(), lambda _: None).text
+
+
+def test_a_sign_in_is_kept_used_and_forgotten(tmp_path: Path) -> None:
+    with serving() as spec:
+        tokens = ServerTokens(tmp_path)
+        with session(spec, tmp_path) as servers:
+            (status,) = servers.status()
+            assert status.state == "failed"
+            assert f"Run `hermes-acp mcp login {spec.url}`" in status.error
+            assert not status.retry
+        assert sign_in(spec, tmp_path, tokens, visit).tools == 1
+        assert (tmp_path / "oauth_tokens.json").stat().st_mode & 0o777 == 0o600
+        assert {secret.partition("-")[0] for secret in tokens.secrets()} >= {"access", "refresh"}
+        assert look(spec, tmp_path, tokens).tools == 1
+        with session(spec, tmp_path) as servers:
+            assert who(servers) == "renewed 0 times"
+        assert tokens.forget(spec.url)
+        assert not tokens.has(spec.url)
+
+
+def test_a_token_that_is_nearly_over_is_renewed_without_the_person(tmp_path: Path) -> None:
+    with serving(seconds=10) as spec:
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
+        with session(spec, tmp_path) as servers:
+            assert "renewed 1 times" in who(servers)
+
+
+def test_a_sign_in_that_was_taken_back_is_told_in_one_line(tmp_path: Path) -> None:
+    with serving() as spec:
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
+        urllib.request.urlopen(spec.url.replace("/mcp", "/revoke")).read()
+        with session(spec, tmp_path) as servers:
+            (status,) = servers.status()
+            assert status.state == "failed"
+            assert f"is over. Run `hermes-acp mcp login {spec.url}`" in status.error
+
+
+def test_a_sign_in_that_is_refused_says_so(tmp_path: Path) -> None:
+    def refuse(url: str) -> None:
+        back = url.partition("redirect_uri=")[2].partition("&")[0]
+        visit(f"{unquote(back)}?error=access_denied&error_description=No%20way")
+
+    with serving() as spec, pytest.raises(McpFailure, match="The sign-in was refused: No way"):
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), refuse)
