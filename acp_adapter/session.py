@@ -102,6 +102,11 @@ class SessionState:
         """The provider:model that it used last; '' before its first turn."""
         return (self.services.model if self.services is not None else "") or self.stored_model
 
+    @property
+    def is_busy_behind(self) -> bool:
+        """Whether something of it runs in the background."""
+        return self.services is not None and self.services.tasks.is_busy()
+
     def unload(self) -> None:
         """Let go of what can be made again from the store."""
         self.stored_model = self.model_used

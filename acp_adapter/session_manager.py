@@ -257,7 +257,8 @@ class SessionManager:
     async def _unload(self, session: SessionState) -> None:
         if session.tickets or self._sessions.get(session.id) is not session:
             return
-        if await self._run_blocking(session.workspace.terminal.is_busy):  # a server that the person still uses
+        # A server that the person still uses, or work whose end somebody waits for.
+        if session.is_busy_behind or await self._run_blocking(session.workspace.terminal.is_busy):
             self.rest(session)
             return
         async with session.turn:
@@ -323,6 +324,7 @@ class SessionManager:
         self._let_go(session)
 
     def _let_go(self, session: SessionState) -> None:
+        self._factory.background.end(session.id, "the session was closed")
         self._factory.end_memory(session.id)
         self._factory.sessions.unload(session.id)
 

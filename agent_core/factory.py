@@ -16,6 +16,7 @@ from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.auxiliary.summarising import summarise
+from agent_core.background.sessions import Backgrounds
 from agent_core.choices import SessionChoices
 from agent_core.compressing.engines import engine_of
 from agent_core.config import ConfigSource, Configuration
@@ -82,6 +83,7 @@ class AgentFactory:
         self._run_report = RunReport(config.home.running)
         self._memories = Memories(config.home.root)
         self.sessions = sessions or SessionLibrary(config.home)
+        self.background = Backgrounds(self.sessions.background)
         self._workspaces = Workspaces(config, self.sessions, self._auxiliary)
         self.home_tools = HomeTools(
             config.home.root, variables=self._variables, is_allowed=lambda name: self._plugins().allows(name)
@@ -135,6 +137,8 @@ class AgentFactory:
             SettingsError: the settings cannot be read, or name a context engine that there is not.
         """
         services = SessionServices(lambda: self.sessions.recall, self._look)
+        behind = self.background.of(session_id)
+        services.news, services.tasks = behind.news, behind.tasks
         services.memory = self._memory(session_id)
         services.before_compression = None if services.memory is None else services.memory.flush
         settings = self.settings().compression
@@ -206,6 +210,7 @@ class AgentFactory:
         for problem in self.home_tools.problems:
             on_note(problem.text)
         enabled, disabled = self.toolsets()
+        self.background.follow(session_id, workspace.processes)
         workspace_tools = workspace.tools
         services.skills = workspace.skills
         if choice.name == choices.model:
@@ -343,6 +348,7 @@ class AgentFactory:
 
     def close(self) -> None:
         """End every process and connection."""
+        self.background.end_all("the agent ended")
         self._memories.end_all()
         self._workspaces.close()
         self._run_report.close()
