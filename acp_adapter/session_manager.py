@@ -58,7 +58,7 @@ class Place:
 class SessionManager:
     """The sessions of one connection. Used on the event loop only.
 
-    `client` is what the client can do, `source` its name for itself.
+    `client` is what the client can do, `source` its name for itself; `on_live` is told of each that comes to be live.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class SessionManager:
         self._unloading: set[asyncio.Task[None]] = set()
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.source = ""
+        self.on_live: Callable[[SessionState], None] = lambda _: None
 
     async def open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         """Begin a session. `held`: its updates wait until `outbox.release`, because the editor does not know it yet.
@@ -183,6 +184,10 @@ class SessionManager:
         if session is None:
             raise UnknownSession(session_id)
         return session
+
+    def is_live(self, session: SessionState) -> bool:
+        """Whether it was not closed, deleted or loaded anew."""
+        return self._sessions.get(session.id) is session
 
     def all(self) -> list[SessionState]:
         """Every live session."""
@@ -302,6 +307,7 @@ class SessionManager:
             idle_seconds=prepared.idle_seconds,
         )
         self._sessions[seed.session_id] = session
+        self.on_live(session)
         return session
 
     def _new(self, seed: SessionSeed) -> NewSession:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from agent_core.settings_background import BackgroundPart
 from agent_core.settings_context import CompressionPart
 from agent_core.settings_environments import TerminalPart
 from agent_core.settings_memory import MemoryPart
@@ -254,6 +255,7 @@ class Settings(SettingsPart):
     sandbox: SandboxPart = Field(default_factory=SandboxPart)
     context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
     skills: SkillPart = Field(default_factory=SkillPart)
+    background: BackgroundPart = Field(default_factory=BackgroundPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")

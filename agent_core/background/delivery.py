@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from agent_core.background.news import News, NewsBox
+from agent_core.background.news import NewsBox
 from agent_core.background.telling import titles, told
-from agent_core.messages import Content, Message, ToolCall, assistant_message, injected_message
+from agent_core.callbacks import Status
+from agent_core.messages import Content, ToolCall, assistant_message, injected_message
 from agent_core.turn import Turn
 from agent_core.turn_history import remember_prompt
 from tools.result import ToolResult
@@ -16,11 +17,12 @@ _NOTED = "[Noted.]"
 _LOOKS = frozenset({"process", "terminal"})
 
 
-def deliver(turn: Turn, box: NewsBox, note: str = "") -> bool:
+def deliver(turn: Turn, box: NewsBox, note: str = "", *, told_person: bool = False) -> bool:
     """Tell the model all that waits, in a message that stands where one of the person's could; False if nothing does.
 
     Args:
         note: what it is told beside it.
+        told_person: the person has been told that this happens.
 
     Raises:
         TurnInterrupted: another turn has taken this one's place; the news still wait.
@@ -30,7 +32,10 @@ def deliver(turn: Turn, box: NewsBox, note: str = "") -> bool:
         return False
     message = injected_message("\n\n".join(part for part in (told(news, box.missed), note) if part))
     message["news"] = [each.id for each in news]
-    _remember(turn, box, news, message)
+    turn.history.remember(message)
+    box.delivered(news)
+    if turn.callbacks.thinking_callback is not None and not told_person:
+        turn.callbacks.thinking_callback(f"Background: {titles(news)}.")
     return True
 
 
@@ -63,7 +68,11 @@ def open_turn(
         TurnInterrupted: as `deliver`, or completing the prompt was broken off.
     """
     if content is None:
-        return deliver(turn, box, beside())
+        news = box.waiting()
+        if news and turn.callbacks.status_callback is not None:
+            # The person sees what the turn is about.
+            turn.callbacks.status_callback(Status("background", f"{titles(news)}. The agent goes on with that."))
+        return deliver(turn, box, beside(), told_person=True)
     deliver_before_prompt(turn, box)
     remember_prompt(turn.history, content, complete, beside)
     return True
@@ -79,10 +88,3 @@ def learn_from(box: NewsBox, call: ToolCall, result: ToolResult) -> None:
         return
     if isinstance(told, dict) and told.get("running") is False:
         box.knows_end(str(result.facts["process"]))
-
-
-def _remember(turn: Turn, box: NewsBox, news: tuple[News, ...], message: Message) -> None:
-    turn.history.remember(message)
-    box.delivered(news)
-    if turn.callbacks.thinking_callback is not None:
-        turn.callbacks.thinking_callback(f"Background: {titles(news)}.")

@@ -114,7 +114,8 @@ class Backgrounds:
         for task in found.tasks.list():
             if task.is_live:
                 found.tasks.end(task.id, "stopped", why)
-                found.news.put(cut_off(task, why))
+                # Nobody here is to hear of it: the next process tells the model.
+                self._kept.keep_news(session_id, cut_off(task, why))
 
     def end_all(self, why: str) -> None:
         """The process ends."""
@@ -133,11 +134,10 @@ class Backgrounds:
         for task in tasks:
             if task.is_live:
                 # First what will be told: a crash in between tells of it all the same, and once.
-                told = lost(task)
-                kept.keep_news(session_id, told)
+                if all((each.source, each.kind) != (task.id, "ended") for each in news):
+                    news.append(lost(task))
+                    kept.keep_news(session_id, news[-1])
                 kept.keep_task(session_id, _as_lost(task))
-                if all(each.id != told.id for each in news):
-                    news.append(told)
         return SessionBackground(
             NewsBox(
                 news,
