@@ -85,7 +85,8 @@ class Extensions:
 
         Returns:
             tasks: each with id, kind (process, delegation, hook), title, state (running, paused, done, failed,
-            stopped, lost), detail, startedAt and endedAt (seconds since the epoch, null for none).
+            stopped, lost), detail, tells (its end is news), startedAt and endedAt (seconds since the epoch, null for
+            none); waiting: how many news no turn has told the model of yet.
         """
         from acp_adapter.commands.tasks import VERBS, control_task, session_tasks  # noqa: PLC0415 - few clients ask
 
@@ -97,7 +98,8 @@ class Extensions:
         def told() -> Json:
             if action is not None:
                 control_task(self._factory, session, str(action), str(task_id))
-            return {"tasks": [task_json(task) for task in session_tasks(self._factory, session)]}
+            tasks = session_tasks(self._factory, session)
+            return {"tasks": [task_json(task) for task in tasks], "waiting": len(session.behind.waiting())}
 
         try:
             return await self._run_blocking(told)
@@ -138,6 +140,7 @@ def task_json(task: TaskInfo) -> Json:
         "title": task.title,
         "state": task.state,
         "detail": task.detail,
+        "tells": task.tells,
         "startedAt": task.started_at,
         "endedAt": task.ended_at,
     }

@@ -43,7 +43,7 @@ class _Follower:
             is_new = info.id not in self.known
             self.known.add(info.id)
         if is_new:
-            self.tasks.begin("process", info.id, info.command, TaskControl(self._stop))
+            self.tasks.begin("process", info.id, info.command, TaskControl(self._stop), tells=info.notifies)
 
     def _end(self, info: ProcessInfo, *, is_wanted: bool) -> None:
         by_person = info.id in self.stopped

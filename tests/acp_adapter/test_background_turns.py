@@ -175,10 +175,13 @@ async def test_the_setting_always_needs_no_offer_of_the_clients(
 async def test_turns_of_its_own_do_not_go_on_for_ever(start: EditorFactory, workspace: Path, home: Path) -> None:
     configure(home, {"background": {"max_turns": 2}})
     editor, session = await _start(start, workspace)
-    # Ends after the first look of its call, so that it is news.
-    again = _begin(workspace, "sleep 0.3")
+    gate = workspace / "gate"
+    again = _begin(gate, f"rm {gate}")
     await editor.prompt(session, f"{again}\nsay Begun.\non news\n{again}\nsay Again.")
-    await _own_turn_over(editor, 2)
+    for turns in range(1, 3):
+        gate.touch()
+        await _own_turn_over(editor, turns)
+    gate.touch()
     await editor.wait_for(lambda frame: "with your next prompt" in json.dumps(frame.message), 15, what="a notice")
 
     assert editor.text(session) == "Begun.\nAgain.\nAgain.\n"

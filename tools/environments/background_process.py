@@ -101,6 +101,7 @@ class BackgroundProcess:
                 waits_for=self._waits_for if ended is None else "",
                 matches=tuple(self._matches),
                 log=self._output.log(),
+                notifies=self.spec.notify_on_complete,
             )
 
     def news(self) -> ProcessView:

@@ -71,6 +71,7 @@ class ProcessInfo:
         waits_for: the question at which it seems to wait for input, '' otherwise.
         matches: the latest matches of its patterns.
         log: the file with its whole output, where that is longer than what is kept.
+        notifies: somebody wants to be told of its end.
     """
 
     id: str
@@ -85,6 +86,7 @@ class ProcessInfo:
     waits_for: str = ""
     matches: tuple[PatternMatch, ...] = ()
     log: Path | None = None
+    notifies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

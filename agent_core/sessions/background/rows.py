@@ -48,7 +48,7 @@ def read_news(connection: sqlite3.Connection, session_id: str) -> list[News]:
 
 def write_task(connection: sqlite3.Connection, session_id: str, task: TaskInfo) -> None:
     """Store a task as it is now; of those that are over only the latest stay."""
-    body = pack({"kind": task.kind, "title": task.title, "detail": task.detail})
+    body = pack({"kind": task.kind, "title": task.title, "detail": task.detail, "tells": task.tells})
     connection.execute(
         "INSERT INTO tasks (session_id, name, state, body, started_at, ended_at)"
         f" SELECT ?1, ?2, ?3, ?4, ?5, ?6 {_IF_THERE}"
@@ -79,6 +79,6 @@ def _task(name: str, state: str, body: str | bytes, began: float, ended: float |
     try:
         told: dict[str, Any] = unpack(body)
         kind, title, detail = _TASK_KINDS[told["kind"]], str(told["title"]), str(told["detail"])
-        return TaskInfo(name, kind, title, _STATES[state], began, ended, detail)
+        return TaskInfo(name, kind, title, _STATES[state], began, ended, detail, told.get("tells") is not False)
     except (StoreError, KeyError, TypeError):
         return None
