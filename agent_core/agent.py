@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Patience
 from agent_core.background.delivery import open_turn
-from agent_core.background.processes import follow
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
-from agent_core.compressing.engines import with_engine
 from agent_core.context.compaction import Compaction
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
 from agent_core.messages import Content, Message, closing, repaired
+from agent_core.own_services import own_services
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
@@ -125,9 +124,7 @@ class AIAgent:
         self._target = Target(route or Route.single(choice, self.provider), reasoning)
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.client_cwd))
-        self._services = services or with_engine(SessionServices(), self.session_id)
-        if services is None and self.workspace.processes is not None:
-            follow(self.workspace.processes, self._services.news, self._services.tasks, self.session_id)
+        self._services = services or own_services(self.session_id, self.workspace)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._loop = TurnLoop(

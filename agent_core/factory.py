@@ -20,7 +20,7 @@ from agent_core.background.sessions import Backgrounds
 from agent_core.choices import SessionChoices
 from agent_core.compressing.engines import engine_of
 from agent_core.config import ConfigSource, Configuration
-from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
+from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
@@ -35,11 +35,12 @@ from agent_core.providers.credentials.state import pool_state
 from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.knowledge.efforts import effort_in_use
-from agent_core.providers.knowledge.present import command_line_decides, resolve_chosen
+from agent_core.providers.knowledge.present import command_line_decides
 from agent_core.providers.make import make_provider
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
 from agent_core.running import RunReport
 from agent_core.services import SessionServices
+from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from agent_core.settings import PluginSettings, Settings
@@ -201,7 +202,7 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model.
         """
         config, choices = self._config.load(), choices or SessionChoices()
-        route = self._route(config, self._choice(config, choices.model, services.model, on_note))
+        route = self._route(config, session_model(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
         services.activity.on_begin = lambda: self._run_report.follow(
             session_id, str(workspace.client_cwd), services.activity
@@ -288,7 +289,7 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model; nothing was changed.
         """
         config = self._config.load()
-        choice = self._choice(config, choices.model, used, lambda _: None)
+        choice = session_model(config, choices.model, used, lambda _: None)
         effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
         agent.switch(self._route(config, choice), effort)
 
@@ -307,7 +308,7 @@ class AgentFactory:
         Raises:
             AuthRequired, SettingsError: no usable model.
         """
-        return self._choice(self._config.load(), chosen, used, lambda _: None)
+        return session_model(self._config.load(), chosen, used, lambda _: None)
 
     def check_model(self) -> ModelChoice:
         """The model that sessions get.
@@ -371,18 +372,6 @@ class AgentFactory:
             return self._config.load().settings.plugins
         except SettingsError:
             return PluginSettings(enabled=())
-
-    @staticmethod
-    def _choice(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:
-        own = chosen or ("" if command_line_decides(config) else used)
-        if not own:
-            return resolve_model(config)
-        try:
-            return resolve_chosen(config, own)
-        except (AuthRequired, SettingsError) as problem:
-            choice = resolve_model(config)
-            on_note(f"This session's model, {own}, cannot be used now ({problem.public}) {choice.name} answers.")
-            return choice
 
     def _route(self, config: Configuration, choice: ModelChoice) -> Route:
         fallbacks, problems = resolve_fallbacks(config, choice)
