@@ -20,6 +20,8 @@ class ClientCapabilities(NamedTuple):  # the cheapest to define: the first answe
         notices: it shows short notes outside the transcript.
         compaction: it shows where a conversation was compressed.
         subagents: it shows the work of sub-agents.
+        background_turns: it shows turns that no prompt asked for, and lets the person cancel them
+            (`_meta.hermes.backgroundTurns`).
     """
 
     read_files: bool = False
@@ -34,6 +36,7 @@ class ClientCapabilities(NamedTuple):  # the cheapest to define: the first answe
     notices: bool = False
     compaction: bool = False
     subagents: bool = False
+    background_turns: bool = False
 
 
 def read_capabilities(raw: object) -> ClientCapabilities:
@@ -54,6 +57,7 @@ def read_capabilities(raw: object) -> ClientCapabilities:
         notices=_offers(session, "notices"),
         compaction=_offers(session, "compaction"),
         subagents=_offers(caps, "subagents"),
+        background_turns=_offers(_part(meta, "hermes"), "backgroundTurns"),
     )
 
 

@@ -51,6 +51,7 @@ Severity = Literal["info", "warning", "error"]
 Ask = Callable[[PersonQuestion | PersonPage, Interrupt], PersonAnswer]
 
 _NOTICES: Mapping[StatusKind, Severity] = {
+    "background": "info",
     "compression": "warning",
     "context": "warning",
     "fallback": "warning",

@@ -8,6 +8,7 @@ from typing import Any
 from acp_adapter.session import SessionState
 from acp_adapter.session_manager import RunBlocking, SessionManager
 from agent_core.activity import Doing
+from agent_core.background.tasks import TaskInfo
 from agent_core.errors import RequestError
 from agent_core.factory import AgentFactory
 
@@ -17,7 +18,7 @@ Submit = Callable[[str, str], Awaitable[None]]
 
 DELETE, LOGOUT = "session/delete", "logout"
 STEERING, REWIND = "session/steering", "hermes/session/rewind"
-ACTIVITY = "hermes/session/activity"
+ACTIVITY, TASKS = "hermes/session/activity", "hermes/session/tasks"
 
 
 class Extensions:
@@ -41,6 +42,7 @@ class Extensions:
             STEERING: self._steer,
             REWIND: self._rewind,
             ACTIVITY: self._activity,
+            TASKS: self._tasks,
         }
 
     async def _delete(self, params: Params) -> Json:
@@ -76,6 +78,34 @@ class Extensions:
         times = {"since": doing.since, "turnSince": doing.turn_since}
         return {"activity": doing.kind, "detail": doing.detail, **{name: at for name, at in times.items() if at}}
 
+    async def _tasks(self, params: Params) -> Json:
+        """`_hermes/session/tasks`: what was begun in the background of the session, oldest first.
+
+        With `action` (stop, pause, resume) and `taskId` that is done before.
+
+        Returns:
+            tasks: each with id, kind (process, delegation, hook), title, state (running, paused, done, failed,
+            stopped, lost), detail, tells (its end is news), startedAt and endedAt (seconds since the epoch, null for
+            none); waiting: how many news no turn has told the model of yet.
+        """
+        from acp_adapter.commands.tasks import VERBS, control_task, session_tasks  # noqa: PLC0415 - few clients ask
+
+        session = await self._sessions.reach(_session_id(params))
+        action, task_id = params.get("action"), params.get("taskId")
+        if action is not None and (action not in VERBS or not isinstance(task_id, str)):
+            raise RequestError(f"action must be one of {', '.join(sorted(VERBS))}, with the taskId of a task.")
+
+        def told() -> Json:
+            if action is not None:
+                control_task(self._factory, session, str(action), str(task_id))
+            tasks = session_tasks(self._factory, session)
+            return {"tasks": [task_json(task) for task in tasks], "waiting": len(session.behind.waiting())}
+
+        try:
+            return await self._run_blocking(told)
+        finally:
+            self._sessions.rest(session)
+
     async def _steer(self, params: Params) -> Json:
         """`_session/steering`, in the form that other agents gave it: words for the turn that runs.
 
@@ -100,6 +130,20 @@ def steer(session: SessionState, text: str) -> bool:
         return False
     bridge.note_steering(text)
     return True
+
+
+def task_json(task: TaskInfo) -> Json:
+    """A task as `_hermes/session/tasks` tells it."""
+    return {
+        "id": task.id,
+        "kind": task.kind,
+        "title": task.title,
+        "state": task.state,
+        "detail": task.detail,
+        "tells": task.tells,
+        "startedAt": task.started_at,
+        "endedAt": task.ended_at,
+    }
 
 
 def _session_id(params: Params) -> str:

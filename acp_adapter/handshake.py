@@ -90,6 +90,8 @@ def initialize_result(client: ClientCapabilities) -> dict[str, Any]:
                     "fork": {"messageId": True},
                     "rewind": {"method": "_hermes/session/rewind"},
                     "activity": {"method": "_hermes/session/activity"},
+                    "tasks": {"method": "_hermes/session/tasks"},
+                    "backgroundTurns": True,
                 }
             },
         },

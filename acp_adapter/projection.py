@@ -24,6 +24,7 @@ from agent_core.events import (
     ModeChanged,
     Noticed,
     OptionsOffered,
+    OwnTurn,
     PlanChanged,
     SessionEvent,
     SessionNamed,
@@ -38,7 +39,7 @@ from agent_core.events import (
 from tools.context import TodoItem
 
 Update = dict[str, Any]
-Standing = ModeChanged | OptionsOffered | SessionNamed | CommandsOffered
+Standing = ModeChanged | OptionsOffered | SessionNamed | CommandsOffered | OwnTurn
 
 _STATUS = {"running": "in_progress", "done": "completed", "failed": "failed", "cancelled": "cancelled"}
 _PLAN_STATUS = {"cancelled": "completed"}
@@ -96,6 +97,9 @@ def _standing(event: Standing, client: ClientCapabilities) -> Update:
             return {"sessionUpdate": "session_info_update", **named, "updatedAt": iso_time(updated_at)}
         case CommandsOffered(commands=commands):
             return {"sessionUpdate": "available_commands_update", "availableCommands": [*map(_command, commands)]}
+        case OwnTurn(state=state, stop=stop):
+            told = {"state": state, **({"stopReason": stop} if stop else {})}
+            return {"sessionUpdate": "session_info_update", "_meta": {"hermes": {"backgroundTurn": told}}}
         case _:
             assert_never(event)
 

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from acp_adapter.auth import check_method
+from acp_adapter.behind import Attendant
 from acp_adapter.capabilities import read_capabilities
 from acp_adapter.choosing import Chooser
 from acp_adapter.commands import offered, refresh_offer
@@ -85,6 +86,8 @@ class HermesACPAgent:
         self._sessions.source, self._sessions.client = greeting.client_name, greeting.client
         self._chooser = Chooser(self._factory, config, self._sessions, self._blocking)
         self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._submit)
+        self._attendant = Attendant(self._factory, self._sessions, self._blocking, self._run_own)
+        self._sessions.on_live = self._attendant.attend
         self._warm = False
         self._unasked: set[asyncio.Task[None]] = set()
         # Prompts for sessions that are only just loaded or deleted.
@@ -248,11 +251,20 @@ class HermesACPAgent:
 
     async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
         runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
+        self._attendant.turn_begins(session)
+        stop = "error"
         try:
-            return await runner.run(session, prompt, ticket)
+            answered = await runner.run(session, prompt, ticket)
+            stop = answered.stop
+            return answered
         finally:
             self._sessions.rest(session)
             self._chooser.answered()
+            self._attendant.turn_over(session, stop, own=prompt.content is None)
+
+    async def _run_own(self, session: SessionState) -> str:
+        """Run a turn about the news of the background; why it stopped."""
+        return (await self._run(session, Prompt(None, ()), Ticket(None, CancelToken()))).stop
 
     async def _submit(self, session_id: str, text: str) -> None:
         """Begin a turn that no request waits for."""

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from acp_adapter.behind import Behind
 from acp_adapter.card_fields import CardFields
 from acp_adapter.commands.shelf import CommandShelf
 from acp_adapter.editor_calls import EditorCalls
@@ -51,6 +52,7 @@ class SessionState:
         idle: when the session will be unloaded.
         shelf: the commands of the person's own.
         bridge: of the turn that runs, or ran last.
+        behind: how it stands with news of the background.
         is_new: it was opened here and has not come to a first turn; nobody else can have deleted what is not stored.
     """
 
@@ -74,6 +76,7 @@ class SessionState:
     idle: asyncio.TimerHandle | None = None
     is_new: bool = False
     bridge: EventBridge | None = None
+    behind: Behind = field(default_factory=Behind)
     servers_awaited: bool = False
     failures_told: set[str] = field(default_factory=set)
 
@@ -102,7 +105,13 @@ class SessionState:
         """The provider:model that it used last; '' before its first turn."""
         return (self.services.model if self.services is not None else "") or self.stored_model
 
+    @property
+    def is_busy_behind(self) -> bool:
+        """Whether something of it runs in the background."""
+        return self.services is not None and self.services.tasks.is_busy()
+
     def unload(self) -> None:
         """Let go of what can be made again from the store."""
         self.stored_model = self.model_used
         self.agent = self.services = None
+        self.behind.leave()

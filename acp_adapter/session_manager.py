@@ -59,7 +59,7 @@ class Place:
 class SessionManager:
     """The sessions of one connection. Used on the event loop only.
 
-    `client` is what the client can do, `source` its name for itself.
+    `client` is what the client can do, `source` its name for itself; `on_live` is told of each that comes to be live.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class SessionManager:
         self._unloading: set[asyncio.Task[None]] = set()
         self._changing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.source = ""
+        self.on_live: Callable[[SessionState], None] = lambda _: None
 
     async def open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         """Begin a session. `held`: its updates wait until `outbox.release`, because the editor does not know it yet.
@@ -185,6 +186,10 @@ class SessionManager:
             raise UnknownSession(session_id)
         return session
 
+    def is_live(self, session: SessionState) -> bool:
+        """Whether it was not closed, deleted or loaded anew."""
+        return self._sessions.get(session.id) is session
+
     def all(self) -> list[SessionState]:
         """Every live session."""
         return list(self._sessions.values())
@@ -258,7 +263,8 @@ class SessionManager:
     async def _unload(self, session: SessionState) -> None:
         if session.tickets or self._sessions.get(session.id) is not session:
             return
-        if await self._run_blocking(session.workspace.terminal.is_busy):  # a server that the person still uses
+        # A server that the person still uses, or work whose end somebody waits for.
+        if session.is_busy_behind or await self._run_blocking(session.workspace.terminal.is_busy):
             self.rest(session)
             return
         async with session.turn:
@@ -306,6 +312,7 @@ class SessionManager:
             shelf = prepared.shelf
             shelf.servers = servers
             servers.on_prompts = lambda: outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts))
+        self.on_live(session)
         return session
 
     def _new(self, seed: SessionSeed) -> NewSession:
@@ -328,6 +335,7 @@ class SessionManager:
         self._let_go(session)
 
     def _let_go(self, session: SessionState) -> None:
+        self._factory.background.end(session.id, "the session was closed")
         self._factory.end_memory(session.id)
         self._factory.sessions.unload(session.id)
 

@@ -40,10 +40,11 @@ class Prompt:
     """What a person sent: as the model gets it, and as it is shown again.
 
     `draft` is the prompt whose links are still to be read; `content` has them named only. `retold` is the prompt with
-    another text; None where it is no command, whatever it says.
+    another text; None where it is no command, whatever it says. Without `content` nobody has said anything: the turn
+    is about the news of the background that wait.
     """
 
-    content: Content
+    content: Content | None
     said: tuple[SaidPart, ...]
     draft: Draft | None = None
     retold: Callable[[str], Draft] | None = None
@@ -94,7 +95,7 @@ class TurnRunner:
         turn = asyncio.ensure_future(session.turn.acquire())
         try:
             if is_waiting and is_at_once(prompt.said):
-                told, prompt = await self._command(session, prompt, ticket.token)
+                told, prompt = await self._command(session, prompt, ticket.token, beside=True)
                 if told:
                     return Answered("end_turn")
             if not await _came(turn, ticket.token):
@@ -114,7 +115,8 @@ class TurnRunner:
         session.turns_begun += 1
         bridge = self._bridge(session, token)
         session.bridge = bridge
-        bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
+        if prompt.content is not None:
+            bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
 
         def follow(mode: str) -> None:
             following = asyncio.run_coroutine_threadsafe(self.chooser.follow(session, mode), loop)
@@ -131,13 +133,20 @@ class TurnRunner:
             session.outbox.put(SessionNamed(session.title, time.time()))
             await session.outbox.drain()
 
-    async def _command(self, session: SessionState, prompt: Prompt, token: CancelToken) -> tuple[bool, Prompt]:
-        """Run the command that a prompt is: whether that was all, and else the prompt to go on with."""
+    async def _command(
+        self, session: SessionState, prompt: Prompt, token: CancelToken, *, beside: bool = False
+    ) -> tuple[bool, Prompt]:
+        """Run the command that a prompt is: whether that was all, and else the prompt to go on with.
+
+        Args:
+            beside: while another prompt runs.
+        """
         if prompt.retold is None or not is_slashed(prompt.said):
             return False, prompt
         loop = asyncio.get_running_loop()
         desk = SessionDesk(session, self.factory, token, self.chooser, loop)
-        outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk)
+        record = session.bridge.record if beside and session.bridge is not None else None
+        outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk, record)
         await session.outbox.drain()
         if isinstance(outcome, AsPrompt):
             draft = prompt.retold(outcome.text)

@@ -44,8 +44,13 @@ class TurnWork:
     client: ClientCapabilities
     on_mode: Callable[[str], None]
 
-    def run(self, content: Content, said: tuple[SaidPart, ...], draft: Draft | None = None) -> ConversationResult:
+    def run(
+        self, content: Content | None, said: tuple[SaidPart, ...], draft: Draft | None = None
+    ) -> ConversationResult:
         """Run the turn; blocks until it is over. Links are read once the turn has begun, so that no prompt is lost.
+
+        Args:
+            content: as in `AIAgent.run_conversation`.
 
         Raises:
             HermesError: it failed; the text is for the user.
@@ -155,6 +160,7 @@ class TurnWork:
             # The turn may have been given up meanwhile; it must not take the next one's place.
             raise TurnInterrupted
         session.agent, session.services, session.is_new = agent, services, False
+        session.behind.listen(services.news)
         if session.choices != choices:
             self.factory.switch(agent, session.choices, services.model)
         return agent

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.wire_state import Asked, SessionView
+from acp_adapter.wire_state import Asked, SessionView, own_turn_of
 from tools.shell.exit_codes import explain_exit
 
 _RANK = {"pending": 0, "in_progress": 1, "completed": 2, "failed": 2}
@@ -42,6 +42,7 @@ _CARD_META = {
 _AUTH_META = {"terminal-auth": "terminal_auth_meta"}
 _AGENT_META = {"hermes": ""}
 _GREETING_META = {"steering": ""}
+_SESSION_META = {"hermes": ""}
 _NO_META: Mapping[str, str] = {}
 
 
@@ -80,7 +81,7 @@ def known_update(sent: Sent) -> str | None:
 def in_a_turn(sent: Sent) -> str | None:
     """What belongs to a turn comes between its prompt and the answer, or while a session is loaded."""
     session = sent.session
-    if session is None or session.prompts or session.shows_past or session.unasked:
+    if session is None or session.prompts or session.shows_past or session.unasked or session.own_turn:
         return None
     return f"{sent.kind} when no prompt waits for its answer"
 
@@ -231,7 +232,7 @@ def one_line_error(sent: Sent) -> str | None:
 def ended_cards(sent: Sent) -> str | None:
     """Every card has ended when its turn is answered, and when a session was loaded."""
     session, asked = sent.session, sent.asked
-    if session is None or asked is None or not session.cards:
+    if session is None or asked is None or not session.cards or session.own_turn:
         return None
     if asked.method == "session/prompt":
         # One that was sent into a running turn may be answered while that turn goes on.
@@ -239,6 +240,13 @@ def ended_cards(sent: Sent) -> str | None:
     else:
         done = asked.method == "session/load" and not session.prompts
     return f"{asked.method} is answered while {', '.join(session.cards)} still run" if done else None
+
+
+def ended_own_turn(sent: Sent) -> str | None:
+    """Every card has ended when a turn that no prompt asked for is over."""
+    if sent.session is None or not sent.session.cards or own_turn_of(sent.part) != "over":
+        return None
+    return f"a turn of its own is over while {', '.join(sent.session.cards)} still run"
 
 
 def fresh_session(sent: Sent) -> str | None:
@@ -268,7 +276,7 @@ UPDATE_RULES: dict[str, tuple[Rule, ...]] = {
     "available_commands_update": _ANYTIME,
     "current_mode_update": _ANYTIME,
     "config_option_update": (*_ANYTIME, offered_options),
-    "session_info_update": _ANYTIME,
+    "session_info_update": (*_ANYTIME, ended_own_turn),
     "usage_update": _ANYTIME,
     "notice": (*_ANYTIME, offered_update),
     "compaction_update": (*_OF_A_TURN, offered_update),
@@ -281,6 +289,8 @@ def _meta_of(sent: Sent) -> Mapping[str, str]:
     """What may stand in the `_meta` of the message's part itself."""
     if "toolCallId" in sent.part:
         return _CARD_META
+    if sent.kind == "session_info_update":
+        return _SESSION_META
     return _GREETING_META if sent.method == "initialize" else _NO_META
 
 

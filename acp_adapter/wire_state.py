@@ -14,6 +14,7 @@ MOST_ENDED_CARDS = 4096
 """So many ended cards of a session are remembered, by id and status."""
 
 _CARDS = frozenset({"tool_call", "tool_call_update"})
+_NOTED = _CARDS | {"session_info_update"}
 _REOPENING = frozenset({"session/load", "session/resume"})
 _OPENING = frozenset({"session/new", "session/fork"})
 _STEERING = "_session/steering"
@@ -40,6 +41,7 @@ class SessionView:
         forgets: some ended cards are not remembered any more.
         terminals: ids that a card may show.
         unasked: steering has begun a turn that no prompt waits for; nothing on the wire tells of its end.
+        own_turn: a turn of the agent's own runs.
     """
 
     prompts: list[RequestId] = field(default_factory=list)
@@ -49,6 +51,7 @@ class SessionView:
     forgets: bool = False
     terminals: set[str] = field(default_factory=set)
     unasked: bool = False
+    own_turn: bool = False
 
     def change(self, call: Mapping[str, Any]) -> None:
         """Take in a `tool_call`, a `tool_call_update` or the card of a question."""
@@ -112,13 +115,15 @@ class Ledger:
             return
         params = message.get("params") or {}
         update = params.get("update") or {}
-        if update and update.get("sessionUpdate") not in _CARDS:
+        if update and update.get("sessionUpdate") not in _NOTED:
             return  # most messages are text
         session_id = params.get("sessionId", "")
         session = self.sessions.get(session_id)
         if session is None:
             return
-        if update:
+        if state := own_turn_of(update):
+            session.own_turn = state == "running"
+        elif update.get("sessionUpdate") in _CARDS:
             session.change(update)
         elif method == "session/request_permission":
             session.change(params.get("toolCall") or {})
@@ -178,3 +183,10 @@ class Ledger:
             return
         session = self.sessions.setdefault(asked.session_id, resumed)
         session.shows_past = False
+
+
+def own_turn_of(update: Mapping[str, Any]) -> str:
+    """How it stands with a turn of the agent's own, as an update tells; '' for one that does not."""
+    own = (update.get("_meta") or {}).get("hermes") if update.get("sessionUpdate") == "session_info_update" else None
+    turn = own.get("backgroundTurn") if isinstance(own, dict) else None
+    return str(turn.get("state", "")) if isinstance(turn, dict) else ""

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Patience
+from agent_core.background.delivery import open_turn
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
-from agent_core.compressing.engines import with_engine
 from agent_core.context.compaction import Compaction
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
 from agent_core.messages import Content, Message, closing, repaired
+from agent_core.own_services import own_services
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
@@ -35,7 +36,7 @@ from agent_core.sessions.store import SessionStore
 from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn import Turn
 from agent_core.turn_ending import Ending
-from agent_core.turn_history import TurnHistory, remember_prompt
+from agent_core.turn_history import TurnHistory
 from agent_core.turn_loop import Target, TurnLoop
 from agent_core.turn_result import ConversationResult, no_usage
 from agent_core.turn_telling import tell_undelivered, tell_unused
@@ -123,7 +124,7 @@ class AIAgent:
         self._target = Target(route or Route.single(choice, self.provider), reasoning)
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.client_cwd))
-        self._services = services or with_engine(SessionServices(), self.session_id)
+        self._services = services or own_services(self.session_id, self.workspace)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._loop = TurnLoop(
@@ -197,7 +198,7 @@ class AIAgent:
 
     def run_conversation(
         self,
-        user_message: Content,
+        user_message: Content | None,
         system_message: str | None = None,
         conversation_history: Sequence[Message] | None = None,
         task_id: str | None = None,
@@ -210,6 +211,7 @@ class AIAgent:
         """Run one turn: from the user's message to the model's last word.
 
         Args:
+            user_message: None: nobody has said anything, the turn is about the news of the background that wait.
             system_message: in place of the agent's own system prompt.
             conversation_history: in place of what the store holds.
             task_id: names the turn's work for tools; the turn's own id if left out.
@@ -336,16 +338,18 @@ class AIAgent:
         entry = self.workspace.tools.get(tool)
         return entry is not None and entry.parallel == "safe"
 
-    def _run(self, turn: Turn, content: Content, complete: Callable[[], Content] | None) -> ConversationResult:
+    def _run(self, turn: Turn, content: Content | None, complete: Callable[[], Content] | None) -> ConversationResult:
         ending = Ending(turn, self._services)
-        memory = TurnMemory(self._services.memory, turn, content)
+        memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
         try:
             note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
-            remember_prompt(turn.history, content, complete, lambda: memory.beside(note))
-            turn.edits.wanted = self._verify_on_stop and not forbids_checks(content)
-            tell_unused(turn, content)
-            stop, text = self._loop.run(turn, ending)
-            memory.over(text)
+            if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(note)):
+                turn.edits.wanted = self._verify_on_stop and not forbids_checks(content or "")
+                tell_unused(turn, content or "")
+                stop, text = self._loop.run(turn, ending)
+                memory.over(text)
+            else:
+                stop, text = "end_turn", ""
         except TurnInterrupted:
             turn.history.close_off(_INTERRUPTED)
             stop, text = "cancelled", ""

@@ -100,6 +100,7 @@ class CompressionStep:
 
 
 StatusKind = Literal[
+    "background",
     "budget",
     "circle",
     "compression",

@@ -211,6 +211,18 @@ class CommandsOffered:
     commands: tuple[Command, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class OwnTurn:
+    """A turn that no prompt asked for begins, or is over.
+
+    Attributes:
+        stop: why it ended, as a prompt's answer says; «error» if it failed; '' while it runs.
+    """
+
+    state: Literal["running", "over"]
+    stop: str = ""
+
+
 SessionEvent = (
     UserSaid
     | AgentText
@@ -229,4 +241,5 @@ SessionEvent = (
     | OptionsOffered
     | SessionNamed
     | CommandsOffered
+    | OwnTurn
 )

@@ -16,10 +16,11 @@ from agent_core.asking.route import Member, Route
 from agent_core.asking.survive import Patience
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.auxiliary.summarising import summarise
+from agent_core.background.sessions import Backgrounds
 from agent_core.choices import SessionChoices
 from agent_core.compressing.engines import engine_of
 from agent_core.config import ConfigSource, Configuration
-from agent_core.errors import AuthRequired, HermesError, SettingsError, StoreError, UnknownSession
+from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
@@ -34,11 +35,12 @@ from agent_core.providers.credentials.state import pool_state
 from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
 from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.knowledge.efforts import effort_in_use
-from agent_core.providers.knowledge.present import command_line_decides, resolve_chosen
+from agent_core.providers.knowledge.present import command_line_decides
 from agent_core.providers.make import make_provider
 from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
 from agent_core.running import RunReport
 from agent_core.services import SessionServices
+from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from agent_core.settings import PluginSettings, Settings
@@ -82,6 +84,7 @@ class AgentFactory:
         self._run_report = RunReport(config.home.running)
         self._memories = Memories(config.home.root)
         self.sessions = sessions or SessionLibrary(config.home)
+        self.background = Backgrounds(self.sessions.background)
         self._workspaces = Workspaces(config, self.sessions, self._auxiliary)
         self.home_tools = HomeTools(
             config.home.root, variables=self._variables, is_allowed=lambda name: self._plugins().allows(name)
@@ -135,6 +138,8 @@ class AgentFactory:
             SettingsError: the settings cannot be read, or name a context engine that there is not.
         """
         services = SessionServices(lambda: self.sessions.recall, self._look)
+        behind = self.background.of(session_id)
+        services.news, services.tasks = behind.news, behind.tasks
         services.memory = self._memory(session_id)
         services.before_compression = None if services.memory is None else services.memory.flush
         settings = self.settings().compression
@@ -197,7 +202,7 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model.
         """
         config, choices = self._config.load(), choices or SessionChoices()
-        route = self._route(config, self._choice(config, choices.model, services.model, on_note))
+        route = self._route(config, session_model(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
         services.activity.on_begin = lambda: self._run_report.follow(
             session_id, str(workspace.client_cwd), services.activity
@@ -206,6 +211,7 @@ class AgentFactory:
         for problem in self.home_tools.problems:
             on_note(problem.text)
         enabled, disabled = self.toolsets()
+        self.background.follow(session_id, workspace.processes)
         workspace_tools = workspace.tools
         services.skills = workspace.skills
         if choice.name == choices.model:
@@ -285,7 +291,7 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model; nothing was changed.
         """
         config = self._config.load()
-        choice = self._choice(config, choices.model, used, lambda _: None)
+        choice = session_model(config, choices.model, used, lambda _: None)
         effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
         agent.switch(self._route(config, choice), effort)
         if agent.workspace.mcp is not None:
@@ -306,7 +312,7 @@ class AgentFactory:
         Raises:
             AuthRequired, SettingsError: no usable model.
         """
-        return self._choice(self._config.load(), chosen, used, lambda _: None)
+        return session_model(self._config.load(), chosen, used, lambda _: None)
 
     def check_model(self) -> ModelChoice:
         """The model that sessions get.
@@ -347,6 +353,7 @@ class AgentFactory:
 
     def close(self) -> None:
         """End every process and connection."""
+        self.background.end_all("the agent ended")
         self._memories.end_all()
         self._workspaces.close()
         self._run_report.close()
@@ -369,18 +376,6 @@ class AgentFactory:
             return self._config.load().settings.plugins
         except SettingsError:
             return PluginSettings(enabled=())
-
-    @staticmethod
-    def _choice(config: Configuration, chosen: str, used: str, on_note: Callable[[str], None]) -> ModelChoice:
-        own = chosen or ("" if command_line_decides(config) else used)
-        if not own:
-            return resolve_model(config)
-        try:
-            return resolve_chosen(config, own)
-        except (AuthRequired, SettingsError) as problem:
-            choice = resolve_model(config)
-            on_note(f"This session's model, {own}, cannot be used now ({problem.public}) {choice.name} answers.")
-            return choice
 
     def _route(self, config: Configuration, choice: ModelChoice) -> Route:
         fallbacks, problems = resolve_fallbacks(config, choice)

@@ -97,7 +97,7 @@ class Message(TypedDict):
     `reasoning` is the model's thinking as text; `sealed` goes back to the model that wrote it, to no other.
     `injected` marks a user message that the agent wrote, not the person; `beside` is what the agent has put behind
     the content of one that the person wrote; `unfinished` marks an answer that was cut and that the next assistant
-    message goes on with.
+    message goes on with. `news` are the ids of the background news that it tells.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -110,6 +110,7 @@ class Message(TypedDict):
     injected: NotRequired[bool]
     beside: NotRequired[str]
     unfinished: NotRequired[bool]
+    news: NotRequired[list[str]]
 
 
 def user_message(content: Content, beside: str = "") -> Message:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from agent_core.settings_background import BackgroundPart
 from agent_core.settings_context import CompressionPart
 from agent_core.settings_environments import TerminalPart
 from agent_core.settings_mcp import McpPart, McpServerPart
@@ -264,6 +265,7 @@ class Settings(SettingsPart):
     skills: SkillPart = Field(default_factory=SkillPart)
     mcp: McpPart = Field(default_factory=McpPart)
     mcp_servers: dict[str, McpServerPart] = Field(default_factory=dict, description="MCP servers by name.")
+    background: BackgroundPart = Field(default_factory=BackgroundPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")

@@ -10,6 +10,7 @@ from zlib import crc32
 from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
+from agent_core.background.delivery import deliver, learn_from
 from agent_core.budget import PROGRAMMATIC
 from agent_core.callbacks import Status, Step
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
@@ -89,7 +90,7 @@ class TurnLoop:
                 self._use_tools(turn, reply)
                 if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
                     turn.budget.refund()
-                if _pass_on(turn, turn.steering.take()):
+                if _pass_on(turn, turn.steering.take()) or self._tell_news(turn):
                     turn.repeats.begin_anew()
                 if turn.repeats.halted:
                     return ending.in_a_circle(turn.repeats.halted)
@@ -99,9 +100,9 @@ class TurnLoop:
             elif reply.finish == "stop" and reply.text.strip() and self._owes_check(turn):
                 self._remember(turn, asker, reply)
                 self._nudge(turn)
-            elif reply.text.strip() and (words := turn.steering.take_or_close()):
+            elif reply.text.strip() and (words := self._last_words(turn)) is not None:
                 self._remember(turn, asker, reply)
-                _pass_on(turn, words)
+                _ = _pass_on(turn, words) or self._tell_news(turn)
             else:
                 return ending.last_word(reply, asker.carried)
         return self._sum_up(turn, asker, ending)
@@ -215,6 +216,7 @@ class TurnLoop:
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
             turn.edits.see(call, result)
+            learn_from(self.services.news, call, result)
             text = with_warning(result.text, turn.repeats.see(call, result))
             if call is reply.tool_calls[-1]:
                 text = with_warning(text, turn.budget.warning(), "budget_warning")
@@ -250,6 +252,16 @@ class TurnLoop:
         turn.history.remember(
             user_message(words, turn.edits.nudge()) if words else injected_message(turn.edits.nudge())
         )
+
+    def _tell_news(self, turn: Turn) -> bool:
+        """Tell the model what happened in the background; what the turn has no request left for waits."""
+        return bool(turn.budget.left) and deliver(turn, self.services.news)
+
+    def _last_words(self, turn: Turn) -> str | None:
+        """What the model has to be told before the turn ends: the person's words, '' for news; None: it may end."""
+        if turn.budget.left and self.services.news.waiting():
+            return turn.steering.take()
+        return turn.steering.take_or_close() or None
 
     def tool_names(self) -> frozenset[str]:
         """The names of the tools that the model is told of."""

@@ -50,6 +50,7 @@ class PromptOptions:
     command: tuple[str, ...]
     own_server: bool
     earlier: Earlier | None = None
+    wait_background: bool = False
 
 
 def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
@@ -68,6 +69,7 @@ def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
         command=_command(parser, found),
         own_server=found.agent is None,
         earlier=Earlier(found.session) if found.resumes or found.session else None,
+        wait_background=found.wait_background,
     )
 
 
@@ -92,6 +94,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel the turn after S seconds")
+    parser.add_argument(
+        "--wait-background",
+        action="store_true",
+        help="wait for background work whose end is told, and for the turns about it",
+    )
     parser.add_argument("--agent", metavar="CMD", help="drive another ACP agent: the command that starts it")
     model = parser.add_argument_group("model", "passed on to the server; without them your configuration decides")
     model.add_argument("--offline", action="store_true", help="the scripted stand-in, without key and network")
@@ -110,6 +117,8 @@ def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tupl
         flags.append(f"--profile={found.profile}")
     if found.agent is None:
         return (*SERVER, *flags)
+    if found.wait_background:
+        flags.append("--wait-background")
     if flags:
         parser.error(f"{flags[0].partition('=')[0]} is for our own server; give another agent its options in --agent")
     try:

@@ -109,6 +109,23 @@ class AcpClient:
         result = answer["result"]
         return result if isinstance(result, dict) else {}
 
+    def listen(self, until: Callable[[], bool], timeout: float | None = None) -> bool:
+        """Let the handler have what the agent sends until `until` holds, which is looked at after each message.
+
+        Returns:
+            False if that did not happen within `timeout` seconds; None is no limit.
+
+        Raises:
+            AgentDied: the agent ended.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not until():
+            try:
+                self._handle_next(deadline)
+            except queue.Empty:
+                return until()
+        return True
+
     def notify(self, method: str, params: Json) -> None:
         """Tell the agent something that has no answer."""
         self._send({"jsonrpc": "2.0", "method": method, "params": params})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ _MOST_TOLD = 5
 _CAPABILITIES = {
     "fs": {"readTextFile": False, "writeTextFile": False},
     "terminal": False,
-    # An extension that agents know from editors: the output of their commands comes as it is printed.
-    "_meta": {"terminal_output": True},
 }
+# An extension that agents know from editors: the output of their commands comes as it is printed.
+_META = {"terminal_output": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,17 @@ class Earlier:
     session_id: str | None = None
 
 
-def open_session(client: AcpClient, cwd: Path, client_name: str, earlier: Earlier | None = None) -> Opened:
+def open_session(
+    client: AcpClient,
+    cwd: Path,
+    client_name: str,
+    earlier: Earlier | None = None,
+    meta: Mapping[str, Any] | None = None,
+) -> Opened:
     """Initialize the agent and open a session in `cwd`, or go on with an earlier one.
+
+    Args:
+        meta: what the client says of itself in `_meta` of its capabilities beside the usual.
 
     Raises:
         AgentRefused, AgentDied, AgentSilent: as `AcpClient.request`.
@@ -56,7 +65,7 @@ def open_session(client: AcpClient, cwd: Path, client_name: str, earlier: Earlie
     """
     hello = {
         "protocolVersion": PROTOCOL_VERSION,
-        "clientCapabilities": _CAPABILITIES,
+        "clientCapabilities": {**_CAPABILITIES, "_meta": {**_META, **(meta or {})}},
         "clientInfo": {"name": client_name, "version": "1"},
     }
     agent = client.request("initialize", hello, _SECONDS_TO_ANSWER)

@@ -22,6 +22,7 @@ from acp_adapter.cli.question import terminal_question
 from acp_adapter.cli.safe_text import safe_text
 from acp_adapter.cli.style import style_for
 from acp_adapter.cli.transcript import Transcript
+from acp_adapter.cli.waiting import CAPABILITIES, BackgroundWatch, wait_for_background
 
 FAILED = 1
 OTHER_STOP_REASON = 3
@@ -67,20 +68,35 @@ def _run(options: PromptOptions, interrupts: Interrupts) -> int:
     approver = Approver(options.approve, options.cwd, ask)
     if options.json:
         frames = Frames(approver)
-        client = AcpClient(options.command, frames, trace=frames.trace)
-        return _turn(client, options, interrupts, approver, frames)
+        watch = BackgroundWatch(frames)
+        client = AcpClient(options.command, watch, trace=frames.trace)
+        return _turn(client, options, interrupts, approver, frames, watch)
     transcript = Transcript(sys.stdout, style_for(sys.stdout), options.cwd, approver)
-    client = AcpClient(options.command, transcript)
-    return _turn(client, options, interrupts, approver, transcript)
+    watch = BackgroundWatch(transcript)
+    client = AcpClient(options.command, watch)
+    return _turn(client, options, interrupts, approver, transcript, watch)
 
 
-def _turn(client: AcpClient, options: PromptOptions, interrupts: Interrupts, approver: Approver, view: _View) -> int:
+def _turn(  # noqa: PLR0917 - the parts of one conversation
+    client: AcpClient,
+    options: PromptOptions,
+    interrupts: Interrupts,
+    approver: Approver,
+    view: _View,
+    watch: BackgroundWatch,
+) -> int:
+    waits = options.wait_background
     try:
         with client:
-            opened = open_session(client, options.cwd, "hermes-acp prompt", options.earlier)
+            meta = CAPABILITIES if waits else None
+            opened = open_session(client, options.cwd, "hermes-acp prompt", options.earlier, meta)
             _set_mode(client, opened, options, approver)
             interrupts.cancel_by(_canceller(client, opened, approver, interrupts, view))
             stop_reason = send_prompt(client, opened.session_id, options.text)
+            if waits and stop_reason == "end_turn":
+                view.note(f"[{stop_reason}, {client.now():.2f} s; waiting for what runs in the background]")
+                last = wait_for_background(client, opened.session_id, watch, lambda: interrupts.reason is not None)
+                stop_reason = "cancelled" if interrupts.reason is not None else last or stop_reason
             interrupts.turn_over()
             view.note(f"[{stop_reason}, {client.now():.2f} s]")
     finally:
@@ -119,6 +135,8 @@ def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts)
     match stop_reason:
         case "end_turn":
             return 0
+        case "error":
+            return _fail("A turn about news of the background failed; what was shown says why.")
         case "cancelled":
             return _timed_out(options) if interrupts.reason == "timeout" else CANCELLED
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from acp_adapter.cli.diffs import diff_lines
@@ -14,6 +14,7 @@ from acp_adapter.cli.style import Colour, Sign, Style, style_for
 from acp_adapter.export.story import Answer, Card, Item, Mode, Plan, Prompt, Story, Thought, Turn
 from acp_adapter.export.telling import tell
 from acp_adapter.export.words import dollars, duration, ending, moment, token_totals, turn_figures
+from agent_core.background.tasks import TaskInfo
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.library import SessionLibrary
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText
@@ -31,9 +32,30 @@ def run_show(options: argparse.Namespace, library: SessionLibrary) -> int:
     """Show the session that `options` names."""
     record = library.archive.find(options.id)
     story = tell(library.archive.transcript(record.id))
-    for line in story_lines(story, style_for(sys.stdout), full=options.full):
+    style = style_for(sys.stdout)
+    for line in story_lines(story, style, full=options.full):
+        print(line)
+    for line in task_lines(library.background.tasks(record.id), style, elsewhere=library.runs_elsewhere(record)):
         print(line)
     return 0
+
+
+def task_lines(tasks: Sequence[TaskInfo], style: Style, *, elsewhere: bool) -> Iterator[str]:
+    """What runs in the background of a session, or was lost there.
+
+    Args:
+        tasks: as they are stored.
+        elsewhere: a living process has the session: what is stored as running runs.
+    """
+    shown = [task for task in tasks if task.is_live or task.state == "lost"]
+    if not shown:
+        return
+    yield ""
+    yield style.paint("In the background", "bold")
+    for task in shown:
+        state = task.state if elsewhere and task.is_live else "lost: the agent's process died"
+        since = moment(task.started_at)
+        yield f"  {task.id:<12} {one_line(task.title)}  {style.paint(f'[{state}, begun {since}]', 'dim')}"
 
 
 def story_lines(story: Story, style: Style, *, full: bool) -> Iterator[str]:

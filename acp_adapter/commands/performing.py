@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed
@@ -21,8 +21,14 @@ from agent_core.sessions.store import SessionStore
 log = logging.getLogger(__name__)
 
 
-def perform(said: Sequence[SaidPart], desk: Desk) -> Outcome | None:
+Record = Callable[[SessionEvent], None]
+
+
+def perform(said: Sequence[SaidPart], desk: Desk, beside: Record | None = None) -> Outcome | None:
     """Run the command that a prompt is, on a worker thread. Files of the person's own commands are looked at before.
+
+    Args:
+        beside: takes down what happens in the turn that runs meanwhile; None where none does.
 
     Returns:
         `Told` when all is done and shown, `AsPrompt` when the turn is to go on with that text in place of the
@@ -31,7 +37,7 @@ def perform(said: Sequence[SaidPart], desk: Desk) -> Outcome | None:
     refresh_offer(desk.shelf, desk.session.outbox)
     shelf = desk.shelf
     typed = typed_command(said, shelf.commands, shelf.skills, shelf.prompts) if is_slashed(said) else None
-    return None if typed is None else run(typed, desk)
+    return None if typed is None else run(typed, desk, beside)
 
 
 def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
@@ -41,8 +47,12 @@ def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
         outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts))
 
 
-def run(typed: Typed, desk: Desk) -> Outcome:
-    """Run a command; what it tells is shown and stored. Failures are told, too."""
+def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:
+    """Run a command; what it tells is shown and stored. Failures are told, too.
+
+    Args:
+        beside: as in `perform`.
+    """
     try:
         came_out = typed.command.run(typed, desk)
     except HermesError as problem:
@@ -61,6 +71,11 @@ def run(typed: Typed, desk: Desk) -> Outcome:
         desk.session.outbox.put(replace(answer, text=told.text))
         return told
     desk.session.outbox.put(answer)
+    if beside is not None:
+        # A turn of the command's own would end the one that runs.
+        for event in (*events, answer):
+            beside(event)
+        return told
     outcome = COMMAND if told.made is None else COMPACTED
     if why := _store(desk, turn_id, (*events, answer), outcome, told.made):
         log.info("the command /%s is not stored: %s", typed.command.name, why)

@@ -17,6 +17,7 @@ from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
 from acp_adapter.commands.rewinds import rewind
 from acp_adapter.commands.server_prompts import prompts_beside
 from acp_adapter.commands.skills import show_skills, skills_beside
+from acp_adapter.commands.tasks import manage_tasks
 from agent_core.events import Command
 
 
@@ -58,6 +59,13 @@ COMMANDS = (
     SlashCommand("tools", "Show the tools that the model has", show_tools),
     SlashCommand("skills", "Show the skills, and what is wrong with those that cannot be used", show_skills),
     SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),
+    SlashCommand(
+        "tasks",
+        "Show what runs in the background, or stop it",
+        manage_tasks,
+        "stop id",
+        at_once=True,
+    ),
     SlashCommand("status", "Show what the agent is doing, and for how long", show_status, at_once=True),
     SlashCommand("context", "Show what fills the model's window", show_context),
     SlashCommand("compact", "Compress the conversation, so that the model has room again", compact, "what to keep"),

@@ -6,7 +6,6 @@ import logging
 import secrets
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -46,20 +45,46 @@ class NewsBox:
     Args:
         waiting: what an earlier process has not delivered.
         keep: stores one, so that it outlives this process; it may block, and does not raise.
+        drop: forgets stored ones that no message will tell of, likewise.
     """
 
-    def __init__(self, waiting: Sequence[News] = (), keep: Callable[[News], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        waiting: Sequence[News] = (),
+        keep: Callable[[News], None] = lambda _: None,
+        drop: Callable[[Sequence[News]], None] = lambda _: None,
+    ) -> None:
         self._lock = threading.Lock()
-        self._waiting = deque(waiting, MOST_WAITING)
-        self._keep = keep
+        self._waiting = list(waiting)
+        self._keep, self._drop = keep, drop
+        self._missed = 0
+        self._known_ends: set[str] = set()
         self._listeners: list[Callable[[News], None]] = []
+
+    @property
+    def missed(self) -> int:
+        """How many were too many since the last that were delivered."""
+        return self._missed
 
     def put(self, news: News) -> None:
         """Add what happened; it is stored before anybody hears of it."""
+        with self._lock:
+            if self._is_known(news):
+                return
         self._keep(news)
         with self._lock:
-            self._waiting.append(news)
+            if is_late := self._is_known(news):
+                gone = [news]
+            else:
+                self._waiting.append(news)
+                gone = self._waiting[:-MOST_WAITING]
+                del self._waiting[:-MOST_WAITING]
+                self._missed += len(gone)
             listeners = tuple(self._listeners)
+        if gone:
+            self._drop(gone)
+        if is_late:
+            return
         for listener in listeners:
             try:
                 listener(news)
@@ -73,17 +98,28 @@ class NewsBox:
             return tuple(self._waiting)
 
     def delivered(self, news: Sequence[News]) -> None:
-        """Forget these: the model has been told of them."""
+        """Forget these: a message that is stored tells the model of them, and has taken them out of the store."""
         gone = {each.id for each in news}
         with self._lock:
-            self._waiting = deque((each for each in self._waiting if each.id not in gone), MOST_WAITING)
+            self._waiting = [each for each in self._waiting if each.id not in gone]
+            self._missed = 0
 
     def take(self) -> tuple[News, ...]:
-        """All that nobody has delivered; each is given once."""
+        """All that nobody has delivered; each is given once, and is lost should the taker not deliver it."""
         with self._lock:
-            taken = tuple(self._waiting)
-            self._waiting.clear()
+            taken, self._waiting = tuple(self._waiting), []
+        if taken:
+            self._drop(taken)
         return taken
+
+    def knows_end(self, source: str) -> None:
+        """The model has seen for itself how `source` ended: that is no news any more, also if it is still to come."""
+        with self._lock:
+            self._known_ends.add(source)
+            gone = [each for each in self._waiting if self._is_known(each)]
+            self._waiting = [each for each in self._waiting if each not in gone]
+        if gone:
+            self._drop(gone)
 
     def on_put(self, listener: Callable[[News], None]) -> Callable[[], None]:
         """Call `listener` after each `put`, on its thread; it must be short. Returns a function that ends that."""
@@ -96,3 +132,6 @@ class NewsBox:
                     self._listeners.remove(listener)
 
         return forget
+
+    def _is_known(self, news: News) -> bool:
+        return news.kind == "ended" and news.source in self._known_ends

@@ -31,6 +31,7 @@ class TaskInfo:
         title: one line for the person: a command, a goal.
         started_at, ended_at: seconds since the epoch; `ended_at` is None while it lives.
         detail: one line: how it ended («exit code 1»), what it does just now; '' for nothing.
+        tells: its end is news.
     """
 
     id: str
@@ -40,6 +41,7 @@ class TaskInfo:
     started_at: float
     ended_at: float | None = None
     detail: str = ""
+    tells: bool = True
 
     @property
     def is_live(self) -> bool:
@@ -74,13 +76,16 @@ class TaskBoard:
         self._controls: dict[str, TaskControl] = {}
         self._keep = keep
 
-    def begin(self, kind: TaskKind, task_id: str, title: str, control: TaskControl | None = None) -> TaskInfo:
+    def begin(
+        self, kind: TaskKind, task_id: str, title: str, control: TaskControl | None = None, *, tells: bool = True
+    ) -> TaskInfo:
         """A task has begun.
 
         Args:
             control: how it is stopped, paused and resumed; None where it cannot be.
+            tells: its end will be news.
         """
-        info = TaskInfo(task_id, kind, " ".join(title.split()), "running", time.time())
+        info = TaskInfo(task_id, kind, " ".join(title.split()), "running", time.time(), tells=tells)
         with self._changing:
             with self._lock:
                 self._tasks.pop(task_id, None)

@@ -22,7 +22,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
-from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, Step, parse_script
+from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, Step, parse_script, split_script
 
 _NO_REQUESTS_LEFT = "The script has more lines than this turn has requests.\n"
 
@@ -56,8 +56,13 @@ class OfflineStream:
 
     def __iter__(self) -> Iterator[StreamEvent]:
         turn = _last_turn(self._request.messages)
-        calls_made = sum(len(message.get("tool_calls", ())) for message in turn)
-        steps = parse_script(text_of(said_in(turn[0]))) if turn else []
+        script, on_news = split_script(text_of(said_in(turn[0]))) if turn else ("", "")
+        steps, calls_made = parse_script(script), _calls_in(turn)
+        news = next((index for index in range(len(turn) - 1, -1, -1) if turn[index].get("news")), 0)
+        if news and not _Position(steps, _calls_in(turn[:news])).rest().calls:
+            steps = parse_script(on_news) or [[Say(_about(turn[news]))]]
+            turn = turn[news:]
+            calls_made = _calls_in(turn)
         if not any(steps):
             yield TextDelta(HELP)
             yield from _end("stop", len(HELP))
@@ -144,6 +149,16 @@ def _last_turn(messages: Sequence[Message]) -> Sequence[Message]:
         if messages[index]["role"] == "user" and not messages[index].get("injected"):
             return messages[index:]
     return ()
+
+
+def _calls_in(messages: Sequence[Message]) -> int:
+    return sum(len(message.get("tool_calls", ())) for message in messages)
+
+
+def _about(news: Message) -> str:
+    """What the first of the news says, in a line."""
+    _, _, text = text_of(news["content"]).partition("\n\n")
+    return f"I was told: {text.partition(chr(10))[0]}"
 
 
 def _end(reason: str, deltas: int) -> Iterator[StreamEvent]:

@@ -26,12 +26,14 @@ It does what the lines of your message say:
     sleep SECONDS              wait
     stream N                   answer with N small pieces of text
     fail STATUS                fail as a model server does (401, 429, 500 …)
+    on news                    what follows is done when something in the background has ended
 
 To work with a real model, configure one (see the README) and start without --offline.
 """
 
 _LONGEST_PAUSE = 86_400.0
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_ON_NEWS = re.compile(r"^[ \t]*on news[ \t]*$", re.MULTILINE)
 _DELTA = re.compile(r"\s*\S+\s*")
 
 
@@ -75,6 +77,12 @@ class Call:
 
 
 Step = Say | Pause | Fail | Call
+
+
+def split_script(text: str) -> tuple[str, str]:
+    """A prompt in two: what is done at once, and what is done about news of the background."""
+    now, *later = _ON_NEWS.split(text, maxsplit=1)
+    return now, "".join(later)
 
 
 def parse_script(text: str) -> list[list[Step]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent_core.errors import HermesError, StoreError, UnknownSession
 from agent_core.home import Home
 from agent_core.sessions.archive.archive import SessionArchive
+from agent_core.sessions.background.kept import KeptBackground
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.live.leases import is_alive, refuse_living
@@ -39,6 +40,7 @@ class SessionLibrary:
         """Take the sessions of `home`; nothing is read or written before the first use."""
         self.database = Database(home.database)
         self.archive = SessionArchive(self.database)
+        self.background = KeptBackground(self.database)
         self._blobs = BlobStore(home.blobs)
         self.outputs = SavedOutputs(home.outputs)
         self._lock = threading.Lock()

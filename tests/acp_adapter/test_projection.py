@@ -18,6 +18,7 @@ from agent_core.events import (
     ModeChanged,
     Noticed,
     OptionsOffered,
+    OwnTurn,
     PlanChanged,
     SessionEvent,
     SessionNamed,
@@ -53,7 +54,9 @@ def test_every_event_becomes_valid_updates(client: ClientCapabilities) -> None:
 
 
 def test_a_client_without_terminals_gets_no_meta_at_all() -> None:
-    assert not any("_meta" in update for event in EVENTS for update in project(event, PLAIN))
+    # A turn of its own is begun for a client that offers to show it, or because the person wants it all the same.
+    events = [event for event in EVENTS if not isinstance(event, OwnTurn)]
+    assert not any("_meta" in update for event in events for update in project(event, PLAIN))
 
 
 def test_a_compression_is_one_entry_for_clients_that_show_them_and_words_for_the_others() -> None:
@@ -133,6 +136,12 @@ def test_a_name_comes_with_the_time_and_a_missing_one_changes_nothing() -> None:
     }
     (used,) = project(SessionNamed(None, 0.5), PLAIN)
     assert "title" not in used
+
+
+def test_a_turn_of_its_own_is_told_at_its_begin_and_at_its_end() -> None:
+    turn = (OwnTurn("running"), OwnTurn("over", "end_turn"))
+    told = [update["_meta"]["hermes"]["backgroundTurn"] for event in turn for update in project(event, PLAIN)]
+    assert told == [{"state": "running"}, {"state": "over", "stopReason": "end_turn"}]
 
 
 def test_a_command_has_a_hint_only_where_something_may_follow_it() -> None:

@@ -66,6 +66,8 @@ _MAKE = {"command": "make"}
 _GREP = {"command": "grep x a.py"}
 _KILLED = {"terminal_exit": {"exit_code": None, "signal": "SIGKILL"}}
 END = _answers(3, {"stopReason": "end_turn"})
+_OWN = _tells("session_info_update", _meta={"hermes": {"backgroundTurn": {"state": "running"}}})
+_OWN_OVER = _tells("session_info_update", _meta={"hermes": {"backgroundTurn": {"state": "over"}}})
 
 
 def _turn(*said: Said) -> list[Said]:
@@ -135,6 +137,8 @@ def _violations(said: Iterable[Said]) -> list[str]:
         ("honest-end", _zed(_card(), _goes_on(status="completed", _meta=_KILLED))),
         ("ended-cards", _turn(_card("in_progress"), END)),
         ("ended-cards", [_asks(2, "session/load", sessionId="s"), _card(), _answers(2)]),
+        ("ended-own-turn", [*OPENED, _OWN, _card(), _OWN_OVER]),
+        ("in-a-turn", [*OPENED, _OWN, _OWN_OVER, TEXT]),
         ("waited-for", _turn(END, END)),
         ("one-line-error", _turn(_answers(3, code=-32603, message="one\ntwo"))),
         ("one-line-error", _turn(_answers(3, code=-32603, message=" "))),
@@ -173,6 +177,14 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
         pytest.param(
             [*OPENED, _WORDS, _answers(4, {"outcome": "startedNewTurn"}), TEXT, _card(), _goes_on(status="failed")],
             id="a turn that steering began",
+        ),
+        pytest.param(
+            [*OPENED, _OWN, TEXT, _card(), _goes_on(status="failed"), _OWN_OVER, _tells("usage_update")],
+            id="a turn of its own",
+        ),
+        pytest.param(
+            [*OPENED, _OWN, _card(), *PROMPTED, END, _goes_on(status="failed"), _OWN_OVER],
+            id="a prompt that is cancelled before its turn",
         ),
         pytest.param(
             _zed(

@@ -72,6 +72,7 @@ class Ears:
         return AgentCallbacks(
             stream_delta_callback=lambda text: self._hear("text", text),
             reasoning_callback=lambda text: self._hear("reasoning", text),
+            thinking_callback=lambda text: self._hear("thinking", text),
             tool_gen_callback=lambda call_id, name: self._hear("tool_gen", (call_id, name)),
             tool_progress_callback=lambda progress: self._hear("tool", progress),
             step_callback=lambda step: self._hear("step", step),

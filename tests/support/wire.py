@@ -50,11 +50,13 @@ class Session:
     Attributes:
         prompts: the ids of the running ones, oldest first.
         unasked: a turn was begun by steering: no prompt's answer tells of its end.
+        own_turn: a turn that no prompt asked for runs.
     """
 
     prompts: list[str] = field(default_factory=list)
     replaying: bool = False
     unasked: bool = False
+    own_turn: bool = False
     cards: dict[str, Card] = field(default_factory=dict)
 
     def unfinished(self) -> list[str]:
@@ -216,7 +218,7 @@ class WireInvariants:
         # A prompt that was sent into a running turn may be answered while that turn goes on.
         oldest = session.prompts[0] == key
         session.prompts.remove(key)
-        if oldest and session.unfinished():
+        if oldest and session.unfinished() and not session.own_turn:
             raise WireViolation(f"the prompt was answered while tool calls were open: {session.unfinished()}")
 
     def _session(self, session_id: str, what: str) -> Session:
@@ -229,10 +231,12 @@ class WireInvariants:
         update = params["update"]
         kind = update["sessionUpdate"]
         session = self._session(params["sessionId"], kind)
-        if kind not in ANYTIME and not (session.prompts or session.replaying or session.unasked):
+        if kind not in ANYTIME and not _in_a_turn(session):
             raise WireViolation(f"{kind} outside of a turn: {json.dumps(update)[:400]}")
         if kind in ("plan_update", "plan_removed") and not self._can("plan"):
             raise WireViolation(f"{kind} for an editor without the capability plan")
+        if kind == "session_info_update":
+            self._own_turn(session, update)
         self._check_terminal_meta(params, update)
         if kind == "tool_call":
             self._create(session, update)
@@ -240,6 +244,19 @@ class WireInvariants:
             self._change(session, update)
         elif kind == "config_option_update":
             self._check_options(update)
+
+    def _own_turn(self, session: Session, update: dict[str, Any]) -> None:
+        turn = ((update.get("_meta") or {}).get("hermes") or {}).get("backgroundTurn")
+        if turn is None:
+            return
+        running = turn["state"] == "running"
+        if running == session.own_turn:
+            raise WireViolation(f"a turn of the agent's own begins or ends twice: {turn}")
+        session.own_turn = running
+        if not running and session.unfinished():
+            raise WireViolation(
+                f"a turn of the agent's own is over while tool calls are open: {session.unfinished()}"
+            )
 
     def _create(self, session: Session, update: dict[str, Any]) -> None:
         call_id = update["toolCallId"]
@@ -347,3 +364,7 @@ def _check_absolute(path: str, what: str) -> None:
 
 def _key(request_id: Any) -> str:
     return json.dumps(request_id)
+
+
+def _in_a_turn(session: Session) -> bool:
+    return bool(session.prompts or session.replaying or session.unasked or session.own_turn)

@@ -35,7 +35,7 @@ class BackgroundProcess:
         spec: what was started.
         kept_chars: how much of its output is kept.
         quiet_seconds: how long it has to be silent after a question.
-        on_event: told of what `spec` asks to be told of.
+        on_event: told of its end, and of what `spec` asks to be told of.
         on_closed: called at the end, when nobody watches the process any more; closes the descriptors.
     """
 
@@ -101,6 +101,7 @@ class BackgroundProcess:
                 waits_for=self._waits_for if ended is None else "",
                 matches=tuple(self._matches),
                 log=self._output.log(),
+                notifies=self.spec.notify_on_complete,
             )
 
     def news(self) -> ProcessView:
@@ -183,8 +184,7 @@ class BackgroundProcess:
             with self._lock:
                 self._ended = time.monotonic()
             self._tell_waiters()
-        if self.spec.notify_on_complete:
-            self._on_event(ProcessEvent("completed", self.info()))
+        self._on_event(ProcessEvent("completed" if self.spec.notify_on_complete else "ended", self.info()))
 
     def _take(self, text: str) -> None:
         self._output.add(text)

@@ -86,7 +86,10 @@ class LocalProcesses:
             )
             self._processes[name] = process
             process.watch()
-        return process.info()
+        info = process.info()
+        # One that is over at once may have told of its end before.
+        self._tell(ProcessEvent("started", info))
+        return info
 
     def list(self) -> Sequence[ProcessInfo]:
         """All that run, and those that ended lately."""

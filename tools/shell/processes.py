@@ -71,6 +71,7 @@ class ProcessInfo:
         waits_for: the question at which it seems to wait for input, '' otherwise.
         matches: the latest matches of its patterns.
         log: the file with its whole output, where that is longer than what is kept.
+        notifies: somebody wants to be told of its end.
     """
 
     id: str
@@ -85,6 +86,7 @@ class ProcessInfo:
     waits_for: str = ""
     matches: tuple[PatternMatch, ...] = ()
     log: Path | None = None
+    notifies: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,13 @@ class ProcessView:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEvent:
-    """Something that whoever asked for it wants to know without looking: a process ended, or a line matched."""
+    """Something that happened to a process: it began, it ended, or a line matched.
 
-    kind: Literal["completed", "matched"]
+    Attributes:
+        kind: `completed` is the end of one whose end somebody wants to know without looking, `ended` of any other.
+    """
+
+    kind: Literal["started", "ended", "completed", "matched"]
     info: ProcessInfo
     match: PatternMatch | None = None
 
@@ -163,7 +169,10 @@ class Processes(Protocol):
         ...
 
     def subscribe(self, listener: Callable[[ProcessEvent], None]) -> Callable[[], None]:
-        """Call `listener` at each event, on a thread of the process's own; returns a function that ends that."""
+        """Call `listener` at each event, on whatever thread; returns a function that ends that.
+
+        The event of a process's end may come before that of its start.
+        """
         ...
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from agent_core.errors import StoreError
 from agent_core.sessions.archive.session_rows import insert_new
+from agent_core.sessions.background.rows import delete_news
 from agent_core.sessions.live.compaction_rows import PackedCompaction, insert_compaction
 from agent_core.sessions.live.kept_rows import PackedState, write_state
 from agent_core.sessions.live.live_turn import LiveTurn
@@ -66,6 +67,9 @@ class AddMessage:
         number = _number(self.turn)
         if self.index >= self.turn.count_stored(connection, number):
             insert_message(connection, session_id, number, self.message)
+        if self.message.news:
+            # In the same transaction: told once, and not lost.
+            delete_news(connection, session_id, self.message.news)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,11 +18,12 @@ IN_HISTORY = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedMessage:
-    """A message ready to be stored. `created_at` is in seconds since the epoch."""
+    """A message ready to be stored. `created_at` is in seconds since the epoch; `news` are told with it."""
 
     role: str
     body: str | bytes
     created_at: float
+    news: tuple[str, ...] = ()
 
 
 def packed(message: Message, now: float) -> PackedMessage:
@@ -31,7 +32,7 @@ def packed(message: Message, now: float) -> PackedMessage:
     Raises:
         TypeError: it holds what is no JSON.
     """
-    return PackedMessage(message["role"], pack(message), now)
+    return PackedMessage(message["role"], pack(message), now, tuple(message.get("news", ())))
 
 
 def insert_message(connection: sqlite3.Connection, session_id: str, turn: int, message: PackedMessage) -> None:

@@ -122,6 +122,7 @@ def test_the_prompt_is_read_from_standard_input(prompt):
         (["--approve", "maybe", "x"], "--approve"),
         (["--agent", "a", "--offline", "x"], "--offline is for our own server"),
         (["--agent", "a", "--model", "m", "x"], "--model is for our own server"),
+        (["--agent", "a", "--wait-background", "x"], "--wait-background is for our own server"),
         (["--offline", "--model", "m", "x"], "--offline goes without"),
         (["--agent", "a 'b", "x"], "--agent"),
         (["--agent", "", "x"], "the command is empty"),

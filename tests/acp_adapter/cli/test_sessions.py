@@ -9,10 +9,15 @@ import time
 import pytest
 
 from acp_adapter.cli.sessions import main
+from acp_adapter.cli.sessions_show import task_lines
 from acp_adapter.cli.sessions_words import ago, short_ids
+from acp_adapter.cli.style import Style
+from agent_core.background.tasks import TaskInfo
 from agent_core.events import AgentText, ContextCompacted, UserSaid
+from agent_core.home import Home
 from agent_core.messages import assistant_message, user_message
 from agent_core.prompt_parts import SaidText
+from agent_core.sessions.library import SessionLibrary
 from tests.support.sample_transcript import CWD, SESSION_ID, TranscriptMaker, sample_transcript
 from tests.support.stored_transcript import store_transcript
 
@@ -273,3 +278,22 @@ def test_ages_are_told_in_one_unit(seconds, words):
 def test_short_ids_tell_sessions_apart():
     assert short_ids(["abcdefghij", "abcdefghxy", "zz"]) == ["abcdefghi", "abcdefghx", "zz"]
     assert short_ids(["abcdefghij"]) == ["abcdefgh"]
+
+
+def test_what_ran_in_the_background_when_its_process_died_is_named(home, run):
+    store_transcript(home, small("aaaaaaaa11"), at=time.time())
+    library = SessionLibrary(Home(home))
+    library.background.keep_task("aaaaaaaa11", TaskInfo("proc_1", "process", "npm run dev", "running", time.time()))
+    library.background.keep_task("aaaaaaaa11", TaskInfo("proc_2", "process", "make", "done", 1.0, 2.0, "exit code 0"))
+    library.close()
+    code, out, _ = run("show", "aaaaaaaa11")
+    assert code == 0
+    assert "In the background" in out
+    assert "npm run dev  [lost: the agent's process died" in out
+    assert "proc_2" not in out
+
+
+def test_what_runs_in_a_process_that_lives_is_named_as_running():
+    task = TaskInfo("proc_1", "process", "npm run dev", "running", 1.0)
+    lines = list(task_lines([task], Style(), elsewhere=True))
+    assert "npm run dev  [running, begun" in lines[-1]

@@ -141,9 +141,9 @@ def test_a_command_must_stand_first():
     assert typed_command(()) is None
 
 
-def test_only_steering_and_status_do_not_wait_for_the_running_turn():
+def test_only_steering_status_and_tasks_do_not_wait_for_the_running_turn():
     at_once = {name for name in BUILT_IN if is_at_once((SaidText(f"/{name} words"),))}
-    assert at_once == {"steer", "status"}
+    assert at_once == {"steer", "status", "tasks"}
     assert not is_at_once((SaidText("/steering"),))
 
 
@@ -164,8 +164,8 @@ def test_a_built_in_command_cannot_be_replaced():
 
 def test_every_command_is_offered_with_what_may_follow_it():
     commands = {command.name: command.hint for command in offered(_OWN).commands}
-    assert list(commands)[:24] == [
-        *("help", "model", "mode", "permissions", "memory", "tools", "skills", "mcp", "status", "context"),
+    assert list(commands)[:25] == [
+        *("help", "model", "mode", "permissions", "memory", "tools", "skills", "mcp", "tasks", "status", "context"),
         *("compact", "cost"),
         *(
             "undo",
@@ -182,7 +182,7 @@ def test_every_command_is_offered_with_what_may_follow_it():
             "version",
         ),
     ]
-    assert list(commands)[24:] == ["explain", "docs:write"]
+    assert list(commands)[25:] == ["explain", "docs:write"]
     assert commands["rewind"] == "how many turns"
     assert commands["undo"] == ""
     assert all(command.description for command in offered(_OWN).commands)

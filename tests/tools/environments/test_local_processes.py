@@ -259,27 +259,26 @@ class TestEnding:
 
 
 class TestEvents:
-    def test_the_end_is_told_to_who_asked(self, session):
+    def test_begin_and_end_are_told_and_whether_somebody_asked_for_the_end(self, session):
         events = []
         session.processes.subscribe(events.append)
         silent, told = session.start("true").id, session.start("exit 2", notify_on_complete=True).id
         wait(session, silent)
         wait(session, told)
 
-        wait_until(lambda: bool(events))
-        assert [(event.kind, event.info.id, event.info.exit_code) for event in events] == [("completed", told, 2)]
+        wait_until(lambda: len(events) == 4)
+        found = {(event.kind, event.info.id) for event in events}
+        assert found == {("started", silent), ("ended", silent), ("started", told), ("completed", told)}
+        assert [event.info.exit_code for event in events if event.kind == "completed"] == [2]
 
     def test_a_watched_text_is_told_with_its_line(self, session):
         events = []
         session.processes.subscribe(events.append)
         name = session.start("echo starting; echo ready on port 80; sleep 1000", watch_patterns=("ready",)).id
 
-        wait_until(lambda: bool(events))
-        assert (events[0].kind, events[0].match.pattern, events[0].match.line) == (
-            "matched",
-            "ready",
-            "ready on port 80",
-        )
+        wait_until(lambda: any(event.kind == "matched" for event in events))
+        (match,) = [event.match for event in events if event.kind == "matched"]
+        assert (match.pattern, match.line) == ("ready", "ready on port 80")
         assert [match.line for match in session.processes.poll(name).info.matches] == ["ready on port 80"]
 
     def test_who_has_left_is_told_no_more(self, session):

@@ -1,0 +1,199 @@
+"""What becomes of news of the background while no turn of their session runs.
+
+ACP has no turn without a prompt: an editor shows that the agent works, and lets the person cancel it, while a prompt
+waits for its answer. So a turn of its own is begun only for a client that says that it shows those
+(`clientCapabilities._meta.hermes.backgroundTurns`), or where the person wants it (`background.turns`). Otherwise the
+person is told by a notice, and the model with the next prompt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from acp_adapter.errors import wire_error
+from agent_core.background.news import News, NewsBox
+from agent_core.background.telling import titles
+from agent_core.errors import HermesError, SettingsError
+from agent_core.events import Noticed, OwnTurn
+from agent_core.interrupt import CancelToken
+from agent_core.settings_background import BackgroundPart
+from tools.asking import Field, PersonQuestion
+from tools.errors import ToolInterrupted
+
+if TYPE_CHECKING:
+    from acp_adapter.session import SessionState
+    from acp_adapter.session_manager import RunBlocking, SessionManager
+    from agent_core.factory import AgentFactory
+
+log = logging.getLogger(__name__)
+
+_GO_ON = "go_on"
+
+RunOwn = Callable[["SessionState"], Awaitable[str]]
+"""Runs a turn about the news that wait, and tells why it stopped."""
+
+
+@dataclass(slots=True, eq=False)
+class Behind:
+    """How a session stands with news that come while no turn runs. Used on the event loop, but for `listen`.
+
+    Attributes:
+        hear: is told of each of them, on any thread.
+        in_a_row: turns of its own since the person last said something.
+        rests: its last turn was cancelled or failed: nothing begins by itself before the person says something.
+        turns_seen: how many turns it had begun at the end of the last.
+        shown: ids of news that the person has been told of.
+        question: whether to go on; None while that is not asked.
+        looking: somebody is about to see what is to be done.
+    """
+
+    hear: Callable[[], None] = lambda: None
+    in_a_row: int = 0
+    rests: bool = False
+    turns_seen: int = 0
+    shown: set[str] = field(default_factory=set)
+    question: CancelToken | None = None
+    looking: bool = False
+    _box: NewsBox | None = None
+    _forget: Callable[[], None] = lambda: None
+
+    def listen(self, box: NewsBox) -> None:
+        """Hear of what comes into `box`, and of no other any more."""
+        if box is self._box:
+            return
+        self._forget()
+        self._box = box
+        self._forget = box.on_put(lambda _: self.hear())
+
+    def waiting(self) -> tuple[News, ...]:
+        """The news that nobody has delivered."""
+        return () if self._box is None else self._box.waiting()
+
+    def leave(self) -> None:
+        """Hear of nothing any more."""
+        self._forget()
+        self._box, self._forget = None, lambda: None
+        if self.question is not None:
+            self.question.cancel()
+
+
+class Attendant:
+    """Sees to news of idle sessions. Used on the event loop only.
+
+    Args:
+        run_own: runs a turn of a session's own.
+    """
+
+    def __init__(
+        self, factory: AgentFactory, sessions: SessionManager, run_blocking: RunBlocking, run_own: RunOwn
+    ) -> None:
+        self._factory = factory
+        self._sessions = sessions
+        self._blocking = run_blocking
+        self._run_own = run_own
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def attend(self, session: SessionState) -> None:
+        """Hear of the session's news from now on."""
+
+        def hear() -> None:
+            self._loop.call_soon_threadsafe(self._look, session)
+
+        session.behind.hear = hear
+
+    def turn_begins(self, session: SessionState) -> None:
+        """A prompt has come: it tells the model of the news, and nothing else need be asked."""
+        if session.behind.question is not None:
+            session.behind.question.cancel()
+
+    def turn_over(self, session: SessionState, stop: str, *, own: bool) -> None:
+        """A prompt is answered, or a turn of its own is over; `stop` says why, «error» for a failure."""
+        behind = session.behind
+        if session.turns_begun != behind.turns_seen:  # a command is no turn
+            behind.turns_seen = session.turns_begun
+            behind.rests = stop != "end_turn"
+            behind.in_a_row = behind.in_a_row + 1 if own else 0
+        self._look(session)
+
+    def _look(self, session: SessionState) -> None:
+        behind = session.behind
+        if session.tickets or behind.looking or not behind.waiting():
+            return  # a turn that runs is told by itself
+        behind.looking = True
+        task = asyncio.ensure_future(self._act(session))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _act(self, session: SessionState) -> None:
+        behind = session.behind
+        try:
+            way = await self._way(session)
+        finally:
+            behind.looking = False
+        if session.tickets or not behind.waiting() or not self._sessions.is_live(session):
+            return
+        if way == "turn":
+            await self._own_turn(session)
+            return
+        new = [news for news in behind.waiting() if news.id not in behind.shown]
+        if not new:
+            return
+        behind.shown.update(news.id for news in new)
+        if way == "ask" and behind.question is None and await self._agreed(session, new):
+            await self._own_turn(session)
+        elif self._sessions.client.notices and not session.tickets:
+            # Others are told when the next turn begins: to them this would be an answer without a prompt.
+            text = f"{titles(new)}. The model is told with your next prompt."
+            session.outbox.put(Noticed(f"{secrets.token_hex(8)}-notice-1", text))
+
+    async def _way(self, session: SessionState) -> Literal["turn", "ask", "tell"]:
+        settings, client, behind = await self._settings(), self._sessions.client, session.behind
+        if behind.rests or behind.in_a_row >= settings.max_turns or not session.turns_begun:
+            return "tell"
+        if settings.turns == "always" or (settings.turns == "auto" and client.background_turns):
+            return "turn"
+        return "ask" if settings.turns == "ask" and client.form_questions else "tell"
+
+    async def _settings(self) -> BackgroundPart:
+        try:
+            return (await self._blocking(self._factory.settings)).background
+        except SettingsError:  # it is told with the next prompt
+            return BackgroundPart(turns="never")
+
+    async def _agreed(self, session: SessionState, news: list[News]) -> bool:
+        """Whether the person wants the agent to go on; a prompt meanwhile answers that by itself."""
+        token = session.behind.question = CancelToken()
+        question = PersonQuestion(f"{titles(news)}. Go on with that now?", (Field(_GO_ON, "Go on", "boolean"),))
+
+        def ask() -> bool:
+            from acp_adapter.questions import EditorQuestions  # noqa: PLC0415 - few people want to be asked
+
+            timeout = self._factory.approval_timeout()
+            answer = EditorQuestions(session.calls, self._sessions.client, timeout=timeout).ask(question, token)
+            return answer.outcome == "answered" and answer.values.get(_GO_ON) is True
+
+        try:
+            agreed = await self._blocking(ask)
+        except (ToolInterrupted, HermesError):
+            return False
+        finally:
+            session.behind.question = None
+        return agreed and not session.tickets and bool(session.behind.waiting()) and self._sessions.is_live(session)
+
+    async def _own_turn(self, session: SessionState) -> None:
+        session.outbox.put(OwnTurn("running"))
+        stop = "error"
+        try:
+            stop = await self._run_own(session)
+        except Exception as problem:  # nobody else would hear of it
+            if not isinstance(problem, HermesError):
+                log.exception("a turn of its own failed")
+            session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", wire_error(problem)["message"], "error"))
+        finally:
+            session.outbox.put(OwnTurn("over", stop))
