@@ -28,6 +28,7 @@ from acp_adapter.cards.tool_titles import (
     navigate_title,
     on_element,
     process_title,
+    program_title,
     skill_change_title,
     skill_title,
     web_extract_title,
@@ -50,6 +51,7 @@ class Look:
         title: the title once the arguments are known; paths come relative to the session's directory.
         places: the places that the arguments name, for an editor that follows along.
         opening: content that the card has from its beginning, and keeps before the reason of a failure.
+        keeps_opening: it stays before what came of the call.
         result: what comes of it is content of the card, or goes to its terminal, or is shown elsewhere (the plan has
             its own place).
     """
@@ -60,11 +62,17 @@ class Look:
     places: Callable[[Arguments, str], list[Update]] = argument_places
     opening: Callable[[Arguments], list[Update]] = lambda _: []
     result: Literal["content", "terminal", "elsewhere"] = "content"
+    keeps_opening: bool = False
 
 
 def _plan(arguments: Arguments) -> list[Update]:
     plan = arguments.get("plan")
     return [text_block(plan)] if isinstance(plan, str) and plan.strip() else []
+
+
+def _program(arguments: Arguments) -> list[Update]:
+    code = arguments.get("code")
+    return [text_block(code, "python")] if isinstance(code, str) and code.strip() else []
 
 
 _LOOKS: dict[str, Look] = {
@@ -73,6 +81,9 @@ _LOOKS: dict[str, Look] = {
     "patch": Look("edit", "Edit a file", edit_title, edited_places),
     "search_files": Look("search", "Search", search_title),
     "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal"),
+    "execute_code": Look(
+        "execute", "Run a program", program_title, no_places, _program, result="terminal", keeps_opening=True
+    ),
     "session_search": Look("search", "Search earlier sessions", recall_title, no_places),
     "todo": Look("think", "Plan", todo_title, no_places, result="elsewhere"),
     "clarify": Look("think", "Ask a question", question_title, no_places),

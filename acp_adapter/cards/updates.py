@@ -23,7 +23,9 @@ def requested_call(event: ToolAnnounced | ToolRequested, client: ClientCapabilit
         return _create(event, client, {"title": look.waiting})
     details = card_details(event.name, event.arguments, event.cwd)
     if opening := look.opening(event.arguments):
-        details["content"] = opening
+        # A card that has its live terminal keeps it.
+        live = look.result == "terminal" and client.terminal_output
+        details["content"] = [*opening, *([terminal_block(terminal_id(event.call_id))] if live else [])]
     return _update(event.call_id, **details) if event.announced else _create(event, client, details)
 
 
@@ -87,8 +89,9 @@ def _create(event: ToolAnnounced | ToolRequested, client: ClientCapabilities, de
     if not client.terminal_output:
         return card
     card["_meta"] = {**card.get("_meta", {}), "tool_name": event.name}  # the same clients read the name there
-    if look.result == "terminal":
+    if look.result == "terminal" and "content" not in card:
         card["content"] = [terminal_block(terminal_id(call_id))]
+    if look.result == "terminal":
         card["_meta"]["terminal_info"] = {"terminal_id": terminal_id(call_id), "cwd": event.cwd}
     return card
 
@@ -108,7 +111,8 @@ def _terminal_end(event: ToolFinished) -> Update | None:
 
 def _content(event: ToolFinished) -> list[Update]:
     result = event.result
-    opening = look_of(event.name).opening(event.arguments) if result.failed else []
+    look = look_of(event.name)
+    opening = look.opening(event.arguments) if result.failed or look.keeps_opening else []
     told = [shown_block(shown) for shown in result.shown]
     if not told:
         told = [text_block(readable_error(result.text), None if result.failed else "")]
