@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from acp_adapter.cards.looks import look_of
 from acp_adapter.outbox import Outbox
 from agent_core.callbacks import (
     AgentCallbacks,
@@ -59,6 +60,7 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "undelivered": "warning",
     "unused": "warning",
 }
+_PICTURE_PAUSE = 0.5
 
 
 def compaction_event(compaction_id: str, step: CompressionStep) -> ContextCompacted:
@@ -280,9 +282,12 @@ class EventBridge:
 
     def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
         card.tail = tail_of(card.tail + text)
-        event = ToolOutput(call_id, text, card.tail, card.name)
+        event = ToolOutput(call_id, text, card.tail, card.name, card.arguments)
         now = time.monotonic()
-        if card.in_terminal or now - card.shown_at < self._output_pause:
+        # What no terminal takes is a picture of the last lines each time.
+        is_picture = look_of(card.name).result != "terminal"
+        pause = max(self._output_pause, _PICTURE_PAUSE) if is_picture else self._output_pause
+        if card.in_terminal or now - card.shown_at < pause:
             # Another client, or this one's terminal the next time, may be shown all of it.
             self._journal.record(event)
             return None

@@ -39,6 +39,7 @@ Update = dict[str, Any]
 
 _MCP = "mcp__"
 _MAX_RAW = 2_000
+_MOST_LIVE = 1_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class Look:
         title: the title once the arguments are known; paths come relative to the session's directory.
         places: the places that the arguments name, for an editor that follows along.
         opening: content that the card has from its beginning, and keeps before the reason of a failure.
-        keeps_opening: it stays before what came of the call.
+        while_running: content that stands before what the call prints while it runs.
+        keeps_opening: `opening` stays before what came of the call.
         result: what comes of it is content of the card, or goes to its terminal, or is shown elsewhere (the plan has
             its own place).
     """
@@ -61,6 +63,7 @@ class Look:
     title: Callable[[Arguments, str], str]
     places: Callable[[Arguments, str], list[Update]] = argument_places
     opening: Callable[[Arguments], list[Update]] = lambda _: []
+    while_running: Callable[[Arguments], list[Update]] = lambda _: []
     result: Literal["content", "terminal", "elsewhere"] = "content"
     keeps_opening: bool = False
 
@@ -75,6 +78,12 @@ def _program(arguments: Arguments) -> list[Update]:
     return [text_block(code, "python")] if isinstance(code, str) and code.strip() else []
 
 
+def _short_program(arguments: Arguments) -> list[Update]:
+    # What is sent again and again is short.
+    code = str(arguments.get("code") or "")
+    return _program({"code": code if len(code) <= _MOST_LIVE else f"{code[:_MOST_LIVE]}…"})
+
+
 _LOOKS: dict[str, Look] = {
     "read_file": Look("read", "Read a file", read_title),
     "write_file": Look("edit", "Write a file", lambda arguments, cwd: on_path("Write", arguments, cwd)),
@@ -82,7 +91,7 @@ _LOOKS: dict[str, Look] = {
     "search_files": Look("search", "Search", search_title),
     "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal"),
     "execute_code": Look(
-        "execute", "Run a program", program_title, no_places, _program, result="terminal", keeps_opening=True
+        "execute", "Run a program", program_title, no_places, _program, _short_program, keeps_opening=True
     ),
     "session_search": Look("search", "Search earlier sessions", recall_title, no_places),
     "todo": Look("think", "Plan", todo_title, no_places, result="elsewhere"),

@@ -23,9 +23,7 @@ def requested_call(event: ToolAnnounced | ToolRequested, client: ClientCapabilit
         return _create(event, client, {"title": look.waiting})
     details = card_details(event.name, event.arguments, event.cwd)
     if opening := look.opening(event.arguments):
-        # A card that has its live terminal keeps it.
-        live = look.result == "terminal" and client.terminal_output
-        details["content"] = [*opening, *([terminal_block(terminal_id(event.call_id))] if live else [])]
+        details["content"] = opening
     return _update(event.call_id, **details) if event.announced else _create(event, client, details)
 
 
@@ -39,7 +37,9 @@ def live_output(event: ToolOutput, client: ClientCapabilities) -> Update:
     if client.terminal_output and look_of(event.name).result == "terminal":
         printed = {"terminal_id": terminal_id(event.call_id), "data": event.text}
         return _update(event.call_id, _meta={"terminal_output": printed})
-    return _update(event.call_id, content=[live_block(event.tail)])
+    return _update(
+        event.call_id, content=[*look_of(event.name).while_running(event.arguments), live_block(event.tail)]
+    )
 
 
 def in_terminal(event: TerminalShown) -> Update:
@@ -89,9 +89,8 @@ def _create(event: ToolAnnounced | ToolRequested, client: ClientCapabilities, de
     if not client.terminal_output:
         return card
     card["_meta"] = {**card.get("_meta", {}), "tool_name": event.name}  # the same clients read the name there
-    if look.result == "terminal" and "content" not in card:
-        card["content"] = [terminal_block(terminal_id(call_id))]
     if look.result == "terminal":
+        card["content"] = [terminal_block(terminal_id(call_id))]
         card["_meta"]["terminal_info"] = {"terminal_id": terminal_id(call_id), "cwd": event.cwd}
     return card
 
