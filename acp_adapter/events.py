@@ -60,7 +60,6 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "undelivered": "warning",
     "unused": "warning",
 }
-_PICTURE_PAUSE = 0.5
 
 
 def compaction_event(compaction_id: str, step: CompressionStep) -> ContextCompacted:
@@ -100,6 +99,7 @@ class EventBridge:
         cwd: str,
         turn_id: str,
         output_pause: float,
+        picture_pause: float = 0.0,
         shows_thoughts: Callable[[], bool] = lambda: True,
     ) -> None:
         """Make it.
@@ -107,6 +107,7 @@ class EventBridge:
         Args:
             journal: takes down what is shown, so that it can be shown again.
             output_pause: seconds between two pictures of a tool's output; 0 sends all of it as it comes.
+            picture_pause: the same, of tools whose output goes to no terminal in any editor.
             shows_thoughts: whether the person wants to see the model's reasoning now.
         """
         self._outbox = outbox
@@ -115,6 +116,7 @@ class EventBridge:
         self._cwd = cwd
         self.turn_id = turn_id
         self._output_pause = output_pause
+        self._picture_pause = max(output_pause, picture_pause)
         self._shows_thoughts = shows_thoughts
         self._lock = threading.Lock()
         self._cards: dict[str, _Card] = {}
@@ -285,8 +287,7 @@ class EventBridge:
         event = ToolOutput(call_id, text, card.tail, card.name, card.arguments)
         now = time.monotonic()
         # What no terminal takes is a picture of the last lines each time.
-        is_picture = look_of(card.name).result != "terminal"
-        pause = max(self._output_pause, _PICTURE_PAUSE) if is_picture else self._output_pause
+        pause = self._output_pause if look_of(card.name).result == "terminal" else self._picture_pause
         if card.in_terminal or now - card.shown_at < pause:
             # Another client, or this one's terminal the next time, may be shown all of it.
             self._journal.record(event)

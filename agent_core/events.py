@@ -91,7 +91,7 @@ class ToolOutput:
     text: str
     tail: str
     name: str = "terminal"
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

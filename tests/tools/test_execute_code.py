@@ -140,7 +140,7 @@ def test_in_plan_mode_a_program_that_may_have_an_effect_is_refused(tmp_path):
 def test_more_calls_than_one_program_may_make_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("one\n")
     with program_bench(tmp_path, programs=ProgramSettings(max_calls=3)) as bench:
-        code = "n = 0\ntry:\n    while True:\n        read_file('a.txt'); n += 1\nexcept ToolError as e:\n    print(n, e)"
+        code = "n = 0\ntry:\n    while True:\n        read_file('a.txt'); n += 1\nexcept ToolError as e: print(n, e)"
         payload = bench.run(f"{ALL}{code}")
     assert payload["output"].startswith("3 This program has made its 3 calls")
     assert payload["calls"] == {"read_file": 3}

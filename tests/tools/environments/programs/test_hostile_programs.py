@@ -76,7 +76,7 @@ while True: time.sleep(1)
 """
     agent = bench.agent(code)
     running = in_background(lambda: agent.run_conversation("go", callbacks=bench.ears.callbacks()))
-    wait_until(lambda: (bench.cwd / "ready").exists())
+    wait_until((bench.cwd / "ready").exists)
     pids = _pids(bench.cwd / "ready")
     began = time.monotonic()
     agent.interrupt()
@@ -146,7 +146,7 @@ print(read_file("a.txt")["content"])
 """
     agent = bench.agent(code)
     running = in_background(lambda: agent.run_conversation("go", callbacks=bench.ears.callbacks()))
-    wait_until(lambda: (bench.cwd / "ready").exists())
+    wait_until((bench.cwd / "ready").exists)
     with pytest.raises(OSError, match="No such device or address"):
         os.open((bench.cwd / "ready").read_text(), os.O_RDWR)
     (bench.cwd / "tried").write_text("")
