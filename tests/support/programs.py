@@ -7,23 +7,35 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from agent_core.agent import AIAgent
+from agent_core.answer_tools import runners_of
 from agent_core.asking.survive import Patience
-from agent_core.callbacks import CallFinished, CallRequested
+from agent_core.budget import IterationBudget
+from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested
 from agent_core.containing import containment_of
+from agent_core.interrupt import CancelToken
+from agent_core.nested_calls import NestedCalls
+from agent_core.services import SessionServices
 from agent_core.settings_tools import SandboxPart
+from agent_core.tool_runner import ToolRunner
+from agent_core.turn import Turn
 from agent_core.workspace import Workspace, local_workspace
 from tests.support.agents import TEST_TOOLS, Ears
+from tests.support.choices import choice_for
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 from tests.support.tool_context import ScriptedApprover, unfenced
+from tools.approval.gate import Gate
 from tools.approval.policy import Mode
 from tools.environments.containment import Containment
 from tools.environments.guardian import Guardian
 from tools.environments.sandbox.probe import probe
+from tools.files.history import NoHistory
+from tools.programs.port import Programs
 from tools.programs.settings import ProgramSettings
 from tools.result import ToolResult
 from tools.settings import ToolSettings
@@ -60,6 +72,29 @@ class ProgramBench:
             patience=Patience(attempts=1),
             **self.options,
         )
+
+    def runners(self) -> tuple[ToolRunner, NestedCalls]:
+        """What runs calls, and what these make, in a turn that asks no model."""
+        route = SimpleNamespace(choice=choice_for("http://127.0.0.1:1/v1"))
+        turn = Turn(
+            "turn-1",
+            "task-1",
+            "",
+            CancelToken(),
+            IterationBudget(10),
+            cast("Any", None),
+            cast("Any", None),
+            cast("Any", route),
+            AgentCallbacks(tool_progress_callback=lambda _: None),
+        )
+        offered = frozenset({"execute_code", "read_file", "terminal"})
+        return runners_of(turn, "session-1", self.workspace, SessionServices(), offered)
+
+    def programs(self) -> Programs:
+        """Who runs programs, behind a gate of a call's."""
+        assert self.workspace.programs is not None
+        gate = Gate(self.workspace.approvals, "p1", CancelToken(), lambda _: None)
+        return self.workspace.programs(gate, NoHistory())
 
     def run(self, *codes: str) -> dict[str, Any]:
         """Run programs in one turn; what the model gets of the last one."""

@@ -7,10 +7,10 @@ import json
 import logging
 import socket
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tools.context import Interrupt
@@ -35,6 +35,7 @@ class _Request:
     id: int
     name: str
     arguments: Mapping[str, Any]
+    is_allowed: bool = True
 
 
 class _NotAMessage(ValueError):
@@ -63,42 +64,39 @@ class CallServer:
         interrupt: Interrupt,
     ) -> None:
         self._socket = connection
-        self._first = first
+        self._first = list(first)
         self._call = call
         self._limits = limits
         self._turn = interrupt
         # Ends the calls that are on their way when the program is over.
         self._over = NobodyWaits()
         self._sending = threading.Lock()
-        self._room = threading.Semaphore(_AT_ONCE)
-        self._pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="program call")
-        self._reader = threading.Thread(target=self._serve, name="program calls", daemon=True)
-        self._running: set[Future[None]] = set()
+        self._reading = threading.Lock()
         self._lock = threading.Lock()
-        self._made: Counter[str] = Counter()
+        self._threads: list[threading.Thread] = []
+        self._idle = 0
         self._begun = 0
+        self._made: Counter[str] = Counter()
 
     def start(self) -> None:
         """Begin to listen."""
         self._forget = self._turn.on_cancel(self._over.set)
-        self._reader.start()
+        self._add_thread()
 
     def close(self) -> None:
         """The program is over: end its calls that are on their way, and wait for them for a moment."""
         self._forget()
         self._over.set()
-        # Also wakes whoever waits for the program to read.
+        # Also wakes whoever waits for the program to write, or to read.
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
-        self._room.release()
-        patience = _CANCELLED_SECONDS if self._turn.is_set() else _END_SECONDS
-        self._reader.join(patience)
+        until = time.monotonic() + (_CANCELLED_SECONDS if self._turn.is_set() else _END_SECONDS)
         with self._lock:
-            running = set(self._running)
-        _, left = wait(running, patience)
-        if left:
-            log.warning("%d calls of a program have not ended with it", len(left))
-        self._pool.shutdown(wait=False, cancel_futures=True)
+            threads = tuple(self._threads)
+        for thread in threads:
+            thread.join(max(0.0, until - time.monotonic()))
+        if any(thread.is_alive() for thread in threads):
+            log.warning("a call of a program has not ended with it")
         self._socket.close()
 
     def made(self) -> Mapping[str, int]:
@@ -106,56 +104,69 @@ class CallServer:
         with self._lock:
             return dict(self._made)
 
+    def _add_thread(self) -> None:
+        thread = threading.Thread(target=self._serve, name="program call", daemon=True)
+        with self._lock:
+            self._threads.append(thread)
+            self._idle += 1
+        thread.start()
+
     def _serve(self) -> None:
+        """One of several threads: one of them reads, and then makes the call itself, while the next one reads."""
         try:
-            for message in self._first:
-                self._socket.sendall(framed(message))
-            for request in self._requests():
-                self._room.acquire()
-                if self._over.is_set():
-                    return
-                self._begin(request)
+            while (request := self._next()) is not None:
+                self._answer(request)
+                with self._lock:
+                    self._idle += 1
+        except ToolInterrupted:
+            return
+        except OSError:
+            return  # the program has ended
         except _NotAMessage as problem:
             log.warning("a program sent what is no call, and is not listened to any more: %s", problem)
+            self._over.set()
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            return  # it has ended
 
-    def _requests(self) -> Iterator[_Request]:
-        while (head := self._take(SIZE.size)) is not None:
+    def _next(self) -> _Request | None:
+        """The next call; None at the end."""
+        with self._reading:
+            if self._over.is_set():
+                return None
+            while self._first:
+                self._socket.sendall(framed(self._first.pop(0)))
+            head = self._take(SIZE.size)
+            if head is None:
+                return None
             (size,) = SIZE.unpack(head)
             if size > self._limits.max_message_bytes:
-                raise _NotAMessage(
-                    f"a message of {size:,} bytes; at most {self._limits.max_message_bytes:,} are read"
-                )
+                raise _NotAMessage(f"it has {size:,} bytes, of at most {self._limits.max_message_bytes:,}")
             message = self._take(size)
             if message is None:
-                return
-            yield _request(message)
+                return None
+            request = self._counted(_request(message))
+        with self._lock:
+            self._idle -= 1
+            is_last = not self._idle and len(self._threads) < _AT_ONCE
+        if is_last:
+            self._add_thread()
+        return request
 
-    def _begin(self, request: _Request) -> None:
+    def _counted(self, request: _Request) -> _Request:
         with self._lock:
             self._begun += 1
             if self._begun > self._limits.max_calls + _MOST_REFUSED:
                 raise _NotAMessage(f"more than {self._begun - 1} calls")
-            is_allowed = self._begun <= self._limits.max_calls
-            if is_allowed:
-                self._made[request.name] += 1
-            running = self._pool.submit(self._answer, request, is_allowed=is_allowed)
-            self._running.add(running)
-        running.add_done_callback(self._ended)
+            if self._begun > self._limits.max_calls:
+                return replace(request, is_allowed=False)
+            self._made[request.name] += 1
+            return request
 
-    def _ended(self, running: Future[None]) -> None:
-        with self._lock:
-            self._running.discard(running)
-        self._room.release()
-
-    def _answer(self, request: _Request, *, is_allowed: bool) -> None:
+    def _answer(self, request: _Request) -> None:
         try:
-            answer = self._answered(request) if is_allowed else _failed(self._too_many())
+            answer = self._answered(request) if request.is_allowed else _failed(self._too_many())
         except ToolInterrupted:
-            return
+            raise
         except Exception:
             # The program must not wait for ever for what went wrong here.
             log.exception("a program's call of %s failed", request.name)
@@ -164,11 +175,8 @@ class CallServer:
         if len(data) > self._limits.max_message_bytes:
             why = f"{request.name} gave {len(data):,} bytes, which is too much for one answer: ask for less."
             data = _encoded(request, _failed(why))
-        try:
-            with self._sending:
-                self._socket.sendall(framed(data))
-        except OSError:
-            log.debug("a program did not take the answer to its call of %s", request.name)
+        with self._sending:
+            self._socket.sendall(framed(data))
 
     def _answered(self, request: _Request) -> dict[str, Any]:
         return answer_of(self._call(request.name, request.arguments, self._over))
