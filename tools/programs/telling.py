@@ -43,6 +43,7 @@ def told(program: Program, outcome: ProgramOutcome, strangers: Collection[str]) 
             **({"saved": ended.saved.facts()} if ended.saved else {}),
         },
         failed=code != 0,
+        changed=ended.changed,
         untrusted=not outcome.calls.keys().isdisjoint(strangers),
     )
 

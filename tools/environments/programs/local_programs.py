@@ -11,18 +11,15 @@ from dataclasses import replace
 
 from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.command_watch import CommandWatch, Ending
-from tools.environments.exit_status import exit_of
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.output_buffer import OutputBuffer
-from tools.environments.process_groups import signal_group
 from tools.environments.programs.serving import CallServer
 from tools.environments.programs.starting import client_text, start_command
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
 from tools.programs.port import CallTool, Program
 from tools.settings import TerminalSettings
-from tools.shell.memory import taken_away
 
 _KILLED_SECONDS = 5.0
 
@@ -80,7 +77,7 @@ class ProgramEnvironment:
             kill_marked(mark)
             saved = buffer.close()
             self._local.closed(started)
-        code, killer = exit_of(started.process.returncode)
+        code, killer = started.exit()
         outcome = CommandOutcome(
             output=buffer.text(),
             exit_code=code,
@@ -110,8 +107,7 @@ class ProgramEnvironment:
                     command=start_command(self._interpreter, descriptor, isolated=self._isolated),
                     env={**(spec.env or {}), VARIABLE: mark},
                 )
-                unset = taken_away(spec)
-                return self._local.open(command, unset=unset, reads="nothing", passing=(descriptor,)), ours
+                return self._local.open_with(command, descriptor), ours
         except BaseException:
             ours.close()
             raise
@@ -135,7 +131,7 @@ class ProgramEnvironment:
         finally:
             # Whatever broke off the watch, nobody looks after the program any more.
             if started.process.poll() is None:
-                signal_group(started.process.pid, signal.SIGKILL)
+                started.signal(signal.SIGKILL)
                 started.process.wait(_KILLED_SECONDS)
             forget()
             wake.close()
