@@ -63,8 +63,8 @@ class Workspace:
     """A session's surroundings. `files` and `terminal` are the bare backends: tools get them behind a gate.
 
     `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
-    files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
-    MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
+    files were before; `output_file` says where its output goes if it is too long to show. `programs` runs programs that
+    call tools, behind a call's gate; None where files and commands are elsewhere. `mcp` reaches the session's MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
     model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
     confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's, and
     `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
@@ -154,6 +154,10 @@ class Workspace:
             elsewhere="" if elsewhere is None else elsewhere.where,
             ask_own=lambda name: gate.authorize(CallOwnTool(name)),
         )
+
+    def missing_tools(self) -> tuple[str, ...]:
+        """Names of tools that have nothing to work with here: programs run on this machine alone."""
+        return () if self.programs is not None else ("execute_code",)
 
     def _allowed(self, action: Action, listener: Callable[[Action], None]) -> None:
         if isinstance(action, WritePath):
