@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from acp_adapter.cards.looks import look_of
 from acp_adapter.outbox import Outbox
 from agent_core.callbacks import (
     AgentCallbacks,
@@ -99,6 +100,7 @@ class EventBridge:
         cwd: str,
         turn_id: str,
         output_pause: float,
+        picture_pause: float = 0.0,
         shows_thoughts: Callable[[], bool] = lambda: True,
     ) -> None:
         """Make it.
@@ -106,6 +108,7 @@ class EventBridge:
         Args:
             journal: takes down what is shown, so that it can be shown again.
             output_pause: seconds between two pictures of a tool's output; 0 sends all of it as it comes.
+            picture_pause: the same, of tools whose output goes to no terminal in any editor.
             shows_thoughts: whether the person wants to see the model's reasoning now.
         """
         self._outbox = outbox
@@ -114,6 +117,7 @@ class EventBridge:
         self._cwd = cwd
         self.turn_id = turn_id
         self._output_pause = output_pause
+        self._picture_pause = max(output_pause, picture_pause)
         self._shows_thoughts = shows_thoughts
         self._lock = threading.Lock()
         self._cards: dict[str, _Card] = {}
@@ -281,9 +285,11 @@ class EventBridge:
 
     def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
         card.tail = tail_of(card.tail + text)
-        event = ToolOutput(call_id, text, card.tail, card.name)
+        event = ToolOutput(call_id, text, card.tail, card.name, card.arguments)
         now = time.monotonic()
-        if card.in_terminal or now - card.shown_at < self._output_pause:
+        # What no terminal takes is a picture of the last lines each time.
+        pause = self._output_pause if look_of(card.name).result == "terminal" else self._picture_pause
+        if card.in_terminal or now - card.shown_at < pause:
             # Another client, or this one's terminal the next time, may be shown all of it.
             self._journal.record(event)
             return None

@@ -165,6 +165,7 @@ class TurnRunner:
             cwd=str(session.seed.cwd),
             turn_id=turn_id,
             output_pause=pause,
+            picture_pause=_OUTPUT_PAUSE,
             shows_thoughts=lambda: session.choices.thoughts,
         )
 

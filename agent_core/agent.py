@@ -133,7 +133,7 @@ class AIAgent:
             services=self._services,
             target=lambda: self._target,
             toolsets=tuple(enabled_toolsets),
-            disabled=(*disabled_toolsets, *self._services.missing_tools()),
+            disabled=(*disabled_toolsets, *self._services.missing_tools(), *self.workspace.missing_tools()),
             cache_ttl=cache_ttl,
             patience=patience or Patience(),
             context_files=self._prompt.context_files,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from agent_core.activity import Activity
 from agent_core.asking.prefix import PrefixWatch
@@ -25,10 +25,11 @@ from tools.approval.approvals import Approvals
 from tools.context import Interrupt, TodoItem
 from tools.errors import ToolError
 from tools.recall import SessionRecall
-from tools.result import ResultImage
+from tools.result import ResultImage, ToolResult
 
 if TYPE_CHECKING:
     from agent_core.memory.session_memory import SessionMemory
+    from agent_core.nested_calls import NestedCalls
     from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
     from tools.approval.plan import PlanAnswer
@@ -136,8 +137,15 @@ class SessionServices:
 class TurnServices:
     """A session's services as one turn's tools see them; its own listeners are told. Implements `AgentServices`."""
 
-    def __init__(self, session: SessionServices, approvals: Approvals, callbacks: AgentCallbacks) -> None:
+    def __init__(
+        self,
+        session: SessionServices,
+        approvals: Approvals,
+        callbacks: AgentCallbacks,
+        nested: NestedCalls | None = None,
+    ) -> None:
         self._session = session
+        self._nested = nested
         self._approvals = approvals
         self._callbacks = callbacks
 
@@ -176,6 +184,16 @@ class TurnServices:
         if self._callbacks.ask_callback is None:
             return PersonAnswer("unavailable")
         return self._callbacks.ask_callback(question, interrupt)
+
+    def offered_tools(self) -> frozenset[str]:
+        """The names of the tools that the model is told of."""
+        return frozenset() if self._nested is None else self._nested.offered
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any], parent: str, interrupt: Interrupt) -> ToolResult:
+        """Call one of them for `parent`, the id of a call that runs."""
+        if self._nested is None:
+            raise ToolError("No tool can be called from here: this needs a running turn.")
+        return self._nested.call(name, arguments, parent, interrupt)
 
     def leave_plan(self, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
         """Show the plan to the person; on a yes the session goes on in the mode that they chose."""

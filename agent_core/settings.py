@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from agent_core.settings_background import BackgroundPart
+from agent_core.settings_code import CodePart
 from agent_core.settings_context import CompressionPart
 from agent_core.settings_environments import TerminalPart
 from agent_core.settings_mcp import McpPart, McpServerPart
@@ -260,6 +261,7 @@ class Settings(SettingsPart):
     lsp: LspPart = Field(default_factory=LspPart)
     memory: MemoryPart = Field(default_factory=MemoryPart)
     security: SecurityPart = Field(default_factory=SecurityPart)
+    code_execution: CodePart = Field(default_factory=CodePart)
     sandbox: SandboxPart = Field(default_factory=SandboxPart)
     context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
     skills: SkillPart = Field(default_factory=SkillPart)

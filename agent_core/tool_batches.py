@@ -49,6 +49,11 @@ def plan_batches(calls: Sequence[PlannedCall]) -> list[list[int]]:
     return batches
 
 
+def are_compatible(one: PlannedCall, other: PlannedCall) -> bool:
+    """Whether two calls may run at the same time."""
+    return _compatible(one, tuple(map(_place, one.paths)), other, tuple(map(_place, other.paths)))
+
+
 def _compatible(one: PlannedCall, its: Sequence[Place], other: PlannedCall, others: Sequence[Place]) -> bool:
     if "never" in {one.parallel, other.parallel}:
         return False

@@ -70,6 +70,7 @@ class ToolRunner:
         window: int | None = None,
         refuse: Refuse = lambda _: "",
         parent: str = "",
+        for_program: bool = False,
     ) -> None:
         """Make it.
 
@@ -79,6 +80,7 @@ class ToolRunner:
             window: tokens that the model takes, if known: what one result, and all of an answer, may have.
             refuse: asked right before a call runs; what it says is the model's answer, and the call is not run.
             parent: the call that makes these, '' for the model itself.
+            for_program: a program gets the results, as `tools.dispatch` has it.
         """
         self._workspace = workspace
         self._services = services
@@ -92,6 +94,7 @@ class ToolRunner:
         self._settings = fitted(workspace.settings, window)
         self._refuse = refuse
         self._parent = parent
+        self._for_program = for_program
 
     def run(
         self, tool_calls: Sequence[ToolCall], problems: Mapping[str, str] | None = None
@@ -119,6 +122,10 @@ class ToolRunner:
             for call in calls:
                 self._finish(call, ToolResult(INTERRUPTED_RESULT, failed=True))
 
+    def planned(self, call: ToolCall) -> PlannedCall:
+        """What decides beside which others a call may run."""
+        return self._plan(_prepare(call, ""))
+
     def _shared(self, source: ToolCall, result: ToolResult, share: AnswerShare) -> ToolResult:
         """The result, as much of it as its answer has room for; all of it is in a file."""
         limit = share.next_limit()
@@ -131,7 +138,7 @@ class ToolRunner:
         return result
 
     def _identity(self, call_id: str) -> CallIdentity:
-        return CallIdentity(self._session_id, self._turn_id, self._task_id, call_id)
+        return CallIdentity(self._session_id, self._turn_id, self._task_id, call_id, self._parent)
 
     def _run_batch(self, batch: list[_Call]) -> Iterator[tuple[ToolCall, ToolResult]]:
         if len(batch) == 1:
@@ -172,7 +179,7 @@ class ToolRunner:
             on_output=lambda text: self._output(call, text),
         )
         context = replace(context, images=self._images, settings=self._settings)
-        return dispatch(call.name, call.arguments, context, self._workspace.tools)
+        return dispatch(call.name, call.arguments, context, self._workspace.tools, for_program=self._for_program)
 
     def _allowed(self, call: _Call, action: Action) -> None:
         # A tool that changes files reads them first: its card runs once the change itself is allowed.

@@ -24,6 +24,7 @@ def tool_settings(config: Configuration) -> ToolSettings:
         redact_results=settings.security.redact_tool_results,
         browser=replace(browser, allow_private=settings.web.allow_private),
         terminal=TerminalSettings(default_timeout=settings.terminal.timeout, passthrough=_passthrough(settings)),
+        programs=settings.code_execution.as_programs(),
         web=WebSettings(
             search_backend=settings.web.search_backend,
             allow_private=settings.web.allow_private,

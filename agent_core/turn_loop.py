@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
+from agent_core.answer_tools import runners_of
 from agent_core.asking.reply import CallIds, Reply
 from agent_core.asking.route import Route
 from agent_core.asking.survive import Asker, Patience
@@ -29,9 +30,8 @@ from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.pricing import cost_of
-from agent_core.result_images import result_content, sees_images
-from agent_core.services import SessionServices, TurnServices
-from agent_core.tool_runner import ToolRunner
+from agent_core.result_images import result_content
+from agent_core.services import SessionServices
 from agent_core.turn import Turn
 from agent_core.turn_ending import CLOSING_NOTE, Ending
 from agent_core.turn_result import StopReason
@@ -200,24 +200,13 @@ class TurnLoop:
         asker.carried.clear()
 
     def _use_tools(self, turn: Turn, reply: Reply) -> None:
-        runner = ToolRunner(
-            self.workspace,
-            TurnServices(self.services, self.workspace.approvals, turn.callbacks),
-            self.tool_names(),
-            token=turn.token,
-            session_id=self.session_id,
-            turn_id=turn.id,
-            task_id=turn.task_id,
-            listener=turn.callbacks.tool_progress_callback,
-            images=sees_images(turn.route.choice, self.services.omissions),
-            window=turn.route.choice.context_length,
-            refuse=turn.repeats.refusal,
-        )
+        runner, nested = runners_of(turn, self.session_id, self.workspace, self.services, self.tool_names())
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
             turn.edits.see(call, result)
             learn_from(self.services.news, call, result)
-            text = with_warning(result.text, turn.repeats.see(call, result))
+            text = with_warning(result.text, nested.take_warnings(call["id"]), "calls_warning")
+            text = with_warning(text, turn.repeats.see(call, result))
             if call is reply.tool_calls[-1]:
                 text = with_warning(text, turn.budget.warning(), "budget_warning")
             told = replace(result, text=text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.interrupt import CancelToken
 from agent_core.permission_settings import PermissionSettings
-from tools.approval.actions import Action, CallOwnTool
+from tools.approval.actions import Action, CallOwnTool, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.grants import Grants
@@ -30,7 +30,7 @@ from tools.environments.local_files import LocalFileSystem
 from tools.environments.local_processes import LocalProcesses
 from tools.files.history import FileHistory, NoHistory
 from tools.files.seen import FilesSeen
-from tools.settings import ToolSettings
+from tools.settings import TerminalSettings, ToolSettings
 from tools.shell.memory import ShellMemory
 from tools.shell.processes import Processes
 from tools.toolbox import Toolbox
@@ -43,17 +43,19 @@ if TYPE_CHECKING:
     from tools.environments.backends import Elsewhere
     from tools.mcp_port import McpServers, McpTools
     from tools.memory_port import Memory
+    from tools.programs.port import Programs
     from tools.web.port import Web
 
 
 @dataclass(frozen=True, slots=True)
 class CallIdentity:
-    """Which call of which turn a context is for."""
+    """Which call of which turn a context is for. `parent` is the call that makes it, '' for the model itself."""
 
     session_id: str
     turn_id: str
     task_id: str
     call_id: str
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class Workspace:
     """A session's surroundings. `files` and `terminal` are the bare backends: tools get them behind a gate.
 
     `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
-    files were before; `output_file` says where its output goes if it is too long to show. `mcp` reaches the session's
-    MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
+    files were before; `output_file` says where its output goes if it is too long to show. `programs` runs programs that
+    call tools, behind a call's gate; None where files and commands are elsewhere. `mcp` reaches the session's MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
     model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
     confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's, and
     `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
@@ -80,6 +82,7 @@ class Workspace:
     tools: Toolbox = field(default_factory=Toolbox)
     mcp: McpServers | None = None
     processes: Processes | None = None
+    programs: Callable[[Gate, FileHistory], Programs] | None = None
     web: Callable[[Gate], Web] | None = None
     cache: Path | None = None
     browser: SessionBrowser | None = None
@@ -117,7 +120,12 @@ class Workspace:
     ) -> ToolContext:
         """The context of one tool call; `on_allowed` is told of each action that was allowed."""
         gate = Gate(
-            self.approvals, identity.call_id, token, on_allowed, on_note=lambda text: on_output(f"[{text}]\n")
+            self.approvals,
+            identity.call_id,
+            token,
+            lambda action: self._allowed(action, on_allowed),
+            on_note=lambda text: on_output(f"[{text}]\n"),
+            parent=identity.parent,
         )
         history, elsewhere = self.history(identity), self.elsewhere
         return ToolContext(
@@ -135,6 +143,7 @@ class Workspace:
             mcp=self._gated_mcp(gate, services),
             output_file=self.output_file(identity),
             processes=self._gated_processes(gate, history),
+            programs=None if self.programs is None else self.programs(gate, history),
             web=None if self.web is None else self.web(gate),
             browser=self._gated_browser(gate),
             memory=_gated_memory(services, gate),
@@ -145,6 +154,15 @@ class Workspace:
             elsewhere="" if elsewhere is None else elsewhere.where,
             ask_own=lambda name: gate.authorize(CallOwnTool(name)),
         )
+
+    def missing_tools(self) -> tuple[str, ...]:
+        """Names of tools that have nothing to work with here: programs run on this machine alone."""
+        return () if self.programs is not None else ("execute_code",)
+
+    def _allowed(self, action: Action, listener: Callable[[Action], None]) -> None:
+        if isinstance(action, WritePath):
+            self.containment.places.agreed(action.path, action.after)
+        listener(action)
 
     def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:
         return None if self.processes is None else GatedProcesses(self.processes, gate, history, self.containment)
@@ -182,6 +200,17 @@ class Workspace:
 def _gated_memory(services: AgentServices, gate: Gate) -> Memory | None:
     inner = services.memory()
     return None if inner is None else GatedMemory(inner, gate)
+
+
+def _programs(
+    environment: LocalEnvironment, containment: Containment, settings: TerminalSettings
+) -> Callable[[Gate, FileHistory], Programs]:
+    def gated(gate: Gate, history: FileHistory) -> Programs:
+        from tools.environments.programs.gated_programs import GatedPrograms  # noqa: PLC0415 - not for every call
+
+        return GatedPrograms(environment, gate, history, containment, settings)
+
+    return gated
 
 
 def local_workspace(
@@ -234,9 +263,11 @@ def local_workspace(
     guarding = guardian or Guardian()
     environment: Environment
     processes: Processes
+    programs = None
     if elsewhere is None:
         environment = local = LocalEnvironment(guarding, limits.terminal, variables, sandbox=confined.sandbox)
         processes = LocalProcesses(local, ShellMemory(cwd))
+        programs = _programs(local, confined, limits.terminal)
     else:
         environment, processes = elsewhere.terminal, elsewhere.processes
     return Workspace(
@@ -245,6 +276,7 @@ def local_workspace(
         files=lambda token: LocalFileSystem(limits.search, token, rules.private),
         terminal=environment,
         processes=processes,
+        programs=programs,
         approvals=Approvals(
             rules,
             mode,

@@ -64,9 +64,13 @@ def page(entry: ToolEntry, notes: str = "") -> str:
     parts = [f"# {entry.name}", MARK, entry.description.strip(), _facts(entry), _parameters(entry.schema)]
     if notes:
         parts.append(f"## Worth knowing\n\n{notes}")
-    size = len(json.dumps(entry.definition(), ensure_ascii=False))
+    size = len(json.dumps(entry.definition(_all()), ensure_ascii=False))
     parts.append(f"What the model is told of it: {size:,} characters in each request.")
     return "\n\n".join(parts) + "\n"
+
+
+def _all() -> frozenset[str]:
+    return frozenset(entry.name for entry in registry.entries() if is_ours(entry))
 
 
 def _facts(entry: ToolEntry) -> str:

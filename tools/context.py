@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 from tools.errors import ToolError
 from tools.files.searching import SearchQuery, SearchResult
 from tools.recall import SessionRecall
-from tools.result import ChangedFile, ResultImage, SavedOutput
+from tools.result import ChangedFile, ResultImage, SavedOutput, ToolResult
 from tools.settings import ToolSettings
 
 if TYPE_CHECKING:  # these modules need the ports below
@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.files.seen import FilesSeen
     from tools.mcp_port import McpTools
     from tools.memory_port import Memory
+    from tools.programs.port import Programs
     from tools.shell.processes import Processes
     from tools.skills.port import Skills
     from tools.web.port import Web
@@ -119,7 +120,7 @@ class CommandSpec:
     `call_id` is the tool call that runs it, '' outside one; the gate fills it in. `save_to` is the file for output
     that is too long to keep or to show, None for none. `confinement` is what it may do; None: whatever the user may.
     With `outside` the person is asked to let it run so. `waited` tells how many seconds of its time went by while the
-    person was asked about a host; they do not count.
+    person was asked about a host; they do not count. With `once` it is never run a second time.
     """
 
     command: str
@@ -131,6 +132,7 @@ class CommandSpec:
     confinement: Confinement | None = None
     outside: bool = False
     waited: Callable[[], float] = field(default=lambda: 0.0, compare=False)
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,26 @@ class AgentServices(Protocol):
         """
         ...
 
+    def offered_tools(self) -> frozenset[str]:
+        """The names of the tools that the model is told of."""
+        ...
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any], parent: str, interrupt: Interrupt) -> ToolResult:
+        """Call one of them for `parent`, the id of a call that runs: under the same rules, with a card of its own.
+
+        Those that cannot run beside each other wait for each other. Safe to use from several threads.
+
+        Args:
+            interrupt: ends the call.
+
+        Returns:
+            the result as a program wants it: nothing that only a model needs is added to it.
+
+        Raises:
+            ToolInterrupted: the turn, or what `interrupt` stands for, is over.
+        """
+        ...
+
     def leave_plan(self, plan: str, tool_call_id: str, interrupt: Interrupt) -> PlanAnswer:
         """Show the plan to the person; on a yes the session goes on in the mode that they chose."""
         ...
@@ -245,6 +267,7 @@ class ToolContext:
         seen: what the session's model has read, by path.
         diagnostics: finds what an edit broke.
         processes: the session's background processes.
+        programs: runs programs that call tools, behind the gate.
         web: HTTP, behind the gate.
         browser: a browser of the session.
         memory: what is remembered over sessions, behind the gate.
@@ -271,6 +294,7 @@ class ToolContext:
     seen: FilesSeen | None = None
     diagnostics: Diagnostics | None = None
     processes: Processes | None = None
+    programs: Programs | None = None
     web: Web | None = None
     browser: BrowserPort | None = None
     memory: Memory | None = None

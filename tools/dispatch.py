@@ -17,7 +17,7 @@ from tools.calling.overflow import bounded
 from tools.calling.remarks import remarked
 from tools.calling.validation import checked
 from tools.context import ToolContext
-from tools.errors import ToolError, ToolInterrupted
+from tools.errors import Denied, ToolError, ToolInterrupted
 from tools.registry import ToolEntry, registry
 from tools.result import ToolResult, error, from_text
 from tools.toolbox import Toolbox
@@ -25,9 +25,21 @@ from tools.untrusted.results import as_data, with_hidden_told, without_secrets
 
 log = logging.getLogger(__name__)
 
+_REFUSALS = (Denied, hooks.CallRefused)
 
-def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox: Toolbox | None = None) -> ToolResult:
+
+def dispatch(
+    name: str,
+    arguments: Mapping[str, Any],
+    ctx: ToolContext,
+    toolbox: Toolbox | None = None,
+    *,
+    for_program: bool = False,
+) -> ToolResult:
     """Run the tool `name` of `toolbox` (None: of the registry) with `arguments`, put right by its schema.
+
+    Args:
+        for_program: a program gets the result, as it is: what only a model needs is not added to its text.
 
     Raises:
         ToolInterrupted: the turn was cancelled; every other failure comes back as a failed result.
@@ -44,7 +56,8 @@ def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox:
     except ToolInterrupted:
         raise
     except (ToolError, hooks.CallRefused) as problem:
-        result, is_its_own = error(str(problem)), False
+        is_its_own = False
+        result = replace(error(str(problem)), denied=isinstance(problem, _REFUSALS))
     except (Exception, asyncio.CancelledError, SystemExit) as problem:
         log.exception("tool %s failed", name)
         result = error(f"{name} failed: {type(problem).__name__}: {problem}")
@@ -54,10 +67,13 @@ def dispatch(name: str, arguments: Mapping[str, Any], ctx: ToolContext, toolbox:
     # A tool that has a limit of its own shares its answer's room all the same.
     limit = min(entry.max_result_size_chars or ctx.settings.max_result_chars, ctx.settings.max_answer_chars)
     result = bounded(result, limit, ctx)
+    if for_program:
+        return result
     if ctx.settings.redact_results:
         result = without_secrets(result, name)
     # What we say ourselves (a refusal, wrong arguments) is no stranger's word.
-    return as_data(result, name, ctx.session_id) if entry.untrusted and is_its_own else with_hidden_told(result)
+    is_data = is_its_own and (entry.untrusted or result.untrusted)
+    return as_data(result, name, ctx.session_id) if is_data else with_hidden_told(result)
 
 
 def unknown_tool(name: str, known: list[str]) -> ToolResult:

@@ -6,6 +6,7 @@ import difflib
 import functools
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,8 @@ def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
         notes.append("The file is empty.")
     if notes:
         payload["note"] = " ".join(notes)
-    return ok(payload, ShownText(_shown(reading.lines), path.suffix.removeprefix(".")), **facts)
+    result = ok(payload, ShownText(_shown(reading.lines), path.suffix.removeprefix(".")), **facts)
+    return replace(result, value=lambda: {**payload, "content": "\n".join(reading.lines)})
 
 
 def _gutters(first: int, count: int) -> Sequence[str]:

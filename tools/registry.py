@@ -60,6 +60,7 @@ class ToolEntry:
     Attributes:
         schema: JSON Schema of the arguments (`{"type": "object", "properties": …}`).
         parallel: may run beside others never, always («safe»), or when their paths differ («paths»).
+        overrides_with: as `dynamic_schema_overrides`, of the names of all tools that the model is told of.
         paths_fn: the paths that a call with these arguments works on, for a tool that has more than its `path`.
         untrusted: its results hold text that strangers wrote; the model gets them in a fence.
         source: whose it is: '' of this program, else the user's file or plugin.
@@ -76,6 +77,7 @@ class ToolEntry:
     emoji: str | None = None
     max_result_size_chars: int | None = None
     dynamic_schema_overrides: Callable[[], Schema] | None = None
+    overrides_with: Callable[[frozenset[str]], Schema] | None = None
     parallel: Parallel = "never"
     paths_fn: PathsFn | None = None
     untrusted: bool = False
@@ -94,15 +96,18 @@ class ToolEntry:
             log.warning("the availability check of tool %s failed", self.name, exc_info=True)
             return False
 
-    def definition(self) -> dict[str, Any]:
+    def definition(self, offered: frozenset[str] = frozenset()) -> dict[str, Any]:
         """The tool in the form that models are told of it (OpenAI function form), with its overrides as they are now.
 
         Overrides are parts of the parameters' schema, or `description` and `parameters` of the function.
+
+        Args:
+            offered: the names of all tools that the model is told of.
         """
         parameters, description = dict(self.schema), self.description
-        if self.dynamic_schema_overrides is not None:
+        if self.dynamic_schema_overrides is not None or self.overrides_with is not None:
             try:
-                overrides = dict(self.dynamic_schema_overrides())
+                overrides = self._overrides(offered)
                 told = str(overrides.pop("description", description))
                 parameters.update({**overrides.pop("parameters", {}), **overrides})
                 description = told
@@ -111,6 +116,14 @@ class ToolEntry:
                 log.warning("the schema overrides of tool %s failed", self.name, exc_info=True)
         function = {"name": self.name, "description": description, "parameters": parameters}
         return {"type": "function", "function": function}
+
+    def _overrides(self, offered: frozenset[str]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if self.overrides_with is not None:
+            found |= self.overrides_with(offered)
+        if self.dynamic_schema_overrides is not None:
+            found |= self.dynamic_schema_overrides()
+        return found
 
 
 class ToolRegistry:
@@ -149,6 +162,7 @@ class ToolRegistry:
         parallel: Parallel = "never",
         paths_fn: PathsFn | None = None,
         untrusted: bool = False,
+        overrides_with: Callable[[frozenset[str]], Schema] | None = None,
     ) -> None:
         """Add a tool.
 
@@ -175,6 +189,7 @@ class ToolRegistry:
                 emoji=emoji,
                 max_result_size_chars=max_result_size_chars,
                 dynamic_schema_overrides=dynamic_schema_overrides,
+                overrides_with=overrides_with,
                 parallel=parallel,
                 paths_fn=paths_fn,
                 untrusted=untrusted,

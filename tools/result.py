@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,9 @@ class ToolResult:
         failed: True when the call did not do what was asked.
         images: what a model that sees gets beside the text.
         changed: files that a command was seen to change; what tools change themselves is among `shown`.
+        denied: the person, a rule or a hook said no.
+        untrusted: the text holds what strangers wrote, also of a tool whose text does not always: it gets a fence.
+        value: makes what a program that called the tool gets in place of the text; None: the text, as JSON.
     """
 
     text: str
@@ -90,6 +93,9 @@ class ToolResult:
     failed: bool = False
     images: tuple[ResultImage, ...] = ()
     changed: tuple[ChangedFile, ...] = ()
+    denied: bool = field(default=False, compare=False)
+    untrusted: bool = False
+    value: Callable[[], Mapping[str, Any]] | None = field(default=None, compare=False)
 
 
 def ok(payload: Mapping[str, Any], *shown: Shown, **facts: Any) -> ToolResult:

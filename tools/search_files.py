@@ -63,7 +63,7 @@ def search_files(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     result = ctx.fs.search(query)
     text = _told(result, query, ctx) if result.hits else _nothing(result, query, ctx)
     facts = {"path": str(query.path), "total": result.total, "locations": _locations(result.hits)}
-    return ToolResult(text, facts=facts)
+    return ToolResult(text, facts=facts, value=lambda: _found(result, query, ctx))
 
 
 def _query(args: Mapping[str, Any], ctx: ToolContext) -> SearchQuery:
@@ -112,6 +112,25 @@ def _told(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> str:
     if result.partial:
         parts.append("[the search is not complete: name a deeper path or a narrower file_glob]")
     return "\n".join([*parts, *_left_out(result)])
+
+
+def _found(result: SearchResult, query: SearchQuery, ctx: ToolContext) -> dict[str, Any]:
+    """The hits as values, for programs."""
+    found: dict[str, Any] = {"total": result.total}
+    if query.target == "files" or query.output == "files_only":
+        found["files"] = [arguments.display(hit.path, ctx) for hit in result.hits]
+    elif query.output == "count":
+        found["counts"] = {arguments.display(hit.path, ctx): hit.count for hit in result.hits}
+    else:
+        found["matches"] = [
+            {"path": arguments.display(hit.path, ctx), "line": hit.line, "text": hit.text, "is_match": hit.is_match}
+            for hit in result.hits
+        ]
+    if result.truncated:
+        found["next_offset"] = query.offset + result.shown
+    if notes := [*(["The search is not complete: it took too long."] if result.partial else []), *_left_out(result)]:
+        found["note"] = " ".join(notes)
+    return found
 
 
 def _left_out(result: SearchResult) -> list[str]:

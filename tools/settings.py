@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tools.browser.settings import BrowserSettings
+from tools.programs.settings import ProgramSettings
 from tools.shell.passthrough import Passthrough
 from tools.web.settings import WebSettings
 
@@ -58,6 +59,7 @@ class ToolSettings:
     search: SearchSettings = field(default_factory=SearchSettings)
     web: WebSettings = field(default_factory=WebSettings)
     browser: BrowserSettings = field(default_factory=BrowserSettings)
+    programs: ProgramSettings = field(default_factory=ProgramSettings)
     max_result_chars: int = 100_000
     max_answer_chars: int = 200_000
     redact_results: bool = False

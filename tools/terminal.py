@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 from tools import arguments
-from tools.context import CommandOutcome, ToolContext, require_context
+from tools.context import ToolContext, require_context
 from tools.errors import ToolError, ToolInterrupted
 from tools.registry import registry
 from tools.result import ShownOutput, ToolResult
+from tools.shell.live_text import LiveText
 from tools.shell.memory import ShellCommand
 from tools.shell.outcome_telling import told
 from tools.shell.place import find_place
@@ -40,8 +41,6 @@ _DESCRIPTION = (
     "Nobody can type into it: use non-interactive flags. Do not use it to read, "
     "search or edit files where another tool can."
 )
-_LIVE_CHARS = 1_000_000
-_END_CHARS = 10_000
 _FIRST_LOOK_SECONDS = 0.25
 
 
@@ -55,7 +54,7 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
         return _in_background(command, args, ctx)
     timeout = _seconds(args.get("timeout"), ctx)
     place = find_place(args.get("workdir"), ctx)
-    live = _LiveText(ctx)
+    live = LiveText(ctx)
     spec = ShellCommand(
         command,
         place.cwd,
@@ -102,28 +101,6 @@ def _in_background(command: str, args: dict[str, Any], ctx: ToolContext) -> Tool
         facts={"command": command, "cwd": str(place.cwd), "process": started.id, "exit_code": view.info.exit_code},
         failed=failed,
     )
-
-
-class _LiveText:
-    """The live text on the call's card, up to a size that an editor can bear, and then the end."""
-
-    def __init__(self, ctx: ToolContext) -> None:
-        self._ctx = ctx
-        self._room = _LIVE_CHARS
-
-    def show(self, text: str) -> None:
-        if self._room <= 0:
-            return
-        self._ctx.progress(text[: self._room])
-        self._room -= len(text)
-        if self._room <= 0:
-            self._ctx.progress("\n[… too much to show live; the end follows when the command is done …]\n")
-
-    def end(self, outcome: CommandOutcome) -> None:
-        """Show the end of what was too much."""
-        if self._room <= 0:
-            where = f"\n[all of it: {outcome.saved.path}]\n" if outcome.saved else ""
-            self._ctx.progress(f"{outcome.output[-_END_CHARS:]}{where}")
 
 
 def _processes(ctx: ToolContext) -> Processes:

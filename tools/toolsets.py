@@ -18,7 +18,10 @@ log = logging.getLogger(__name__)
 
 DEFAULT = "hermes-acp"
 
-_CORE = ("files", "terminal", "planning", "recall", "web", "code", "vision", "browser", "memory", "skills")
+_CORE = (
+    *("files", "terminal", "planning", "recall", "web", "code", "vision", "browser", "memory", "skills"),
+    "code_execution",
+)
 
 TOOLSETS: dict[str, Toolset] = {
     "hermes-acp": Toolset("What an editor's session has.", includes=_CORE, is_open=True),
@@ -33,6 +36,7 @@ TOOLSETS: dict[str, Toolset] = {
     "browser": Toolset("Using a web browser."),
     "memory": Toolset("Remembering over sessions."),
     "skills": Toolset("Instructions for kinds of work, kept in files."),
+    "code_execution": Toolset("Programs that call tools."),
     "search": Toolset("Searching the web only.", tools=("web_search",)),
     "debugging": Toolset("Finding out what is wrong.", includes=("files", "terminal", "web")),
     "safe": Toolset("Without commands and files.", includes=("web", "vision")),
@@ -42,8 +46,10 @@ TOOLSETS: dict[str, Toolset] = {
 _ALIASES = {"file": "files", "all": DEFAULT, "*": DEFAULT, "repo": "code"}
 _LEGACY_ENDING = "_tools"
 # Of other programs that share the home: no mistake, and nothing here.
-_OF_OTHERS = frozenset({"code_execution", "cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "tts"})
+_OF_OTHERS = frozenset({"cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "tts"})
 _ALL_MCP = "mcp"
+# Whoever takes commands away wants no programs either, which can run them, unless they are asked for by name.
+_PROGRAMS, _COMMANDS = frozenset({"execute_code", "code_execution"}), "terminal"
 _MOST_REMEMBERED = 64
 
 _discovery = threading.Lock()
@@ -99,12 +105,13 @@ def get_tool_definitions(
     Each caller gets objects of its own. The arguments are those of `select`.
     """
     entries = tuple(select(enabled, disabled, toolbox, quiet=quiet))
+    offered = frozenset(entry.name for entry in entries)
     key = ("definitions", registry.generation, tuple(map(id, entries)))
     # The entries are remembered too: while they live, no other has their ids.
     known = registry.memo.get(key)
     if known is None:
-        known = _remember(key, (entries, [_written(entry) for entry in entries]))
-    return [json.loads(text) if text else entry.definition() for entry, text in zip(*known, strict=True)]
+        known = _remember(key, (entries, [_written(entry, offered) for entry in entries]))
+    return [json.loads(text) if text else entry.definition(offered) for entry, text in zip(*known, strict=True)]
 
 
 def is_toolset_available(name: str, toolbox: Toolbox | None = None) -> bool:
@@ -174,6 +181,8 @@ def _chosen(
         for sentence in _wrong((*enabled, *disabled), known):
             log.warning("%s", sentence)
     without = {tool for name in disabled for tool in known.members(name)}
+    if _COMMANDS in without and _PROGRAMS.isdisjoint(map(known.meant, enabled)):
+        without |= _PROGRAMS
     wanted = {tool for name in enabled for tool in known.members(name)} - without
     chosen = tuple(entry for entry in (*registered, *extra) if entry.name in wanted)
     _remember(key, (extra, chosen))
@@ -193,11 +202,11 @@ def _wrong(names: Iterable[str], known: _Known) -> list[str]:
     return sentences
 
 
-def _written(entry: ToolEntry) -> str:
+def _written(entry: ToolEntry, offered: frozenset[str]) -> str:
     """The definition as JSON; '' for one that is another each time."""
     if entry.dynamic_schema_overrides is not None:
         return ""
-    return json.dumps(entry.definition(), ensure_ascii=False, default=str)
+    return json.dumps(entry.definition(offered), ensure_ascii=False, default=str)
 
 
 def _remember(key: object, value: Any) -> Any:

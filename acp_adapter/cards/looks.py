@@ -35,6 +35,7 @@ from acp_adapter.cards.tool_titles import (
     navigate_title,
     on_element,
     process_title,
+    program_title,
     skill_change_title,
     skill_title,
     web_extract_title,
@@ -44,6 +45,7 @@ from acp_adapter.cards.tool_titles import (
 Update = dict[str, Any]
 
 _MAX_RAW = 2_000
+_MOST_LIVE = 1_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class Look:
         title: the title once the arguments are known; paths come relative to the session's directory.
         places: the places that the arguments name, for an editor that follows along.
         opening: content that the card has from its beginning, and keeps before the reason of a failure.
+        while_running: content that stands before what the call prints while it runs.
+        keeps_opening: `opening` stays before what came of the call.
         result: what comes of it is content of the card, or goes to its terminal, or is shown elsewhere (the plan has
             its own place).
     """
@@ -65,12 +69,25 @@ class Look:
     title: Callable[[Arguments, str], str]
     places: Callable[[Arguments, str], list[Update]] = argument_places
     opening: Callable[[Arguments], list[Update]] = lambda _: []
+    while_running: Callable[[Arguments], list[Update]] = lambda _: []
     result: Literal["content", "terminal", "elsewhere"] = "content"
+    keeps_opening: bool = False
 
 
 def _plan(arguments: Arguments) -> list[Update]:
     plan = arguments.get("plan")
     return [text_block(plan)] if isinstance(plan, str) and plan.strip() else []
+
+
+def _program(arguments: Arguments) -> list[Update]:
+    code = arguments.get("code")
+    return [text_block(code, "python")] if isinstance(code, str) and code.strip() else []
+
+
+def _short_program(arguments: Arguments) -> list[Update]:
+    # What is sent again and again is short.
+    code = str(arguments.get("code") or "")
+    return _program({"code": code if len(code) <= _MOST_LIVE else f"{code[:_MOST_LIVE]}…"})
 
 
 _LOOKS: dict[str, Look] = {
@@ -79,6 +96,9 @@ _LOOKS: dict[str, Look] = {
     "patch": Look("edit", "Edit a file", edit_title, edited_places),
     "search_files": Look("search", "Search", search_title),
     "terminal": Look("execute", "Run a command", command_title, no_places, result="terminal"),
+    "execute_code": Look(
+        "execute", "Run a program", program_title, no_places, _program, _short_program, keeps_opening=True
+    ),
     "session_search": Look("search", "Search earlier sessions", recall_title, no_places),
     "todo": Look("think", "Plan", todo_title, no_places, result="elsewhere"),
     "clarify": Look("think", "Ask a question", question_title, no_places),

@@ -20,6 +20,7 @@ _PROCESS = {
     "close": "Close the input of",
 }
 
+_SAYS_LITTLE = ("import ", "from ", "#", '"""')
 _SKILL = {"create": "Write", "delete": "Delete", "remove_file": "Delete from"}
 
 
@@ -37,6 +38,13 @@ def process_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - ever
     title = f"{doing} {arguments.get('session_id') or 'a process'}"
     typed = arguments.get("data") if action in {"write", "submit"} else None
     return f"{title}: {first_line(typed, '')}" if typed else title
+
+
+def program_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """The first line of a program that says something: no import and no comment, where it has another."""
+    lines = [line.strip() for line in str(arguments.get("code") or "").splitlines() if line.strip()]
+    told = next((line for line in lines if not line.startswith(_SAYS_LITTLE)), lines[0] if lines else "?")
+    return f"python: {told}{' …' if len(lines) > 1 else ''}"
 
 
 def web_search_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form

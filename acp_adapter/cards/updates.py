@@ -37,7 +37,9 @@ def live_output(event: ToolOutput, client: ClientCapabilities) -> Update:
     if client.terminal_output and look_of(event.name).result == "terminal":
         printed = {"terminal_id": terminal_id(event.call_id), "data": event.text}
         return _update(event.call_id, _meta={"terminal_output": printed})
-    return _update(event.call_id, content=[live_block(event.tail)])
+    return _update(
+        event.call_id, content=[*look_of(event.name).while_running(event.arguments), live_block(event.tail)]
+    )
 
 
 def in_terminal(event: TerminalShown) -> Update:
@@ -108,7 +110,8 @@ def _terminal_end(event: ToolFinished) -> Update | None:
 
 def _content(event: ToolFinished) -> list[Update]:
     result = event.result
-    opening = look_of(event.name).opening(event.arguments) if result.failed else []
+    look = look_of(event.name)
+    opening = look.opening(event.arguments) if result.failed or look.keeps_opening else []
     told = [shown_block(shown) for shown in result.shown]
     if not told:
         told = [text_block(readable_error(result.text), None if result.failed else "")]

@@ -64,6 +64,11 @@ class UncheckedEdits:
     def _ran(self, name: str, result: ToolResult) -> None:
         command = str(result.facts.get("command", ""))
         code = [file for file in result.changed if is_code(file.path)]
+        if name == "execute_code" and (code or result.facts.get("calls")):
+            # The calls of a program were seen one by one; among them may be a check of what it has changed itself.
+            if "terminal" not in result.facts.get("calls", ()):
+                self._edit(code)
+            return
         if not only_brings(command):
             self._edit(code)
         # A check that failed was a check: what it found is the model's to deal with.

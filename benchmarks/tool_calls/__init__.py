@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.figures import HERMES, RAW, Quantity, Samples, Section
 from benchmarks.in_turns import Pair
 from benchmarks.stage import FULL, Stage
-from benchmarks.tool_calls import mapping, patch, read, sandbox, search, terminal, web
+from benchmarks.tool_calls import mapping, patch, programs, read, sandbox, search, terminal, web
 
 _QUICK = (
     ("read_file, 1,000 lines", read.read_a_thousand_lines),
@@ -23,6 +23,7 @@ _QUICK = (
     ("a confined command (floor: free)", sandbox.a_confined_command),
     ("a command in bubblewrap (floor: free)", sandbox.a_command_in_bubblewrap),
     ("200 modes changed, judged (floor: free)", sandbox.many_modes),
+    ("read_file in a program (floor: the same call)", programs.a_call_of_a_program),
     ("web_extract, a page of 50 kB (floor: GET)", web.extract_a_page),
     ("repo_map, 400 files, new (floor: parsing)", mapping.map_a_new_tree),
     ("repo_map, 400 files, known (floor: stat)", mapping.map_a_known_tree),

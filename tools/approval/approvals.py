@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from tools.approval.actions import Action, RunCommand, describe
+from tools.approval.asked_time import AskedTime
 from tools.approval.grants import Grants, PastAnswer, PastAnswers
 from tools.approval.judge import Judge
 from tools.approval.line import Line
@@ -31,6 +32,7 @@ class Approvals:
         judge: who may say yes in the person's place to what comes back by itself; None: nobody.
         on_note: is told what the person should know of their answers, and of the judge's.
         changes: how often something changed.
+        asked: how long the person was asked on behalf of a call that makes others.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Approvals:
         # Parallel calls ask one after the other, so that the first answer («always») can spare the next question.
         self._asking = OneAtATime()
         self._line = Line(self._asking.wake)
+        self.asked = AskedTime()
 
     @property
     def mode(self) -> Mode:

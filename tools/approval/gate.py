@@ -20,7 +20,7 @@ __all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
 
 
 class Gate:
-    """Lets one tool call's effects through, or not. `call_id` is the call's."""
+    """Lets one tool call's effects through, or not. `call_id` is the call's; `approvals` are its session's."""
 
     def __init__(
         self,
@@ -29,15 +29,19 @@ class Gate:
         interrupt: Interrupt,
         on_allowed: Callable[[Action], None],
         on_note: Callable[[str], None] = lambda _: None,
+        *,
+        parent: str = "",
     ) -> None:
         """Make it.
 
         Args:
+            parent: the call that makes this one, '' for the model itself.
             on_allowed: told of each action that may happen.
             on_note: told, for the call's card, who has allowed one in the person's place.
         """
         self.call_id = tool_call_id
-        self._approvals = approvals
+        self.approvals = approvals
+        self._parent = parent
         self._interrupt = interrupt
         self._on_allowed = on_allowed
         self._on_note = on_note
@@ -47,20 +51,20 @@ class Gate:
     @property
     def is_planning(self) -> bool:
         """Whether the session is in plan mode, in which only what surely changes nothing may happen."""
-        return self._approvals.mode == "plan"
+        return self.approvals.mode == "plan"
 
     @property
     def asks_nobody(self) -> bool:
         """Whether the session is in the mode in which nobody is shown what runs."""
-        return self._approvals.mode == "dont_ask"
+        return self.approvals.mode == "dont_ask"
 
     def within(self, interrupt: Interrupt) -> Gate:
         """The same gate for work that `interrupt` ends."""
-        return Gate(self._approvals, self.call_id, interrupt, self._on_allowed, self._on_note)
+        return Gate(self.approvals, self.call_id, interrupt, self._on_allowed, self._on_note, parent=self._parent)
 
     def hides(self, path: Path) -> bool:
         """Whether a rule of the user's denies reading `path` (absolute, resolved), so that it is not even named."""
-        rules = self._approvals.rules
+        rules = self.approvals.rules
         return bool(rules.deny) and denied_by(ReadPath(path), rules.deny, rules.roots) is not None
 
     def authorize(self, action: Action) -> Decision:
@@ -105,7 +109,7 @@ class Gate:
 
     def _decided(self, action: Action) -> Decision:
         """The decision, once nobody has to be asked any more."""
-        approvals = self._approvals
+        approvals = self.approvals
         judged: str | None = None
         while True:
             seen = approvals.changes
@@ -119,7 +123,10 @@ class Gate:
             if judged and decision.undoable:
                 return Decision("allow", outside=decision.outside, note=judged)
             question = self._question(action, decision)
-            answer = approvals.put(question, self._interrupt, seen, lambda: approvals.decide(action).verdict != "ask")
+            with approvals.asked.asking_for(self._parent):
+                answer = approvals.put(
+                    question, self._interrupt, seen, lambda: approvals.decide(action).verdict != "ask"
+                )
             if answer is None:
                 continue
             if not answer.allowed:
@@ -130,12 +137,12 @@ class Gate:
 
     def _question(self, action: Action, decision: Decision) -> Question:
         # Where every edit is to be shown, none may be allowed beforehand.
-        is_shown_always = isinstance(action, WritePath | WriteMemory) and self._approvals.edits == "ask"
-        wider = () if is_shown_always else reaches(action, self._approvals.rules.roots, is_risky=decision.is_risky)
-        if isinstance(action, RunCommand) and self._approvals.rules.is_elsewhere:
+        is_shown_always = isinstance(action, WritePath | WriteMemory) and self.approvals.edits == "ask"
+        wider = () if is_shown_always else reaches(action, self.approvals.rules.roots, is_risky=decision.is_risky)
+        if isinstance(action, RunCommand) and self.approvals.rules.is_elsewhere:
             wider = wider[:1]  # where the names in others like it lead would be looked up on this machine
         # What may come under a rule of the user's is theirs to decide each day anew.
-        is_kept = self._approvals.can_keep and decision.cause != "rule-unclear"
+        is_kept = self.approvals.can_keep and decision.cause != "rule-unclear"
         return Question(
             self.call_id,
             action,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from tools.context import ToolContext
@@ -79,7 +80,8 @@ def after(
             log.exception("the hook %s failed after a call of %s", _name_of(hook), name)
             continue
         if isinstance(answer, ToolResult):
-            result = answer
+            # What a hook has written in place of the text, programs get as well.
+            result = answer if answer.text == result.text else replace(answer, value=None)
         elif answer is not None:
             log.warning("the hook %s returned %s, not a ToolResult", _name_of(hook), type(answer).__name__)
     return result

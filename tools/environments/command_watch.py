@@ -62,6 +62,7 @@ class CommandWatch:
         prompts: notices questions; None where nobody looks for them.
         on_question: told of a question that the command waits at; the command is ended when it returns True.
         waited: seconds that the command has waited for the person so far; they do not count.
+        leaves_nothing: a cancel kills it at once, and what is left of its group ends with it.
     """
 
     def __init__(
@@ -74,7 +75,9 @@ class CommandWatch:
         prompts: PromptWatch | None = None,
         on_question: Callable[[str], bool] = lambda _question: True,
         waited: Callable[[], float] = lambda: 0.0,
+        leaves_nothing: bool = False,
     ) -> None:
+        self._leaves_nothing = leaves_nothing
         self._started = started
         self._wake = wake
         self._deadline = None if timeout is None else time.monotonic() + timeout
@@ -101,7 +104,7 @@ class CommandWatch:
             exited = self._until_exit(exit_watch)
         finally:
             os.close(exit_watch)
-        if self._phase != "running":
+        if self._phase != "running" or self._leaves_nothing:
             self._started.signal(signal.SIGKILL)  # what is left of it after the shell's own exit
         self._drain()
         far = self._started.far
@@ -159,7 +162,9 @@ class CommandWatch:
 
     def _cancel(self) -> None:
         self._interrupted = True
-        if self._phase == "running":
+        if self._leaves_nothing:
+            self._kill()
+        elif self._phase == "running":
             self._terminate(_CANCEL_GRACE)
 
     def _next_phase(self) -> bool:
@@ -174,12 +179,15 @@ class CommandWatch:
             self._timed_out = True
             self._terminate(_TIMEOUT_GRACE)
         elif self._phase == "terminating":
-            self._phase = "killed"
-            self._started.signal(signal.SIGKILL)
-            self._deadline = time.monotonic() + _GIVE_UP
+            self._kill()
         else:
             return False
         return True
+
+    def _kill(self) -> None:
+        self._phase = "killed"
+        self._started.signal(signal.SIGKILL)
+        self._deadline = time.monotonic() + _GIVE_UP
 
     def _terminate(self, grace: float) -> None:
         self._phase = "terminating"

@@ -65,10 +65,11 @@ class GatedEnvironment:
             of_call = without_path(of_call)
         hosts = self._containment.hosts.asking_for(self._gate, spec.command)
         with self._history.command(of_call) as changed, hosts as running:
-            of_call = replace(of_call, waited=running.waited)
+            of_call = replace(of_call, waited=lambda: running.waited() + spec.waited())
             outcome = self._run(of_call, on_output, interrupt)
             if (
                 outcome.refused
+                and not spec.once
                 and not (is_planning or decision.only_looks)
                 and self._may_run_free(action, outcome.refused)
             ):

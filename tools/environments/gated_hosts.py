@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from tools.approval.actions import ConnectHost
+from tools.approval.asked_time import Stopwatch
 from tools.approval.gate import Gate
 from tools.context import Interrupt
 from tools.errors import Denied, ToolInterrupted
@@ -19,30 +19,15 @@ class RunningCommand:
     def __init__(self, gate: Gate, command: str) -> None:
         self.gate = gate
         self.command = command
-        self._lock = threading.Lock()
-        self._open = 0
-        self._since = 0.0
-        self._total = 0.0
+        self._watch = Stopwatch()
 
-    @contextmanager
-    def asking(self) -> Iterator[None]:
+    def asking(self) -> AbstractContextManager[None]:
         """While it lasts, the person is asked."""
-        with self._lock:
-            if not self._open:
-                self._since = time.monotonic()
-            self._open += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._open -= 1
-                if not self._open:
-                    self._total += time.monotonic() - self._since
+        return self._watch.running()
 
     def waited(self) -> float:
         """Seconds."""
-        with self._lock:
-            return self._total + (time.monotonic() - self._since if self._open else 0.0)
+        return self._watch.seconds()
 
 
 class GatedHosts:

@@ -11,6 +11,7 @@ that was not seen before: the command cannot have made it, and what it points at
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import secrets
 import stat
@@ -93,6 +94,24 @@ class KeptPlaces:
         self._has_looked = False
         self._is_left = False
         self._looked_at = 0
+        self._programs = 0
+        self._agreed: dict[Path, bytes] = {}
+
+    @contextlib.contextmanager
+    def agreeing(self) -> Iterator[None]:
+        """While it lasts, calls of tools are made between two looks, and what they were allowed to write is noted."""
+        self._programs += 1
+        try:
+            yield
+        finally:
+            self._programs -= 1
+            if not self._programs:
+                self._agreed.clear()
+
+    def agreed(self, path: Path, content: bytes | None) -> None:
+        """It was allowed to write this to `path` (resolved): nobody need be asked about it again."""
+        if self._programs and content is not None:
+            self._agreed[path] = hashlib.sha256(content).digest()
 
     @property
     def is_left(self) -> bool:
@@ -135,7 +154,9 @@ class KeptPlaces:
         found = tuple(
             PlaceChange(path, None if was is None else was.content, kept.content or b"", was)
             for path, kept in now.items()
-            if not _is_same(path, was := before.get(path), kept) and (was is not None or self._is_inside(path))
+            if not _is_same(path, was := before.get(path), kept)
+            and (was is not None or self._is_inside(path))
+            and not self._is_agreed(path, was, kept)
         )
         self._remember(now)
         return found
@@ -186,6 +207,12 @@ class KeptPlaces:
             if path.name in {"config", "config.worktree"} and (names := looking_settings(_read(path) or b"")):
                 return f"what {names[0]} in {path} names"
         return ""
+
+    def _is_agreed(self, path: Path, was: Kept | None, now: Kept) -> bool:
+        if now.is_link or now.content is None or path not in self._agreed:
+            return False
+        began_to_run = _is_executable(now) and (was is None or not _is_executable(was))
+        return not began_to_run and self._agreed[path] == hashlib.sha256(now.content).digest()
 
     def _is_inside(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self._roots)

@@ -16,7 +16,7 @@ from tools.environments.shell_start import Input, ShellStarter, StartedShell
 from tools.environments.watched_run import QUIET_SECONDS, run_to_end
 from tools.errors import CommandError
 from tools.settings import TerminalSettings
-from tools.shell.memory import ShellCommand, ShellOutcome
+from tools.shell.memory import ShellCommand
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox
@@ -85,7 +85,7 @@ class LocalEnvironment:
             closed=self.closed,
             left_by=lambda report: read_report(report, fresh, given),
         )
-        return outcome if spec.confinement is None else self._with_refusals(outcome, spec, started)
+        return self.with_refusals(outcome, spec, started)
 
     def open(self, spec: CommandSpec, *, unset: tuple[str, ...] = (), pty: bool = False) -> StartedShell:
         """Start a command with an input, for somebody who watches it and then calls `closed`.
@@ -96,6 +96,32 @@ class LocalEnvironment:
         _, variables = self._environments(spec, pty=pty, unset=unset)
         reads: Input = "terminal" if pty else "pipe"
         return self._starter.start(spec.command, spec.cwd, variables, reads=reads, confinement=spec.confinement)
+
+    def open_with(self, spec: CommandSpec, descriptor: int) -> StartedShell:
+        """As `open`, without an input; the command has `descriptor` as well, under the same number.
+
+        Raises:
+            CommandError: it could not be started.
+        """
+        _, variables = self._environments(spec, pty=False)
+        return self._starter.start(
+            spec.command,
+            spec.cwd,
+            variables,
+            reads="nothing",
+            confinement=spec.confinement,
+            passing=(descriptor,),
+        )
+
+    @property
+    def mark(self) -> str:
+        """By which the processes of the session's commands are known (`tools.environments.marked`)."""
+        return self._groups.mark
+
+    def fresh_variables(self) -> Mapping[str, str]:
+        """The variables that a fresh shell has, before any confinement adds its own."""
+        base = os.environ if self._variables is None else self._variables
+        return child_environment(base, passed=self._settings.passthrough)
 
     def closed(self, started: StartedShell) -> None:
         """Nobody watches the command any more: close its descriptors."""
@@ -131,11 +157,12 @@ class LocalEnvironment:
         except OSError as problem:
             raise CommandError(f"Could not run the command confined: {problem}. Nothing was run.") from problem
 
-    def _with_refusals(self, outcome: ShellOutcome, spec: CommandSpec, started: StartedShell) -> ShellOutcome:
-        from tools.environments.sandbox.denial import looks_denied  # noqa: PLC0415 - not every session confines
-
+    def with_refusals(self, outcome: CommandOutcome, spec: CommandSpec, started: StartedShell) -> CommandOutcome:
+        """The outcome of a command, with what its confinement kept it from."""
         if self._sandbox is None or spec.confinement is None:
             return outcome
+        from tools.environments.sandbox.denial import looks_denied  # noqa: PLC0415 - not every session confines
+
         by_network = self._sandbox.refusals(started.process)
         refused = looks_denied(outcome, spec.confinement, by_network, spec.cwd)
         return replace(outcome, refused=refused, unreached=by_network)

@@ -26,6 +26,11 @@ class SessionGroups:
         self._watched: set[int] = set()
 
     @property
+    def mark(self) -> str:
+        """Of what is started for this session; begins the marks of what is to be found by itself."""
+        return self._mark
+
+    @property
     def variables(self) -> dict[str, str]:
         """What a command has to have in its environment, so that what leaves its group is found again."""
         return {VARIABLE: self._mark}

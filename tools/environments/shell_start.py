@@ -138,8 +138,13 @@ class ShellStarter:
         reads: Input,
         reports: bool = False,
         confinement: Confinement | None = None,
+        passing: tuple[int, ...] = (),
     ) -> StartedShell:
         """Start `command` in `cwd` with these variables and no others, confined where `confinement` is not None.
+
+        Args:
+            passing: descriptors that it has as well, under the same numbers; not together with `reports`, whose own
+                number may be one of them.
 
         Raises:
             CommandError: it could not be started.
@@ -147,7 +152,7 @@ class ShellStarter:
         self._groups.prepare()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             try:
-                started = self._start(command, cwd, variables, (reads, reports, confinement), (ours, theirs))
+                started = self._start(command, cwd, variables, (reads, reports, confinement, passing), (ours, theirs))
             except (OSError, ValueError) as problem:
                 raise CommandError(f"Could not run the command: {_cause(problem, cwd)}") from problem
             ours.pop_all()
@@ -158,10 +163,10 @@ class ShellStarter:
         command: str,
         cwd: Path,
         variables: Mapping[str, str],
-        how: tuple[Input, bool, Confinement | None],
+        how: tuple[Input, bool, Confinement | None, tuple[int, ...]],
         ends: tuple[contextlib.ExitStack, contextlib.ExitStack],
     ) -> StartedShell:
-        (reads, reports, confinement), (ours, theirs) = how, ends
+        (reads, reports, confinement, passing), (ours, theirs) = how, ends
         wait, go = _pipe(theirs, ours)
         if reads == "terminal":
             output, prints = pseudo_terminal(ours, theirs)
@@ -181,6 +186,7 @@ class ShellStarter:
             stdout=reported,
             stderr=prints,
             close_fds=True,
+            pass_fds=passing,
             start_new_session=True,
         )
         self._groups.add(process)

@@ -22,7 +22,7 @@ _MOVES_OR_SETS = re.compile(r"\b(?:cd|pushd|popd|export)\b")
 
 def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> ToolResult:
     """What the model and the person get of a command that has ended."""
-    code = _conventional_code(outcome)
+    code = conventional_code(outcome)
     meaning = _meaning(spec, outcome, code)
     payload: dict[str, Any] = {"output": for_model(outcome.output), "exit_code": code}
     if outcome.timed_out:
@@ -34,7 +34,7 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
     moved = place.moved_to()
     if moved:
         payload["cwd"] = moved
-    notes = (meaning.note, place.note, _not_kept(spec.command, outcome), _refused(outcome), _put_back(outcome))
+    notes = (meaning.note, place.note, _not_kept(spec.command, outcome), refused_of(outcome), put_back_of(outcome))
     if any(notes):
         payload["note"] = " ".join(note for note in notes if note)
     return ToolResult(
@@ -53,7 +53,7 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
     )
 
 
-def _conventional_code(outcome: CommandOutcome) -> int | None:
+def conventional_code(outcome: CommandOutcome) -> int | None:
     """The number that a shell would report: models know those."""
     if outcome.timed_out:
         return _TIMED_OUT
@@ -98,7 +98,8 @@ def _not_kept(command: str, outcome: CommandOutcome) -> str:
     return f"Not kept for later commands: {names}. Set it in each command that needs it."
 
 
-def _refused(outcome: CommandOutcome) -> str:
+def refused_of(outcome: CommandOutcome) -> str:
+    """What its confinement kept it from, for the model; '' for nothing."""
     if outcome.unreached:
         return f"Not reached: {'; '.join(outcome.unreached)}. Do not try another way."
     if not outcome.refused:
@@ -109,7 +110,8 @@ def _refused(outcome: CommandOutcome) -> str:
     )
 
 
-def _put_back(outcome: CommandOutcome) -> str:
+def put_back_of(outcome: CommandOutcome) -> str:
+    """What of its changes was taken back, for the model; '' for nothing."""
     if not outcome.put_back:
         return ""
     names = ", ".join(map(str, outcome.put_back))

@@ -97,7 +97,7 @@ def events_of(call: CallSoFar) -> Iterator[SessionEvent]:
     if call.ran and call.result is None:
         yield ToolRunning(call.call_id, call.name, arguments, call.cwd)
     if call.output or call.tail:
-        yield ToolOutput(call.call_id, call.output, call.tail, call.name)
+        yield ToolOutput(call.call_id, call.output, call.tail, call.name, arguments)
     if call.result is not None:
         yield ToolFinished(call.call_id, call.name, arguments, call.cwd, call.result, call.ran)
 

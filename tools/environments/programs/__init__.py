@@ -1,0 +1,1 @@
+"""Programs on this machine: their interpreter, their start, and the calls that they make."""

@@ -1,0 +1,139 @@
+"""Programs on this machine, as an environment of one: no policy here, `gated_programs` stands in front."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tools.context import CommandOutcome, CommandSpec, Interrupt
+from tools.environments.command_watch import CommandWatch, Ending
+from tools.environments.local_commands import LocalEnvironment
+from tools.environments.marked import VARIABLE, kill_marked
+from tools.environments.output_buffer import OutputBuffer
+from tools.environments.programs.serving import CallServer
+from tools.environments.programs.starting import client_text, start_command
+from tools.environments.shell_start import StartedShell
+from tools.environments.wake import WakePipe
+from tools.programs.port import CallTool, Program
+from tools.settings import TerminalSettings
+
+_KILLED_SECONDS = 5.0
+
+
+class ProgramEnvironment:
+    """Implements `tools.context.Environment` for one program: whatever command it is given, it starts the program.
+
+    The command says the same as the program does; it was asked about.
+
+    Args:
+        local: the session's; the program counts as one of its commands.
+        interpreter: the path of the Python that runs it.
+        isolated: it looks for modules neither in its directory nor among the user's own.
+        settings: how much of its output is kept.
+    """
+
+    def __init__(
+        self,
+        local: LocalEnvironment,
+        program: Program,
+        call: CallTool,
+        interpreter: str,
+        settings: TerminalSettings,
+        *,
+        isolated: bool = False,
+    ) -> None:
+        self._local = local
+        self._program = program
+        self._call = call
+        self._interpreter = interpreter
+        self._settings = settings
+        self._isolated = isolated
+        self.calls: Mapping[str, int] = {}
+
+    def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+        """Run the program to its end, the time-out or the cancel; then kill what it has left behind.
+
+        Raises:
+            CommandError: it could not be started.
+        """
+        if interrupt.is_set():
+            return CommandOutcome("", None, interrupted=True)
+        buffer = OutputBuffer(self._settings.max_output_chars, self._settings.head_share, spec.save_to)
+
+        def take(text: str) -> None:
+            buffer.add(text)
+            on_output(text)
+
+        began = time.monotonic()
+        mark = f"{self._local.mark}.{secrets.token_hex(4)}"
+        started, connection = self._start(spec, mark)
+        try:
+            ending = self._serve(started, connection, spec, take, interrupt)
+        finally:
+            kill_marked(mark)
+            saved = buffer.close()
+            self._local.closed(started)
+        code, killer = started.exit()
+        outcome = CommandOutcome(
+            output=buffer.text(),
+            exit_code=code,
+            signal=killer,
+            timed_out=ending.timed_out,
+            interrupted=ending.interrupted,
+            truncated_chars=buffer.truncated_chars,
+            duration=time.monotonic() - began,
+            saved=saved,
+        )
+        return self._local.with_refusals(outcome, spec, started)
+
+    def is_busy(self) -> bool:
+        """Whether processes of the session's commands are still alive."""
+        return self._local.is_busy()
+
+    def close(self) -> None:
+        """Leave the session's environment alone."""
+
+    def _start(self, spec: CommandSpec, mark: str) -> tuple[StartedShell, socket.socket]:
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                descriptor = theirs.fileno()
+                command = replace(
+                    spec,
+                    command=start_command(self._interpreter, descriptor, isolated=self._isolated),
+                    env={**(spec.env or {}), VARIABLE: mark},
+                )
+                return self._local.open_with(command, descriptor), ours
+        except BaseException:
+            ours.close()
+            raise
+
+    def _serve(
+        self,
+        started: StartedShell,
+        connection: socket.socket,
+        spec: CommandSpec,
+        on_text: Callable[[str], None],
+        interrupt: Interrupt,
+    ) -> Ending:
+        program = self._program
+        first = (f"{client_text()}\n\n{program.module}".encode(), program.code.encode("utf-8", "replace"))
+        server = CallServer(connection, first, self._call, program.limits, interrupt)
+        server.start()
+        wake = WakePipe()
+        forget = interrupt.on_cancel(wake.wake)
+        try:
+            return CommandWatch(started, wake, spec.timeout, on_text, waited=spec.waited, leaves_nothing=True).run()
+        finally:
+            # Whatever broke off the watch, nobody looks after the program any more.
+            if started.process.poll() is None:
+                started.signal(signal.SIGKILL)
+                started.process.wait(_KILLED_SECONDS)
+            forget()
+            wake.close()
+            server.close()
+            self.calls = server.made()

@@ -1,0 +1,63 @@
+"""The functions by which a program calls tools: their text for the program, and their names for the model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A function that calls the tool of its name.
+
+    Attributes:
+        parameters: as they stand in its definition; what is None is not passed on. Others that the tool has may be
+            named, too.
+        returns: the keys of the dict that comes back, for the model.
+    """
+
+    name: str
+    parameters: str
+    returns: str
+
+
+STUBS = (
+    Stub("read_file", "path, offset=1, limit=500", "content (no line numbers), total_lines"),
+    Stub("write_file", "path, content", "status"),
+    Stub("patch", "path=None, old_string=None, new_string=None, replace_all=None, patch=None", "diff"),
+    Stub(
+        "search_files",
+        "pattern, target='content', path='.', file_glob=None, limit=50, offset=0",
+        "matches [{path, line, text}] or files",
+    ),
+    Stub("terminal", "command, timeout=None, workdir=None", "output, exit_code"),
+    Stub("web_search", "query, limit=5", "results"),
+    Stub("web_extract", "urls", "results"),
+)
+"""The tools that a program may call, if the session has them."""
+
+NAMES = frozenset(stub.name for stub in STUBS)
+
+
+def offered(tools: Collection[str]) -> tuple[Stub, ...]:
+    """Those of the stubs whose tools are among `tools`."""
+    return tuple(stub for stub in STUBS if stub.name in tools)
+
+
+def module_text(tools: Collection[str]) -> str:
+    """Python for the end of the module `hermes_tools`: a function for each of these tools that a program may call."""
+    return "\n\n".join(_definition(stub) for stub in offered(tools)) + "\n"
+
+
+def described(tools: Collection[str]) -> Iterator[str]:
+    """A line for each function, for the model."""
+    for stub in offered(tools):
+        yield f"{stub.name}({stub.parameters}) → {stub.returns}"
+
+
+def _definition(stub: Stub) -> str:
+    return (
+        f"def {stub.name}({stub.parameters}, **more):\n"
+        f'    """Call {stub.name}; gives a dict: {stub.returns}."""\n'
+        f"    return _call({stub.name!r}, locals())\n"
+    )
