@@ -62,12 +62,13 @@ class CallIdentity:
 class Workspace:
     """A session's surroundings. `files` and `terminal` are the bare backends: tools get them behind a gate.
 
-    `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's
-    files were before; `output_file` says where its output goes if it is too long to show. `programs` runs programs that
-    call tools, behind a call's gate; None where files and commands are elsewhere. `mcp` reaches the session's MCP servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
-    model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
-    confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's, and
-    `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
+    `files` makes the file system for one turn, whose token ends what takes long; `history` keeps what a call's files
+    were before; `output_file` says where its output goes if it is too long to show. `programs` runs programs that
+    call tools, behind a call's gate; None where files and commands are elsewhere. `mcp` reaches the session's MCP
+    servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
+    model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands
+    are confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's,
+    and `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
     turned off. `guardian` is one of its own, which ends with it.
     """
 
