@@ -175,8 +175,7 @@ class AIAgent:
 
     def give_back(self) -> None:
         """Tell the person, through the running turn's listeners, what its model was not told; it takes no more."""
-        turn = self._turn
-        if turn is not None:
+        if (turn := self._turn) is not None:
             tell_undelivered(turn)
 
     def abandon(self) -> None:

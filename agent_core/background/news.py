@@ -66,12 +66,19 @@ class NewsBox:
         """How many were too many since the last that were delivered."""
         return self._missed
 
-    def put(self, news: News) -> None:
-        """Add what happened; it is stored before anybody hears of it."""
+    def put(self, news: News, first: Callable[[], None] = lambda: None) -> None:
+        """Add what happened; it is stored before anybody hears of it.
+
+        Args:
+            first: is done in between, and in any case: the end of the task that is told of.
+        """
         with self._lock:
-            if self._is_known(news):
-                return
-        self._keep(news)
+            is_known = self._is_known(news)
+        if not is_known:
+            self._keep(news)
+        first()
+        if is_known:
+            return
         with self._lock:
             if is_late := self._is_known(news):
                 gone = [news]

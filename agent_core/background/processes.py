@@ -48,13 +48,17 @@ class _Follower:
     def _end(self, info: ProcessInfo, *, is_wanted: bool) -> None:
         by_person = info.id in self.stopped
         state: TaskState = "stopped" if by_person or was_stopped(info) else "failed" if info.exit_code else "done"
-        # The news first: a crash in between loses none.
+
+        def end() -> None:
+            self.tasks.end(info.id, "failed" if state == "done" and info.signal else state, how_it_ended(info))
+
         if by_person:
             # The model would look for it in vain.
-            self.news.put(ended(info, "", self.session_id, by="the user"))
+            self.news.put(ended(info, "", self.session_id, by="the user"), end)
         elif is_wanted:
-            self.news.put(ended(info, self._output(info.id), self.session_id))
-        self.tasks.end(info.id, "failed" if state == "done" and info.signal else state, how_it_ended(info))
+            self.news.put(ended(info, self._output(info.id), self.session_id), end)
+        else:
+            end()
 
     def _output(self, name: str) -> str:
         try:

@@ -41,6 +41,30 @@ def test_news_are_stored_before_a_listener_hears_of_them() -> None:
     assert order == ["stored", "heard", "stored"]
 
 
+def test_the_task_has_ended_when_its_news_are_heard_of_also_where_they_are_none() -> None:
+    order: list[str] = []
+    box = NewsBox(keep=lambda _: order.append("stored"))
+    box.on_put(lambda _: order.append("heard"))
+    box.put(_news("a"), lambda: order.append("ended"))
+    box.knows_end("b")
+    box.put(_news("b"), lambda: order.append("ended"))
+
+    assert order == ["stored", "ended", "heard", "ended"]
+
+
+def test_an_end_that_the_model_has_seen_is_no_news_before_or_after_it_comes() -> None:
+    dropped: list[News] = []
+    box = NewsBox(drop=dropped.extend)
+    early, line = _news("a"), News("a", "matched", "a line", "a line")
+    box.put(early)
+    box.put(line)
+    box.knows_end("a")
+    box.put(_news("a"))
+
+    assert box.waiting() == (line,)
+    assert dropped == [early]
+
+
 def test_a_listener_that_fails_takes_nothing_from_the_others() -> None:
     box, heard = NewsBox(), list[News]()
 
