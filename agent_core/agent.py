@@ -326,7 +326,8 @@ class AIAgent:
         )
 
     def _delegating(self, turn: Turn) -> Delegation:
-        from agent_core.delegation.delegator import Parent, TurnDelegation  # noqa: PLC0415 - most turns need none
+        from agent_core.delegation.delegator import TurnDelegation  # noqa: PLC0415 - most turns need none
+        from agent_core.delegation.making import Parent  # noqa: PLC0415 - as above
 
         parent = Parent(self._loop, self._store, self._prompt, self._guardrails, self._verify_on_stop)
         return TurnDelegation(parent, self._delegation, turn)

@@ -137,7 +137,9 @@ def _told(delegation: Delegation, reports: Sequence[AgentReport], ctx: ToolConte
     shown: list[Shown] = []
     for number, report in enumerate(reports, 1):
         head = f"**{number}. {_first_line(report.goal)}** — " if several else ""
-        shown.append(ShownText(f"{head}{_outcome(report)}\n\n{_cut(report.summary)}".strip()))
+        open_ones = f"\n\nNot brought back: {report.kept}" if report.kept else ""
+        shown.append(ShownText(f"{head}{_outcome(report)}\n\n{_cut(report.summary)}{open_ones}".strip()))
+        shown.extend(report.diffs)
     facts = {"agents": [_facts(report) for report in reports], "at_once": delegation.limits.at_once}
     payload = {"results": told} if several else told[0]
     result = ok(payload, *shown, **facts)
@@ -159,6 +161,7 @@ def _payload(report: AgentReport, ctx: ToolContext, *, several: bool) -> dict[st
         told["files_changed"] = [arguments.display(path, ctx) for path in report.files]
     if report.patch is not None:
         told["patch"] = str(report.patch)
+    if report.brought or report.kept:
         told["brought_back"] = [arguments.display(path, ctx) for path in report.brought]
     if report.kept:
         told["not_brought_back"] = report.kept

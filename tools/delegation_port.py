@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from tools.result import ShownDiff
+
 if TYPE_CHECKING:
     from tools.context import ToolContext
 
@@ -68,6 +70,7 @@ class AgentReport:
         patch: for work on a copy: a file with its changes, if it made any.
         brought: files of these that are changed in the session's directory now.
         kept: why what it changed is not (all) there, and the copy that was kept for that; '' where nothing is open.
+        diffs: what it changed in a copy, as text.
     """
 
     agent: str
@@ -85,6 +88,7 @@ class AgentReport:
     patch: Path | None = None
     brought: tuple[Path, ...] = ()
     kept: str = ""
+    diffs: tuple[ShownDiff, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

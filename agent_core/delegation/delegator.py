@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -22,9 +23,11 @@ from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Approver
 from tools.context import ToolContext
 from tools.delegation_port import AgentBegun, AgentReport, AgentStatus, AgentTask, DelegationLimits
+from tools.errors import ToolError
 
 if TYPE_CHECKING:
     from agent_core.agent import AIAgent
+    from agent_core.delegation.copies import Copy
     from agent_core.providers.base import Usage
     from agent_core.turn import Turn
 
@@ -84,6 +87,24 @@ class TurnDelegation:
         from agent_core.delegation.background import begin_in_background  # noqa: PLC0415 - most work is waited for
 
         return begin_in_background(self, [planned(task, self._parent, self._settings) for task in tasks], call)
+
+    def copy(self, name: str) -> Copy:
+        """A copy of the session's work tree.
+
+        Raises:
+            ToolError: there can be none.
+        """
+        from agent_core.delegation.copies import make_copy  # noqa: PLC0415 - most work needs no copies
+
+        if self._settings.copies is None or self._settings.workspace_at is None:
+            raise ToolError("There are no copies to work on here: leave out isolated.")
+        return make_copy(self.workspace.cwd, self._settings.copies, name)
+
+    def workspace_at(self, copy: Copy) -> Workspace:
+        """The session's workspace with a copy in place of its directories; to be closed."""
+        assert self._settings.workspace_at is not None  # noqa: S101 - there would be no copy
+        places = (copy.place_of(Path(os.path.realpath(root))) for root in self.workspace.roots)
+        return self._settings.workspace_at(self.workspace, tuple(places))
 
     def work(self, plans: Sequence[Plan], call: ToolContext) -> list[AgentReport]:
         """Do what is planned and wait; the reports are not bounded.

@@ -24,14 +24,15 @@ class DelegationSettings:
         depth: how many agents are above this one; 0 for a session's own.
         target_of: the models behind a name as provider:model, and how much they think; it raises AuthRequired or
             SettingsError. None where only the parent's own model can be asked.
-        workspace_at: a workspace like the session's at a copy of its directory; None where there are no copies.
-        copies: where copies are made; None where there are none.
+        workspace_at: a workspace like a given one, with other directories, the first one its own; to be closed. None
+            where there are no copies.
+        copies: where copies are made.
     """
 
     part: DelegationPart = field(default_factory=DelegationPart)
     depth: int = 0
     target_of: Callable[[str], Target] | None = None
-    workspace_at: Callable[[Workspace, Path], Workspace] | None = None
+    workspace_at: Callable[[Workspace, tuple[Path, ...]], Workspace] | None = None
     copies: Path | None = None
 
     @property
