@@ -205,7 +205,9 @@ class TurnLoop:
         asker.carried.clear()
 
     def _use_tools(self, turn: Turn, reply: Reply) -> None:
-        runner, nested = runners_of(turn, self.session_id, self.workspace, self.services, self.tool_names(), self.delegation)
+        runner, nested = runners_of(
+            turn, self.session_id, self.workspace, self.services, self.tool_names(), self.delegation
+        )
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
             turn.edits.see(call, result)

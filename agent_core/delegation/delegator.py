@@ -98,6 +98,8 @@ class TurnDelegation:
 
         if self._settings.copies is None or self._settings.workspace_at is None:
             raise ToolError("There are no copies to work on here: leave out isolated.")
+        if self.workspace.elsewhere is not None:
+            raise ToolError("On another machine there are no copies to work on: leave out isolated.")
         return make_copy(self.workspace.cwd, self._settings.copies, name)
 
     def workspace_at(self, copy: Copy) -> Workspace:
