@@ -132,15 +132,14 @@ class AIAgent:
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._delegation = delegation or DelegationSettings()
-        missing = (*self.workspace.missing_tools(), *self._delegation.missing_tools())
-        disabled = (*disabled_toolsets, *self._services.missing_tools(), *missing)
+        lacking = (self._services, self.workspace, self._delegation)
         self._loop = TurnLoop(
             session_id=self.session_id,
             workspace=self.workspace,
             services=self._services,
             target=lambda: self._target,
             toolsets=tuple(enabled_toolsets),
-            disabled=disabled,
+            disabled=(*disabled_toolsets, *(name for one in lacking for name in one.missing_tools())),
             cache_ttl=cache_ttl,
             patience=patience or Patience(),
             context_files=self._prompt.context_files,
@@ -326,11 +325,10 @@ class AIAgent:
         )
 
     def _delegating(self, turn: Turn) -> Delegation:
-        from agent_core.delegation.delegator import TurnDelegation  # noqa: PLC0415 - most turns need none
-        from agent_core.delegation.making import Parent  # noqa: PLC0415 - as above
+        from agent_core.delegation import delegator, making  # noqa: PLC0415 - most turns need no sub-agents
 
-        parent = Parent(self._loop, self._store, self._prompt, self._guardrails, self._verify_on_stop)
-        return TurnDelegation(parent, self._delegation, turn)
+        parent = making.Parent(self._loop, self._store, self._prompt, self._guardrails, self._verify_on_stop)
+        return delegator.TurnDelegation(parent, self._delegation, turn)
 
     def _keeps(self, turn_id: str) -> Callable[[Compaction], bool]:
         return lambda made: self._store.compact(self.session_id, turn_id, made)

@@ -24,6 +24,7 @@ def runners_of(
     workspace: Workspace,
     session: SessionServices,
     offered: frozenset[str],
+    *,
     delegation: Callable[[Turn], Delegation | None] = lambda _: None,
 ) -> tuple[ToolRunner, NestedCalls]:
     """Who runs the calls of an answer of the turn, and who runs what these call.

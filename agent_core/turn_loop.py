@@ -206,7 +206,7 @@ class TurnLoop:
 
     def _use_tools(self, turn: Turn, reply: Reply) -> None:
         runner, nested = runners_of(
-            turn, self.session_id, self.workspace, self.services, self.tool_names(), self.delegation
+            turn, self.session_id, self.workspace, self.services, self.tool_names(), delegation=self.delegation
         )
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):

@@ -32,7 +32,7 @@ from tools.approval.rules.paths import places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
-from tools.files.history import FileHistory
+from tools.files.history import FileHistory, NoHistory
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
