@@ -149,3 +149,22 @@ async def test_undo_takes_back_what_sub_agents_changed(start: EditorFactory, wor
     assert (workspace / "new.txt").exists()
     await agent.prompt(session, "/undo")
     assert not (workspace / "new.txt").exists()
+
+
+async def test_what_was_delegated_in_the_background_is_told_when_it_is_done(
+    start: EditorFactory, workspace: Path
+) -> None:
+    agent = await start()
+    await agent.initialize({**PLAIN, "session": {"notices": {}}, "_meta": {"hermes": {"backgroundTurns": True}}})
+    session = await agent.new_session(workspace)
+    await agent.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+    gate = workspace / "gate"
+    goal = f"run while ! test -e {gate}; do sleep 0.02; done\nsay a heron"
+    await agent.prompt(session, f"{delegates(goal, background=True)}\nsay ok\non news\nsay I was told.")
+    await agent.prompt(session, "/tasks")
+    assert "run while ! test" in agent.text(session)
+    gate.touch()
+    await agent.until(lambda: "I was told." in agent.text(session), 15, "the turn of its own")
+    notice = await agent.wait_for_update(session, "notice")
+    assert "A sub-agent is done" in notice["title"]
+    assert len(agent.cards(session)) == 1
