@@ -83,6 +83,8 @@ class _Card:
     in_terminal: bool = False
     tail: str = ""
     shown_at: float = -math.inf
+    by: str = ""
+    cwd: str = ""
 
 
 class EventBridge:
@@ -229,7 +231,7 @@ class EventBridge:
         """The model begins a tool call."""
 
         def announce() -> SessionEvent:
-            self._cards[call_id] = _Card(name)
+            self._cards[call_id] = _Card(name, cwd=self._cwd)
             return ToolAnnounced(call_id, name, self._cwd)
 
         self._tell(announce)
@@ -265,23 +267,25 @@ class EventBridge:
         call_id = progress.call_id
         card = self._cards.get(call_id)
         match progress:
-            case CallRequested(name=name, arguments=arguments, parent=parent):
-                self._cards[call_id] = _Card(name, dict(arguments))
-                return ToolRequested(call_id, name, arguments, self._cwd, card is not None, parent)
+            case CallRequested(name=name, arguments=arguments, parent=parent, by=by, cwd=cwd):
+                self._cards[call_id] = _Card(name, dict(arguments), by=by, cwd=cwd or self._cwd)
+                return ToolRequested(call_id, name, arguments, cwd or self._cwd, card is not None, parent, by)
             case _ if card is None:
                 return None
             case CallRunning():
                 card.runs = True
-                return ToolRunning(call_id, card.name, card.arguments, self._cwd)
+                return ToolRunning(call_id, card.name, card.arguments, card.cwd, card.by)
             case CallOutput(text=text):
                 return self._output(call_id, card, text)
             case CallFinished(name=name, arguments=arguments, result=result, ran=ran):
                 del self._cards[call_id]
                 result = with_tail(result, card.tail)
-                return ToolFinished(call_id, name, arguments, self._cwd, result, ran, card.in_terminal)
+                return ToolFinished(call_id, name, arguments, card.cwd, result, ran, card.in_terminal, card.by)
 
     def _finished(self, call_id: str, card: _Card, result: ToolResult) -> ToolFinished:
-        return ToolFinished(call_id, card.name, card.arguments, self._cwd, result, card.runs, card.in_terminal)
+        return ToolFinished(
+            call_id, card.name, card.arguments, card.cwd, result, card.runs, card.in_terminal, card.by
+        )
 
     def _output(self, call_id: str, card: _Card, text: str) -> SessionEvent | None:
         card.tail = tail_of(card.tail + text)

@@ -34,11 +34,18 @@ _LONGEST_TITLE = 200
 
 
 def asked_card(question: Question, cwd: Path) -> dict[str, Any]:
-    """ACP v1 `ToolCallUpdate` on the id of the call that asks, pending.
+    """ACP v1 `ToolCallUpdate` on the id of the call that asks, pending. A sub-agent's name is before the title.
 
     Args:
         cwd: the session's directory; titles name what is below it as it is seen from there, all else absolutely.
     """
+    card = _card(question, cwd)
+    if question.asker and "title" in card:
+        card["title"] = f"{question.asker}: {card['title']}"
+    return card
+
+
+def _card(question: Question, cwd: Path) -> dict[str, Any]:
     card = {"toolCallId": question.tool_call_id, "status": "pending"}
     match question.action:
         case WritePath() as change:

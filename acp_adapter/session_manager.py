@@ -224,6 +224,7 @@ class SessionManager:
             # What will not be deleted is not cancelled, and what cannot be is not closed.
             await self._run_blocking(lambda: library.refuse_held(session_id))
             live.cancel()
+            live.workspace.children.cancel()
             async with live.turn:
                 await self._run_blocking(lambda: library.delete(session_id))
             await self._end(live)

@@ -19,6 +19,7 @@ from agent_core.background.delivery import open_turn
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.context.compaction import Compaction
+from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.guardrails import Thresholds
 from agent_core.interrupt import CancelToken
@@ -38,14 +39,15 @@ from agent_core.turn import Turn
 from agent_core.turn_ending import Ending
 from agent_core.turn_history import TurnHistory
 from agent_core.turn_loop import Target, TurnLoop
-from agent_core.turn_result import ConversationResult, no_usage
+from agent_core.turn_result import ConversationResult, never_begun
 from agent_core.turn_telling import tell_undelivered, tell_unused
 from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
-from tools.approval.plan import PLAN_NOTE
+from tools.approval.plan import plan_note
 
 if TYPE_CHECKING:
     from agent_core.trajectories.log import Runs
+    from tools.delegation_port import Delegation
 
 _INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
@@ -80,6 +82,7 @@ class AIAgent:
         ephemeral_system_prompt: str = "",
         verify_on_stop: bool = True,
         save_trajectories: Runs | bool = False,
+        delegation: DelegationSettings | None = None,
     ) -> None:
         """Make an agent; nothing is loaded or connected yet.
 
@@ -101,6 +104,7 @@ class AIAgent:
             ephemeral_system_prompt: goes behind the system prompt in each request; never stored or exported.
             verify_on_stop: before a turn ends that edited code and ran no check of it, the model is told so once.
             save_trajectories: where each turn goes as a trajectory when it is over; True: into the user's home.
+            delegation: what is set about sub-agents.
 
         Raises:
             AuthRequired, SettingsError: `provider` is a name, and the settings do not make it usable.
@@ -127,16 +131,20 @@ class AIAgent:
         self._services = services or own_services(self.session_id, self.workspace)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
+        self._delegation = delegation or DelegationSettings()
+        lacking = (self._services, self.workspace, self._delegation)
         self._loop = TurnLoop(
             session_id=self.session_id,
             workspace=self.workspace,
             services=self._services,
             target=lambda: self._target,
             toolsets=tuple(enabled_toolsets),
-            disabled=(*disabled_toolsets, *self._services.missing_tools(), *self.workspace.missing_tools()),
+            disabled=(*disabled_toolsets, *(name for one in lacking for name in one.missing_tools())),
             cache_ttl=cache_ttl,
             patience=patience or Patience(),
             context_files=self._prompt.context_files,
+            delegation=self._delegating,
+            limits=self._delegation.limits,
         )
         self._guardrails = guardrails or Thresholds()
         self._verify_on_stop = verify_on_stop
@@ -233,7 +241,7 @@ class AIAgent:
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
             if self._token.is_set():
-                return self._never_begun(turn_id)
+                return never_begun(self._store.messages(self.session_id), self.model, turn_id)
             self._store.begin_turn(self.session_id, turn_id)
             self._began = self._services.activity.begin()
             callbacks = self._services.activity.heard(callbacks or self.callbacks)
@@ -270,20 +278,6 @@ class AIAgent:
             system=system,
             outcome=outcome,
             note=note,
-        )
-
-    def _never_begun(self, turn_id: str) -> ConversationResult:
-        """A turn that was given up before it began: it must not take the place of one that runs now."""
-        return ConversationResult(
-            final_response="",
-            messages=self._store.messages(self.session_id),
-            usage=no_usage(),
-            cost=None,
-            stop_reason="cancelled",
-            interrupted=True,
-            iterations=0,
-            model=self.model,
-            turn_id=turn_id,
         )
 
     def _begin(
@@ -330,6 +324,12 @@ class AIAgent:
             repeats=Repeats(self._guardrails, self._only_reads),
         )
 
+    def _delegating(self, turn: Turn) -> Delegation:
+        from agent_core.delegation import delegator, making  # noqa: PLC0415 - most turns need no sub-agents
+
+        parent = making.Parent(self._loop, self._store, self._prompt, self._guardrails, self._verify_on_stop)
+        return delegator.TurnDelegation(parent, self._delegation, turn)
+
     def _keeps(self, turn_id: str) -> Callable[[Compaction], bool]:
         return lambda made: self._store.compact(self.session_id, turn_id, made)
 
@@ -341,7 +341,7 @@ class AIAgent:
         ending = Ending(turn, self._services)
         memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
         try:
-            note = PLAN_NOTE if self.workspace.approvals.mode == "plan" else ""
+            note = plan_note(self.workspace.approvals)
             if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(note)):
                 turn.edits.wanted = self._verify_on_stop and not forbids_checks(content or "")
                 tell_unused(turn, content or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -13,16 +14,24 @@ from agent_core.services import SessionServices, TurnServices
 from agent_core.tool_runner import ToolRunner
 from agent_core.turn import Turn
 from agent_core.workspace import Workspace
+from tools.delegation_port import Delegation
 from tools.files.seen import FilesSeen
 
 
 def runners_of(
-    turn: Turn, session_id: str, workspace: Workspace, session: SessionServices, offered: frozenset[str]
+    turn: Turn,
+    session_id: str,
+    workspace: Workspace,
+    session: SessionServices,
+    offered: frozenset[str],
+    *,
+    delegation: Callable[[Turn], Delegation | None] = lambda _: None,
 ) -> tuple[ToolRunner, NestedCalls]:
     """Who runs the calls of an answer of the turn, and who runs what these call.
 
     Args:
         offered: the names of the tools that the model was told of.
+        delegation: who has sub-agents work for a turn.
     """
     make = partial(
         ToolRunner,
@@ -39,7 +48,7 @@ def runners_of(
         )
 
     nested = NestedCalls(turn, CallIds(session.call_ids), offered, workspace.seen, nested_runner)
-    services = TurnServices(session, workspace.approvals, turn.callbacks, nested)
+    services = TurnServices(session, workspace.approvals, turn.callbacks, nested, lambda: delegation(turn))
     runner = make(
         workspace,
         services,

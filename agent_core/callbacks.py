@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CallRequested:
-    """A tool call's arguments are complete. `parent` is the call that makes it, '' for the model itself."""
+    """A tool call's arguments are complete.
+
+    `parent` is the call that makes it, '' for the model itself; `by` is the sub-agent that makes it, for the person.
+    `cwd` is where relative paths start from, '' for the session's directory.
+    """
 
     call_id: str
     name: str
     arguments: Mapping[str, Any]
     parent: str = ""
+    by: str = ""
+    cwd: str = ""
 
 
 @dataclass(frozen=True, slots=True)

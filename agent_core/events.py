@@ -63,6 +63,7 @@ class ToolRequested:
     """A tool call is complete and waits to run. `announced` tells whether it was seen before.
 
     `cwd` is the directory that relative paths in `arguments` start from; `parent` is as in `ToolAnnounced`.
+    `by` is the sub-agent that makes the call, '' for the session's own agent.
     """
 
     call_id: str
@@ -71,16 +72,18 @@ class ToolRequested:
     cwd: str
     announced: bool
     parent: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRunning:
-    """A tool call was allowed and runs."""
+    """A tool call was allowed and runs. `by` is as in `ToolRequested`."""
 
     call_id: str
     name: str
     arguments: Mapping[str, Any]
     cwd: str
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +109,8 @@ class TerminalShown:
 class ToolFinished:
     """A tool call is over. `ran` is False when it was refused or came to nothing before it could have an effect.
 
-    `in_terminal` tells that the front end shows its output already, in a terminal of its own.
+    `in_terminal` tells that the front end shows its output already, in a terminal of its own; `by` is as in
+    `ToolRequested`.
     """
 
     call_id: str
@@ -116,6 +120,7 @@ class ToolFinished:
     result: ToolResult
     ran: bool = True
     in_terminal: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from agent_core.background.sessions import Backgrounds
 from agent_core.choices import SessionChoices
 from agent_core.compressing.engines import engine_of
 from agent_core.config import ConfigSource, Configuration
+from agent_core.delegation.configured import delegation_settings, tidy_left_over
 from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
@@ -230,6 +231,7 @@ class AgentFactory:
             max_iterations=config.settings.agent.max_turns,
             guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
             verify_on_stop=config.settings.agent.verify_on_stop,
+            delegation=delegation_settings(config, self._workspaces, lambda choice: self._route(config, choice)),
             save_trajectories=trajectories or self._trajectory_log(config.settings),
             session_store=self.sessions.store,
             session_id=session_id,
@@ -350,6 +352,7 @@ class AgentFactory:
             log.info("the model is not ready", exc_info=True)
         self.sessions.warm()
         load_classifier()
+        tidy_left_over()
 
     def close(self) -> None:
         """End every process and connection."""

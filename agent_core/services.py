@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from agent_core.context.tokens import TokenMeter
 from agent_core.errors import StoreError
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
+from agent_core.providers.base import Usage
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
 from tools.approval.approvals import Approvals
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from agent_core.skills.session_skills import SessionSkills
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonPage, PersonQuestion
+    from tools.delegation_port import Delegation
     from tools.memory_port import Memory
 
 log = logging.getLogger(__name__)
@@ -62,6 +65,9 @@ class SessionServices:
         # Those that come with the session, by name and a mark of what the model was told of them.
         self.extra_tools: tuple[str, ...] = ()
         self.spent = Spent()
+        # Is told of it too: of a sub-agent, who it works for.
+        self.on_spent: Callable[[Usage, float | None], None] | None = None
+        self._spending = threading.Lock()
         self.activity = Activity()
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
@@ -90,6 +96,17 @@ class SessionServices:
     def missing_tools(self) -> tuple[str, ...]:
         """Names of tools that have nothing to work with in this session."""
         return () if self.memory is not None and self.memory.notes() is not None else ("memory",)
+
+    def spend(self, usage: Usage, cost: float | None) -> None:
+        """Add what a request used, here and for whom this session works. Safe to use from several threads.
+
+        Args:
+            cost: in US dollars; None where it is not known.
+        """
+        with self._spending:
+            self.spent = self.spent.add(usage, cost)
+        if self.on_spent is not None:
+            self.on_spent(usage, cost)
 
     def recall_compaction(self, store: SessionStore, session_id: str, length: int | None) -> None:
         """Take up what is in effect when a turn begins.
@@ -143,11 +160,13 @@ class TurnServices:
         approvals: Approvals,
         callbacks: AgentCallbacks,
         nested: NestedCalls | None = None,
+        delegation: Callable[[], Delegation | None] = lambda: None,
     ) -> None:
         self._session = session
         self._nested = nested
         self._approvals = approvals
         self._callbacks = callbacks
+        self._delegation = delegation
 
     def todos(self) -> Sequence[TodoItem]:
         """The plan as it stands."""
@@ -164,6 +183,10 @@ class TurnServices:
     def skills(self) -> SessionSkills | None:
         """The session's skills."""
         return self._session.skills
+
+    def delegation(self) -> Delegation | None:
+        """Who has sub-agents do work."""
+        return self._delegation()
 
     def look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
         """What a model that sees answers about an image."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from agent_core.settings_background import BackgroundPart
 from agent_core.settings_code import CodePart
 from agent_core.settings_context import CompressionPart
+from agent_core.settings_delegation import DelegationPart
 from agent_core.settings_environments import TerminalPart
 from agent_core.settings_mcp import McpPart, McpServerPart
 from agent_core.settings_memory import MemoryPart
@@ -253,6 +254,7 @@ class Settings(SettingsPart):
     agent: AgentSettings = Field(default_factory=AgentSettings)
     approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
     compression: CompressionPart = Field(default_factory=CompressionPart)
+    delegation: DelegationPart = Field(default_factory=DelegationPart)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
     editor: EditorSettings = Field(default_factory=EditorSettings)
     model_lists: ModelListSettings = Field(default_factory=ModelListSettings)

@@ -36,6 +36,7 @@ from agent_core.turn import Turn
 from agent_core.turn_ending import CLOSING_NOTE, Ending
 from agent_core.turn_result import StopReason
 from agent_core.workspace import Workspace
+from tools.delegation_port import Delegation, DelegationLimits, describing
 from tools.result import ToolResult
 from tools.toolsets import get_tool_definitions, select
 
@@ -64,6 +65,8 @@ class TurnLoop:
         target: what is asked now; it may be another at each request.
         toolsets, disabled: which tools the model is told of.
         context_files: what is set about rules files, for those of sub-folders.
+        delegation: who has sub-agents work for a turn.
+        limits: how much may be delegated, as the tools tell it.
     """
 
     session_id: str
@@ -75,6 +78,8 @@ class TurnLoop:
     cache_ttl: CacheTtl
     patience: Patience
     context_files: ContextFileSettings = field(default_factory=ContextFileSettings)
+    delegation: Callable[[Turn], Delegation | None] = lambda _: None
+    limits: DelegationLimits = field(default_factory=DelegationLimits)
 
     def run(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
         """Run the turn: why it stopped, and the answer's text."""
@@ -192,7 +197,7 @@ class TurnLoop:
 
     def _count_cost(self, turn: Turn, usage: Usage, cost: float | None) -> None:
         turn.count(usage, cost)
-        self.services.spent = self.services.spent.add(usage, cost)
+        self.services.spend(usage, cost)
 
     @staticmethod
     def _remember(turn: Turn, asker: Asker, reply: Reply) -> None:
@@ -200,7 +205,9 @@ class TurnLoop:
         asker.carried.clear()
 
     def _use_tools(self, turn: Turn, reply: Reply) -> None:
-        runner, nested = runners_of(turn, self.session_id, self.workspace, self.services, self.tool_names())
+        runner, nested = runners_of(
+            turn, self.session_id, self.workspace, self.services, self.tool_names(), delegation=self.delegation
+        )
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):
             turn.edits.see(call, result)
@@ -265,7 +272,8 @@ class TurnLoop:
     def _tool_definitions(self) -> Sequence[dict[str, object]]:
         if self.services.tools is None:
             self.services.extra_tools = self._extra_tools()
-            self.services.tools = get_tool_definitions(self.toolsets, self.disabled, toolbox=self.workspace.tools)
+            with describing(self.limits):
+                self.services.tools = get_tool_definitions(self.toolsets, self.disabled, toolbox=self.workspace.tools)
         return self.services.tools
 
     def offered_tools(self) -> frozenset[str]:

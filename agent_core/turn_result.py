@@ -55,3 +55,18 @@ def add_usage(total: TurnUsage, usage: Usage) -> None:
     total["output_tokens"] += usage.output_tokens or 0
     total["cached_tokens"] += usage.cached_tokens or 0
     total["reasoning_tokens"] += usage.reasoning_tokens or 0
+
+
+def never_begun(messages: list[Message], model: str, turn_id: str) -> ConversationResult:
+    """A turn that was given up before it began: it must not take the place of one that runs now."""
+    return ConversationResult(
+        final_response="",
+        messages=messages,
+        usage=no_usage(),
+        cost=None,
+        stop_reason="cancelled",
+        interrupted=True,
+        iterations=0,
+        model=model,
+        turn_id=turn_id,
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_core.delegation.children import Children
 from agent_core.interrupt import CancelToken
 from agent_core.permission_settings import PermissionSettings
 from tools.approval.actions import Action, CallOwnTool, WritePath
@@ -66,10 +67,11 @@ class Workspace:
     were before; `output_file` says where its output goes if it is too long to show. `programs` runs programs that
     call tools, behind a call's gate; None where files and commands are elsewhere. `mcp` reaches the session's MCP
     servers, whose tools are among `tools`; `web` puts the way to the web behind a call's gate. `seen` is what the
-    model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands
-    are confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's,
-    and `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
-    turned off. `guardian` is one of its own, which ends with it.
+    model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
+    confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's, and
+    `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
+    turned off. `guardian` is one of its own, which ends with it. `shell` is what a sub-agent's shell keeps, in place
+    of the session's; `children` are the sub-agents that work here.
     """
 
     cwd: Path
@@ -92,6 +94,8 @@ class Workspace:
     containment: Containment = field(default_factory=Containment)
     skills: SessionSkills | None = None
     guardian: Guardian | None = None
+    shell: ShellMemory | None = None
+    children: Children = field(default_factory=Children)
     elsewhere: Elsewhere | None = None
     opened: Path | None = None
 
@@ -166,7 +170,9 @@ class Workspace:
         listener(action)
 
     def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:
-        return None if self.processes is None else GatedProcesses(self.processes, gate, history, self.containment)
+        if self.processes is None:
+            return None
+        return GatedProcesses(self.processes, gate, history, self.containment, self.shell)
 
     def _gated_mcp(self, gate: Gate, services: AgentServices) -> McpTools | None:
         if self.mcp is None:
@@ -183,7 +189,8 @@ class Workspace:
         return GatedBrowser(self.browser, gate, self.settings.browser)
 
     def close(self) -> None:
-        """End the session's processes; blocks for seconds where a browser hangs."""
+        """End the session's sub-agents and processes; blocks for seconds where a browser hangs."""
+        self.children.cancel()
         if self.browser is not None:
             self.browser.close()
         if self.diagnostics is not None:

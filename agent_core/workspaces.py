@@ -32,7 +32,7 @@ from tools.approval.rules.paths import places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
-from tools.files.history import FileHistory
+from tools.files.history import FileHistory, NoHistory
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
@@ -119,6 +119,28 @@ class Workspaces:
             browser=self._browser(limits.browser),
             diagnostics=self._language_servers(config.settings, roots) if elsewhere is None else None,
             skills=session_skills(config.settings, self._config.home, cwd, permissions.deny, roots),
+        )
+
+    def at_copy(self, workspace: Workspace, roots: Sequence[Path]) -> Workspace:
+        """A workspace like a given one in other directories, with the same mode, answers and rules; to be closed.
+
+        What is changed there is not kept for undo.
+
+        Raises:
+            SettingsError: the settings cannot be read.
+        """
+        made = self.make(roots[0], roots[1:], SessionChoices())
+        theirs, ours = workspace.approvals.rules, made.approvals.rules
+        rules = replace(theirs, roots=ours.roots, confines=ours.confines)
+        return replace(
+            made,
+            approvals=workspace.approvals.for_another(workspace.approvals.asker, rules=rules),
+            history=lambda _: NoHistory(),
+            output_file=workspace.output_file,
+            tools=workspace.tools,
+            mcp=workspace.mcp,
+            skills=workspace.skills,
+            browser=None,
         )
 
     def servers(self, specs: Sequence[ServerSpec], roots: Sequence[Path]) -> SessionServers | None:

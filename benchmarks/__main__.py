@@ -13,6 +13,7 @@ from benchmarks import (
     commands,
     compression,
     cost,
+    delegation,
     faults,
     many_sessions,
     mcp_calls,
@@ -33,7 +34,7 @@ from benchmarks.stage import FULL, QUICK, Stage
 _LATEST = Path(__file__).parent / "results" / "latest.json"
 _SUBJECTS = (
     startup, memory, streaming, tool_turns, cancel, faults, many_sessions, sessions, tool_calls, commands,
-    compression, mcp_calls, cost, sizes,
+    compression, mcp_calls, cost, delegation, sizes,
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonPage, PersonQuestion
     from tools.browser.port import BrowserPort
+    from tools.delegation_port import Delegation
     from tools.diagnostics.port import Diagnostics
     from tools.environments.sandbox.port import Confinement
     from tools.files.seen import FilesSeen
@@ -215,6 +216,10 @@ class AgentServices(Protocol):
 
     def skills(self) -> Skills | None:
         """The session's skills; None where it has none."""
+        ...
+
+    def delegation(self) -> Delegation | None:
+        """Who has sub-agents do work; None where there are none."""
         ...
 
     def ask(self, question: PersonQuestion | PersonPage, interrupt: Interrupt) -> PersonAnswer:

@@ -21,6 +21,7 @@ DEFAULT = "hermes-acp"
 _CORE = (
     *("files", "terminal", "planning", "recall", "web", "code", "vision", "browser", "memory", "skills"),
     "code_execution",
+    "delegation",
 )
 
 TOOLSETS: dict[str, Toolset] = {
@@ -37,6 +38,7 @@ TOOLSETS: dict[str, Toolset] = {
     "memory": Toolset("Remembering over sessions."),
     "skills": Toolset("Instructions for kinds of work, kept in files."),
     "code_execution": Toolset("Programs that call tools."),
+    "delegation": Toolset("Sub-agents that do work which stands alone."),
     "search": Toolset("Searching the web only.", tools=("web_search",)),
     "debugging": Toolset("Finding out what is wrong.", includes=("files", "terminal", "web")),
     "safe": Toolset("Without commands and files.", includes=("web", "vision")),
@@ -46,7 +48,7 @@ TOOLSETS: dict[str, Toolset] = {
 _ALIASES = {"file": "files", "all": DEFAULT, "*": DEFAULT, "repo": "code"}
 _LEGACY_ENDING = "_tools"
 # Of other programs that share the home: no mistake, and nothing here.
-_OF_OTHERS = frozenset({"cronjob", "delegation", "homeassistant", "image_gen", "moa", "rl", "tts"})
+_OF_OTHERS = frozenset({"cronjob", "homeassistant", "image_gen", "moa", "rl", "tts"})
 _ALL_MCP = "mcp"
 # Whoever takes commands away wants no programs either, which can run them, unless they are asked for by name.
 _PROGRAMS, _COMMANDS = frozenset({"execute_code", "code_execution"}), "terminal"

@@ -28,7 +28,9 @@ from acp_adapter.cards.titles import (
     todo_title,
 )
 from acp_adapter.cards.tool_titles import (
+    delegation_title,
     fixed,
+    goals_of,
     image_title,
     map_title,
     memory_title,
@@ -72,6 +74,10 @@ class Look:
     while_running: Callable[[Arguments], list[Update]] = lambda _: []
     result: Literal["content", "terminal", "elsewhere"] = "content"
     keeps_opening: bool = False
+
+
+def _goals(arguments: Arguments) -> list[Update]:
+    return [text_block(text) for text in goals_of(arguments)]
 
 
 def _plan(arguments: Arguments) -> list[Update]:
@@ -126,6 +132,7 @@ _LOOKS: dict[str, Look] = {
     "mcp_read_resource": Look("read", "Read a resource", resource_title, no_places),
     "mcp_find_tools": Look("search", "Find MCP tools", found_tool_title, no_places),
     "mcp_call_tool": Look("other", "Call an MCP tool", called_tool_title, no_places),
+    "delegate_task": Look("think", "Delegate", delegation_title, no_places, _goals),
     "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
 }
 
@@ -140,11 +147,12 @@ def look_of(name: str) -> Look:
     return Look("other", title, lambda _, __: title, no_places if name.startswith(PREFIX) else argument_places)
 
 
-def card_details(name: str, arguments: Arguments, cwd: str) -> Update:
-    """Title, kind, places and raw input of a call."""
+def card_details(name: str, arguments: Arguments, cwd: str, by: str = "") -> Update:
+    """Title, kind, places and raw input of a call; `by` is the sub-agent that makes it, '' for the agent itself."""
     look = look_of(name)
+    title = one_line(look.title(arguments, cwd)) or look.waiting
     details: Update = {
-        "title": one_line(look.title(arguments, cwd)) or look.waiting,
+        "title": one_line(f"{by}: {title}") if by else title,
         "kind": look.kind,
         "rawInput": {key: _clipped(value) for key, value in arguments.items()},
     }

@@ -110,6 +110,24 @@ def memory_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every
     return f"{verb}{about}: {first_line(step.get('content'), '?')}"
 
 
+def goals_of(arguments: Arguments) -> list[str]:
+    """What sub-agents shall do, each a text."""
+    tasks = arguments.get("tasks")
+    if not isinstance(tasks, list) or not tasks:
+        goal = str(arguments.get("goal") or "").strip()
+        return [goal] if goal else []
+    goals = [task.get("goal") if isinstance(task, dict) else task for task in tasks]
+    return [f"{number}. {str(goal or '?').strip()}" for number, goal in enumerate(goals, 1)]
+
+
+def delegation_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
+    """What a sub-agent shall do, or how many there are."""
+    goals = goals_of(arguments)
+    if len(goals) == 1:
+        return f"Delegate: {first_line(goals[0], '?')}"
+    return f"Delegate {len(goals)} tasks" if goals else "Delegate"
+
+
 def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or url

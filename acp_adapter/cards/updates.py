@@ -21,7 +21,7 @@ def requested_call(event: ToolAnnounced | ToolRequested, client: ClientCapabilit
     look = look_of(event.name)
     if isinstance(event, ToolAnnounced):
         return _create(event, client, {"title": look.waiting})
-    details = card_details(event.name, event.arguments, event.cwd)
+    details = card_details(event.name, event.arguments, event.cwd, event.by)
     if opening := look.opening(event.arguments):
         details["content"] = opening
     return _update(event.call_id, **details) if event.announced else _create(event, client, details)
@@ -29,7 +29,9 @@ def requested_call(event: ToolAnnounced | ToolRequested, client: ClientCapabilit
 
 def running_call(event: ToolRunning) -> Update:
     """The card of a call that runs, with its own details again: a question may have put its reason among them."""
-    return _update(event.call_id, status="in_progress", **card_details(event.name, event.arguments, event.cwd))
+    return _update(
+        event.call_id, status="in_progress", **card_details(event.name, event.arguments, event.cwd, event.by)
+    )
 
 
 def live_output(event: ToolOutput, client: ClientCapabilities) -> Update:
@@ -56,7 +58,7 @@ def finished_call(event: ToolFinished, client: ClientCapabilities) -> list[Updat
     update = _update(event.call_id, status="failed" if result.failed else "completed")
     if result.failed:
         # A question that was refused has left its reason in the title and in the raw input.
-        update |= card_details(event.name, event.arguments, event.cwd)
+        update |= card_details(event.name, event.arguments, event.cwd, event.by)
     if result.facts:
         update["rawOutput"] = dict(result.facts)
         if places := found_places(result.facts):

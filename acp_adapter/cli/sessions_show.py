@@ -17,6 +17,7 @@ from acp_adapter.export.words import dollars, duration, ending, moment, token_to
 from agent_core.background.tasks import TaskInfo
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 from agent_core.sessions.library import SessionLibrary
+from agent_core.sessions.records import SessionRecord
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText
 from tools.text.terminal_output import plain_text
 
@@ -33,7 +34,10 @@ def run_show(options: argparse.Namespace, library: SessionLibrary) -> int:
     record = library.archive.find(options.id)
     story = tell(library.archive.transcript(record.id))
     style = style_for(sys.stdout)
-    for line in story_lines(story, style, full=options.full):
+    for line in (
+        *story_lines(story, style, full=options.full),
+        *_children(library.archive.children(record.id), style),
+    ):
         print(line)
     for line in task_lines(library.background.tasks(record.id), style, elsewhere=library.runs_elsewhere(record)):
         print(line)
@@ -56,6 +60,16 @@ def task_lines(tasks: Sequence[TaskInfo], style: Style, *, elsewhere: bool) -> I
         state = task.state if elsewhere and task.is_live else "lost: the agent's process died"
         since = moment(task.started_at)
         yield f"  {task.id:<12} {one_line(task.title)}  {style.paint(f'[{state}, begun {since}]', 'dim')}"
+
+
+def _children(children: Sequence[SessionRecord], style: Style) -> Iterator[str]:
+    """The sessions of its sub-agents, which are in no list."""
+    if not children:
+        return
+    yield ""
+    yield style.paint("Sub-agents", "bold")
+    for child in children:
+        yield f"{one_line(child.id)}  {moment(child.created_at)}"
 
 
 def story_lines(story: Story, style: Style, *, full: bool) -> Iterator[str]:

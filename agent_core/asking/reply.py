@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -56,7 +57,12 @@ class Reply:
 
 
 class CallIds:
-    """Gives each tool call of a session an id of its own: the provider's, made unique where it repeats."""
+    """Gives each tool call of a session an id of its own: the provider's, made unique where it repeats.
+
+    The sub-agents of a session share `used`, from their own threads.
+    """
+
+    _choosing = threading.Lock()
 
     def __init__(self, used: set[str]) -> None:
         self._used = used
@@ -65,10 +71,11 @@ class CallIds:
         """`proposed` if it is new, else a variation of it."""
         base = proposed or "call"
         candidate, number = base, 1
-        while candidate in self._used:
-            number += 1
-            candidate = f"{base}-{number}"
-        self._used.add(candidate)
+        with self._choosing:
+            while candidate in self._used:
+                number += 1
+                candidate = f"{base}-{number}"
+            self._used.add(candidate)
         return candidate
 
 

@@ -42,6 +42,10 @@ class InMemorySessionStore:
         with self._lock:
             self._records.setdefault(session_id, _Record(cwd))
 
+    def create_child(self, session_id: str, parent_id: str, cwd: str) -> None:  # noqa: ARG002 - nothing is listed here
+        """Begin the session of a sub-agent."""
+        self.create(session_id, cwd)
+
     def journal(self, session_id: str, turn_id: str) -> NoJournal:  # noqa: ARG002
         """Events are not kept in memory."""
         return NoJournal()

@@ -10,6 +10,9 @@ from agent_core.events import SessionEvent
 from agent_core.messages import Message
 from agent_core.providers.knowledge.pricing import Spent
 
+SUB_AGENT = "sub-agent"
+"""The source of sessions that worked for another one, their parent: they are in no list. (SQL has it as text.)"""
+
 Hidden = Literal["", "withdrawn", "undone"]
 """Why a message is not in the model's history: '' it is; the model refused it; the person took it back."""
 
@@ -46,6 +49,7 @@ class NewSession:
         source: who opened it: the client's name for itself, else acp.
         mode: the permission mode.
         options: further choices of the person, by their id.
+        parent_id: the session that it works for; None for one of the person's.
     """
 
     id: str
@@ -55,6 +59,7 @@ class NewSession:
     mode: str = "default"
     model: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    parent_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ class SessionRecord:
     """A stored session.
 
     Attributes:
-        parent_id: the session it was forked from; None if it was not. The parent may be gone.
+        parent_id: the session it was forked from, or works for; None if there is none. The parent may be gone.
         root_id: the first session of that line; its own id if it was not forked.
         model: provider:model that it uses; None before the first turn.
         turns: how many turns are in view: neither undone nor empty, nor commands.

@@ -32,6 +32,10 @@ class SessionStore(Protocol):
         """Begin a session that works in `cwd`; one that exists is left as it is."""
         ...
 
+    def create_child(self, session_id: str, parent_id: str, cwd: str) -> None:
+        """Begin the session of a sub-agent of `parent_id` that works in `cwd`."""
+        ...
+
     def journal(self, session_id: str, turn_id: str) -> Journal:
         """The journal of a turn, which may not have begun yet. After the turn's end it takes nothing any more."""
         ...

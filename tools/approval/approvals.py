@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 
 from tools.approval.actions import Action, RunCommand, describe
 from tools.approval.asked_time import AskedTime
@@ -21,6 +23,15 @@ from tools.errors import ToolInterrupted
 log = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
+class _Now:
+    """What everybody who works for a session shares: how things stand, and who asks just now."""
+
+    chosen: tuple[Mode, EditPolicy]
+    changes: int = 0
+    asking: list[str] = field(default_factory=list)
+
+
 class Approvals:
     """Mode, edit policy, rules and answers of one session; safe to use from several threads.
 
@@ -31,8 +42,8 @@ class Approvals:
         grants: what was answered for longer than once.
         judge: who may say yes in the person's place to what comes back by itself; None: nobody.
         on_note: is told what the person should know of their answers, and of the judge's.
-        changes: how often something changed.
         asked: how long the person was asked on behalf of a call that makes others.
+        asker: who asks, for the person; '' for the session's own agent.
     """
 
     def __init__(
@@ -52,8 +63,8 @@ class Approvals:
         self.judge = judge
         self._warnings = warnings
         self.on_note: Callable[[str], None] = log.warning
-        self.changes = 0
-        self._chosen: tuple[Mode, EditPolicy] = mode, edits
+        self.asker = ""
+        self._now = _Now((mode, edits))
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
         # Parallel calls ask one after the other, so that the first answer («always») can spare the next question.
@@ -61,10 +72,29 @@ class Approvals:
         self._line = Line(self._asking.wake)
         self.asked = AskedTime()
 
+    def for_another(self, asker: str, *, rules: Rules | None = None, approver: Approver | None = None) -> Approvals:
+        """The same mode, answers and place to ask in, at every moment, for somebody who works for this session.
+
+        Args:
+            asker: who that is, for the person.
+            rules: in place of these: where it works.
+            approver: who is asked, in place of the person.
+        """
+        other = copy.copy(self)
+        other.asker = asker
+        other.rules = rules or self.rules
+        other.approver = approver or self.approver
+        return other
+
+    @property
+    def changes(self) -> int:
+        """How often something changed."""
+        return self._now.changes
+
     @property
     def mode(self) -> Mode:
         """The permission mode."""
-        return self._chosen[0]
+        return self._now.chosen[0]
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
@@ -73,7 +103,7 @@ class Approvals:
     @property
     def edits(self) -> EditPolicy:
         """Whether edits are asked about as the mode says, or always."""
-        return self._chosen[1]
+        return self._now.chosen[1]
 
     @edits.setter
     def edits(self, edits: EditPolicy) -> None:
@@ -94,14 +124,14 @@ class Approvals:
             if before not in {None, self.mode}:
                 return False
             chosen = mode or self.mode, edits or self.edits
-            is_new, self._chosen = chosen != self._chosen, chosen
+            is_new, self._now.chosen = chosen != self._now.chosen, chosen
         if is_new:
             self._changed()
         return True
 
     def decide(self, action: Action) -> Decision:
         """Whether `action` may happen as things are now."""
-        mode, edits = self._chosen
+        mode, edits = self._now.chosen
         return decide(action, mode, self.rules, self.grants, edits)
 
     @property
@@ -186,8 +216,10 @@ class Approvals:
         Raises:
             ToolInterrupted: the turn is over; an answer that came too late is not kept.
         """
+        question = replace(question, asker=self.asker)
         may_ask = lambda: self._line.may_ask(question.tool_call_id)  # noqa: E731 - as short as the other one
-        with self._asking.place(turn, lambda: self.changes != seen, may_ask) as is_mine:
+        place = self._asking.place(turn, lambda: self.changes != seen, may_ask)
+        with self._counted(question.tool_call_id), place as is_mine:
             if not is_mine or self.changes != seen:
                 return None
             answer = self._ask(question, turn, OpenQuestion(turn, lambda: self.changes, seen, is_needless))
@@ -196,6 +228,18 @@ class Approvals:
             if answer is not None:
                 self._keep(question, answer)
             return answer
+
+    def is_asking(self, call: str) -> bool:
+        """Whether a call asks the person, or waits to."""
+        return call in self._now.asking
+
+    @contextmanager
+    def _counted(self, call: str) -> Iterator[None]:
+        self._now.asking.append(call)
+        try:
+            yield
+        finally:
+            self._now.asking.remove(call)
 
     def _ask(self, question: Question, turn: Interrupt, asked: OpenQuestion) -> Answer | None:
         forget = self.on_change(asked.notify)
@@ -222,7 +266,7 @@ class Approvals:
 
     def _changed(self) -> None:
         with self._lock:
-            self.changes += 1
+            self._now.changes += 1
             listeners = list(self._listeners)
         for listener in listeners:
             listener()

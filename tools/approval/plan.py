@@ -18,6 +18,18 @@ PLAN_NOTE = (
 )
 """What the model is told with a prompt that is sent in plan mode."""
 
+_OF_A_SUB_AGENT = (
+    "[Plan mode is on: read and think, change nothing. Commands run only if they surely change nothing. "
+    "Report what you found, and what you would change.]"
+)
+
+
+def plan_note(approvals: Approvals) -> str:
+    """What a model is told with its prompt of the session's mode; '' where it need not be told anything."""
+    if approvals.mode != "plan":
+        return ""
+    return _OF_A_SUB_AGENT if approvals.asker else PLAN_NOTE
+
 
 @dataclass(frozen=True, slots=True)
 class PlanAnswer:

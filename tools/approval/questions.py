@@ -25,6 +25,7 @@ class Question:
         no_lasts: a no may be for the rest of the session.
         no_explains: there is somebody to hear why not.
         shows_edits: each edit is shown first, whatever the mode.
+        asker: who asks, for the person; '' for the session's own agent.
     """
 
     tool_call_id: str
@@ -37,6 +38,7 @@ class Question:
     no_lasts: bool = False
     no_explains: bool = False
     shows_edits: bool = False
+    asker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

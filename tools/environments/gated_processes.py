@@ -32,8 +32,11 @@ class GatedProcesses:
         gate: Gate,
         history: FileHistory | None = None,
         containment: Containment | None = None,
+        memory: ShellMemory | None = None,
     ) -> None:
+        """Put the gate before `inner`; `memory` is what the shell keeps for whoever has one of their own."""
         self._inner = inner
+        self._memory = memory
         self._gate = gate
         self._history = history or NoHistory()
         self._containment = containment or Containment()
@@ -41,7 +44,7 @@ class GatedProcesses:
     @property
     def memory(self) -> ShellMemory:
         """What the session's shell keeps."""
-        return self._inner.memory
+        return self._memory or self._inner.memory
 
     def start(self, spec: ProcessSpec) -> ProcessInfo:
         """Ask, then start. What the command changes after that is not seen by the history."""

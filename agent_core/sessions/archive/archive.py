@@ -9,7 +9,7 @@ from typing import Any
 from agent_core.errors import UnknownSession
 from agent_core.sessions.archive import deleting
 from agent_core.sessions.archive.forking import copy_session
-from agent_core.sessions.archive.listing import Selection, find_session, read_page
+from agent_core.sessions.archive.listing import Selection, find_session, read_children, read_page
 from agent_core.sessions.archive.session_records import read_record
 from agent_core.sessions.archive.session_rows import (
     ARCHIVED,
@@ -96,6 +96,11 @@ class SessionArchive:
         with self.database.read() as connection:
             return read_page(connection, Selection(cwd, archived), cursor, limit, with_empty)
 
+    def children(self, session_id: str) -> tuple[SessionRecord, ...]:
+        """The sessions of those who worked for a session as its sub-agents, oldest first; they are in no page."""
+        with self.database.read() as connection:
+            return read_children(connection, plain_text(session_id))
+
     def move(self, session_id: str, cwd: str, roots: Sequence[str]) -> None:
         """Let a session work elsewhere. The system prompt, which tells the model where it is, is made anew then.
 
@@ -168,7 +173,8 @@ class SessionArchive:
             return read_record(connection, new.id)
 
     def delete(self, session_id: str) -> bool:
-        """Delete a session with all that belongs to it, but for the contents of files (`FileVersions.prune`).
+        """Delete a session with all that belongs to it (its sub-agents' sessions too), but for the contents of files
+        (`FileVersions.prune`).
 
         Let go of it in this process's store before. It is in no view from the beginning on, whatever happens then.
 
@@ -178,7 +184,11 @@ class SessionArchive:
         Raises:
             SessionInUse: another living process holds it.
         """
-        return deleting.delete_session(self.database, plain_text(session_id), ProcessIdentity.current(), self._pause)
+        own, children = ProcessIdentity.current(), self.children(session_id)
+        there_was = deleting.delete_session(self.database, plain_text(session_id), own, self._pause)
+        for child in children:
+            self.delete(child.id)
+        return there_was
 
     def prune(self, before: float) -> tuple[str, ...]:
         """Delete the sessions that were not used since `before` and are neither archived nor held; their ids."""

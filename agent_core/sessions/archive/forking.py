@@ -115,7 +115,7 @@ def fork_title(title: str | None, earlier: int) -> str | None:
 def _values(
     connection: sqlite3.Connection, source: SessionRecord, new: NewSession, point: ForkPoint, now: float
 ) -> dict[str, Any]:
-    forks = "SELECT count(*) FROM sessions WHERE root_id = ? AND id != root_id"
+    forks = "SELECT count(*) FROM sessions WHERE root_id = ? AND id != root_id AND source != 'sub-agent'"
     newest = "SELECT max(number) FROM turns WHERE session_id = ?"
     return {
         "from": source.id,

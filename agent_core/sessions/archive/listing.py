@@ -87,6 +87,8 @@ def read_page(
 ) -> SessionPage:
     """One page. Sessions without a turn (or with commands alone) are left out, but for those in `with_empty`.
 
+    So are those of sub-agents.
+
     Args:
         limit: sessions on a page; at least 1 and at most 1,000 are given.
 
@@ -94,7 +96,7 @@ def read_page(
         RequestError: as `Cursor.parse`.
     """
     limit = min(max(limit, 1), MOST_ON_A_PAGE)
-    conditions = ["s.archived = ?"]
+    conditions = ["s.archived = ?", "s.source != 'sub-agent'"]
     values: list[Any] = [ARCHIVED if selection.archived else IN_USE]
     if selection.cwd is not None:
         conditions.append("s.cwd = ?")
@@ -142,6 +144,16 @@ def find_session(connection: sqlite3.Connection, beginning: str) -> SessionRecor
     told = ", ".join(f"{record.id} ({record.title or 'no title'})" for record in found[:_CANDIDATES])
     more = ", …" if len(found) > _CANDIDATES else ""
     raise RequestError(f"Several sessions begin with {beginning!r}: {told}{more}. Give more of the id.")
+
+
+def read_children(connection: sqlite3.Connection, session_id: str) -> tuple[SessionRecord, ...]:
+    """The sessions of a session's sub-agents, oldest first."""
+    sql = (
+        f"SELECT {COLUMNS} FROM sessions AS s WHERE s.parent_id = ? AND s.source = 'sub-agent'"  # noqa: S608 - constants
+        f" AND s.root_id = (SELECT root_id FROM sessions WHERE id = ?) AND s.archived < {DELETING}"
+        " ORDER BY s.created_at, s.id"
+    )
+    return tuple(record_from(row) for row in connection.execute(sql, (session_id, session_id)))
 
 
 def _json_in(text: str) -> object:

@@ -20,8 +20,10 @@ Row = tuple[Any, ...]
 def insert_new(connection: sqlite3.Connection, new: NewSession, now: float) -> bool:
     """Add a session; False where one with its id is there already."""
     added = connection.execute(
-        "INSERT INTO sessions (id, cwd, roots, source, mode, model, options, root_id, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO sessions"
+        " (id, cwd, roots, source, mode, model, options, parent_id, root_id, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT root_id FROM sessions WHERE id = ?), ?), ?, ?)"
+        " ON CONFLICT (id) DO NOTHING",
         (
             new.id,
             path_text(new.cwd),
@@ -30,6 +32,8 @@ def insert_new(connection: sqlite3.Connection, new: NewSession, now: float) -> b
             new.mode,
             new.model,
             options_text(new.options),
+            new.parent_id,
+            new.parent_id,
             new.id,
             now,
             now,

@@ -34,6 +34,7 @@ class CallSoFar:
         tail: the end of `output`, as `ToolOutput` has it.
         result: None while it is open.
         parent: the call under whose card it stands, '' for none.
+        by: the sub-agent that makes it, '' for the session's own agent.
     """
 
     call_id: str
@@ -46,6 +47,7 @@ class CallSoFar:
     tail: str = ""
     result: ToolResult | None = None
     parent: str = ""
+    by: str = ""
 
 
 def call_body(call: CallSoFar) -> dict[str, Any]:
@@ -62,6 +64,8 @@ def call_body(call: CallSoFar) -> dict[str, Any]:
         body["output"], body["tail"] = plain_text(call.output), plain_text(call.tail)
     if call.parent:
         body["parent"] = plain_text(call.parent)
+    if call.by:
+        body["by"] = plain_text(call.by)
     if call.result is not None:
         body["result"] = _result_body(call.result)
     return body
@@ -84,6 +88,7 @@ def read_call(body: Body) -> CallSoFar:
         tail=text_in(body, "tail", ""),
         result=None if body.get("result") is None else _read_result(mapping_in(body, "result")),
         parent=text_in(body, "parent", ""),
+        by=text_in(body, "by", ""),
     )
 
 
@@ -91,15 +96,15 @@ def events_of(call: CallSoFar) -> Iterator[SessionEvent]:
     """What shows the call as it stands; `ToolRunning` only while it is open, since the end says it too."""
     arguments = call.arguments or {}
     if call.requested:
-        yield ToolRequested(call.call_id, call.name, arguments, call.cwd, announced=False, parent=call.parent)
+        yield ToolRequested(call.call_id, call.name, arguments, call.cwd, False, call.parent, call.by)
     else:
         yield ToolAnnounced(call.call_id, call.name, call.cwd, call.parent)
     if call.ran and call.result is None:
-        yield ToolRunning(call.call_id, call.name, arguments, call.cwd)
+        yield ToolRunning(call.call_id, call.name, arguments, call.cwd, call.by)
     if call.output or call.tail:
         yield ToolOutput(call.call_id, call.output, call.tail, call.name, arguments)
     if call.result is not None:
-        yield ToolFinished(call.call_id, call.name, arguments, call.cwd, call.result, call.ran)
+        yield ToolFinished(call.call_id, call.name, arguments, call.cwd, call.result, call.ran, by=call.by)
 
 
 def _result_body(result: ToolResult) -> dict[str, Any]:

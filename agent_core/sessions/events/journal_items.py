@@ -86,6 +86,7 @@ class CallItem:
     tail: str = ""
     end: ToolFinished | None = None
     parent: str = ""
+    by: str = ""
 
     @property
     def open(self) -> bool:
@@ -103,6 +104,7 @@ class CallItem:
             self.parent = event.parent
         if isinstance(event, ToolRequested):
             self.request = event
+            self.by = event.by
         elif isinstance(event, ToolFinished):
             self.end = event
 
@@ -127,6 +129,7 @@ class CallItem:
             tail=self.tail,
             result=None if self.end is None else self.end.result,
             parent=self.parent,
+            by=self.by,
         )
 
 

@@ -24,7 +24,7 @@ from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import packed
 from agent_core.sessions.live.saving import Saver
 from agent_core.sessions.live.ticker import Ticker
-from agent_core.sessions.records import NewSession
+from agent_core.sessions.records import SUB_AGENT, NewSession
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +77,10 @@ class SqliteSessionStore:
     def create_new(self, new: NewSession) -> None:
         """Begin a session that never was before: where it cannot be stored, it begins in memory, empty."""
         self._create(new, is_new=True)
+
+    def create_child(self, session_id: str, parent_id: str, cwd: str) -> None:
+        """Begin the session of a sub-agent, which is in no list."""
+        self._create(NewSession(session_id, cwd, source=SUB_AGENT, parent_id=parent_id), is_new=True)
 
     def journal(self, session_id: str, turn_id: str) -> TurnJournal:
         """The journal of a turn, which may not have begun yet. Never waits."""

@@ -26,7 +26,8 @@ _READ = Bounds(hit=4_000, other=4_000)
 _GLANCE = Bounds(hit=300, other=300)
 _FIRST_MESSAGES = 2
 _LATEST = f"""
-    SELECT id FROM sessions WHERE archived = {IN_USE} AND turns_begun > 0 ORDER BY updated_at DESC, id
+    SELECT id FROM sessions WHERE archived = {IN_USE} AND turns_begun > 0 AND source != 'sub-agent'
+    ORDER BY updated_at DESC, id
 """  # noqa: S608 - constants
 
 

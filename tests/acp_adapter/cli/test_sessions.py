@@ -18,6 +18,7 @@ from agent_core.home import Home
 from agent_core.messages import assistant_message, user_message
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.library import SessionLibrary
+from agent_core.sessions.records import NewSession
 from tests.support.sample_transcript import CWD, SESSION_ID, TranscriptMaker, sample_transcript
 from tests.support.stored_transcript import store_transcript
 
@@ -109,6 +110,16 @@ def test_a_conversation_is_shown_with_a_line_for_each_card(home, run):
     assert "Cancelled." in lines
     assert "The test fails." not in out
     assert "assert 0 == 4" not in out
+
+
+def test_the_sessions_of_sub_agents_are_told_of_with_their_parent_and_in_no_list(home, run):
+    store_transcript(home, small("aaaaaaaa11"), at=time.time())
+    library = SessionLibrary(Home(home))
+    library.archive.create(NewSession("agent-12ab", "/srv/sums", source="sub-agent", parent_id="aaaaaaaa11"))
+    library.close()
+    assert "Sub-agents\nagent-12ab" in run("show", "aaaa")[1]
+    assert "agent-12ab" not in run("list")[1]
+    assert run("show", "agent-12ab")[0] == 0
 
 
 def test_how_often_a_conversation_was_compressed_is_shown_where_it_was(home, run):

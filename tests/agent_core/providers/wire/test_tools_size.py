@@ -17,7 +17,7 @@ from tests.support.choices import choice_for
 from tools.registry import ToolEntry, registry
 from tools.toolsets import DEFAULT, TOOLSETS, load_builtin_tools
 
-MOST = 11_200
+MOST = 12_100
 MOST_BROWSER = 2_600
 EXTRA = "browser"
 """Comes with an optional extra and is offered only where there is a browser."""

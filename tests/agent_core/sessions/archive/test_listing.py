@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from agent_core.errors import RequestError
+from agent_core.errors import RequestError, UnknownSession
 from agent_core.sessions.archive import listing
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.records import NewSession
@@ -200,3 +200,21 @@ def test_a_page_is_read_from_an_index_without_sorting(archive, database, selecti
     index = "sessions_by_cwd" if "cwd" in selection else "sessions_by_time"
     assert any(f"SEARCH s USING INDEX {index}" in step for step in plan)
     assert not any("TEMP B-TREE" in step or step.startswith(("SCAN s", "SCAN turns")) for step in plan)
+
+
+def test_sessions_of_sub_agents_are_told_of_by_their_parent_alone(archive, database):
+    archive.create(NewSession("p", "/srv/a"))
+    for child in ("agent-2", "agent-1"):
+        archive.create(NewSession(child, "/srv/a", source="sub-agent", parent_id="p"))
+    archive.create(NewSession("agent-3", "/srv/a", source="sub-agent", parent_id="agent-1"))
+    archive.fork("p", NewSession("f", "/srv/a"))
+    assert set(pages(archive, 10, with_empty=("p", "f", "agent-1", "agent-3"))) == {"p", "f"}
+    assert [record.id for record in archive.children("p")] == ["agent-2", "agent-1"]
+    assert {record.root_id for record in archive.children("agent-1")} == {"p"}
+    assert archive.get("f").title == archive.get("p").title
+    assert archive.delete("p")
+    assert archive.children("p") == ()
+    for gone in ("agent-1", "agent-2", "agent-3"):
+        with pytest.raises(UnknownSession):
+            archive.get(gone)
+    assert archive.get("f").id == "f"

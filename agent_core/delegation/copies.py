@@ -1,0 +1,230 @@
+"""A git work tree of its own for a sub-agent: what the person's has now, changed without touching theirs.
+
+The copy borrows the objects of the person's repository and writes nothing into it. What git is run in for us lies
+beside the work tree, where the sub-agent's commands cannot change it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_core.delegation.quiet_git import git
+from tools.environments.git_state import git_root
+from tools.errors import ToolError
+
+log = logging.getLogger(__name__)
+
+_KEPT_SECONDS = 7 * 86_400.0
+_MOST_CHANGES = 500
+_LARGEST = 4 * 1024 * 1024
+_FILE_MODES = frozenset({"100644", "100755"})
+_NOTHING = "000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that is another in the copy.
+
+    Attributes:
+        path: below the top of the work tree.
+        before, after: its content; None where it is not there.
+        obstacle: why it cannot be brought back, in words that follow its name; '' where it can.
+    """
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    obstacle: str = ""
+
+
+@dataclass(slots=True)
+class Copy:
+    """A copy of a work tree.
+
+    Attributes:
+        top: the work tree that it was made of.
+        directory: everything of it; the work tree is `tree`.
+        base: the commit that holds what `top` had.
+        is_kept: it was left to the person.
+    """
+
+    top: Path
+    directory: Path
+    base: str = ""
+    is_kept: bool = False
+    _lock: int | None = field(default=None, repr=False)
+
+    @property
+    def tree(self) -> Path:
+        """The work tree."""
+        return self.directory / "tree"
+
+    def place_of(self, path: Path) -> Path:
+        """Where a path of `top` is in the copy; the same path where it is not below `top`."""
+        return self.tree / path.relative_to(self.top) if path.is_relative_to(self.top) else path
+
+    def changes(self) -> list[Change]:
+        """What is another than in `top` when the copy was made.
+
+        Raises:
+            ToolError: git cannot tell.
+        """
+        self._git("add", "--all", "--", ".")
+        told = self._git("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", self.base)
+        parts = told.decode("utf-8", "surrogateescape").split("\0")
+        rows = [(facts[1:].split(" "), Path(path)) for facts, path in zip(parts[::2], parts[1::2], strict=False)]
+        if len(rows) > _MOST_CHANGES:
+            raise ToolError(f"{len(rows)} files were changed in the copy, more than can be shown ({_MOST_CHANGES}).")
+        return [self._change(facts, path) for facts, path in rows]
+
+    def patch(self) -> bytes:
+        """The changes as a patch that `git apply` takes; call `changes` first."""
+        return self._git("diff-index", "--cached", "--binary", "--patch", "--no-renames", self.base)
+
+    def keep(self) -> None:
+        """Leave it where it is, for the person; it goes after a week."""
+        (self.directory / "kept").touch()
+        self.is_kept = True
+        self._let_go()
+
+    def drop(self) -> None:
+        """Remove it, unless it is kept."""
+        if not self.is_kept:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            self._let_go()
+
+    def _change(self, facts: list[str], path: Path) -> Change:
+        old_mode, new_mode, old, new, _ = facts
+        strange = [mode for mode in (old_mode, new_mode) if mode not in {_NOTHING, *_FILE_MODES}]
+        if strange:
+            return Change(path, None, None, "is no regular file")
+        before = None if old_mode == _NOTHING else self._content(old)
+        after = None if new_mode == _NOTHING else self._content(new)
+        if max(len(before or b""), len(after or b"")) > _LARGEST:
+            return Change(path, None, None, "is too large to be shown")
+        if before == after:
+            return Change(path, before, after, "has other permissions only")
+        return Change(path, before, after)
+
+    def _content(self, name: str) -> bytes:
+        return self._git("cat-file", "blob", name)
+
+    def _git(self, *arguments: str) -> bytes:
+        return git(*arguments, cwd=self.tree, GIT_DIR=str(self.directory / "git"), GIT_WORK_TREE=str(self.tree))
+
+    def lock(self) -> None:
+        """Hold it for this process: one that nobody holds is left over from a crash."""
+        self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _let_go(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def make_copy(cwd: Path, copies: Path, name: str) -> Copy:
+    """A copy of the work tree that `cwd` is in, with what is not committed and what git does not know yet.
+
+    Args:
+        copies: where copies are made.
+
+    Raises:
+        ToolError: `cwd` is in no repository, or it cannot be copied.
+    """
+    tidy_copies(copies)
+    top = git_root(cwd)
+    if top is None:
+        raise ToolError(f"{cwd} is in no git repository, so there is no copy to work on: leave out isolated.")
+    top, copies = Path(os.path.realpath(top)), Path(os.path.realpath(copies))
+    if copies.is_relative_to(top):
+        raise ToolError(f"Copies are made in {copies}, which is inside of {top}: leave out isolated.")
+    copy = Copy(top, copies / name)
+    try:
+        copy.directory.mkdir(mode=0o700, parents=True)
+        copy.lock()
+        _fill(copy)
+    except OSError as problem:
+        copy.drop()
+        raise ToolError(f"No copy of {top} could be made: {problem}. Leave out isolated.") from problem
+    except BaseException:
+        copy.drop()
+        raise
+    return copy
+
+
+def tidy_copies(copies: Path) -> None:
+    """Remove the copies that a crash has left, and those that were kept a week ago. Never raises."""
+    for directory in _directories(copies):
+        if (directory / "kept").exists():
+            with contextlib.suppress(OSError):
+                if time.time() - (directory / "kept").stat().st_mtime > _KEPT_SECONDS:
+                    shutil.rmtree(directory, ignore_errors=True)
+        elif _is_left_over(directory):
+            log.info("the copy %s is left over, and is removed", directory)
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _directories(copies: Path) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        yield from [entry for entry in copies.iterdir() if entry.is_dir() and not entry.is_symlink()]
+
+
+def _is_left_over(directory: Path) -> bool:
+    try:
+        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False  # it is being made just now, or is not ours
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _fill(copy: Copy) -> None:
+    """Our own repository with a commit of what is in `top`, and a work tree with its own of the same."""
+    own, top = copy.directory / "git", copy.top
+    told = git("rev-parse", "--git-dir", "--git-common-dir", cwd=top).decode("utf-8", "surrogateescape").splitlines()
+    theirs, common = (Path(os.path.realpath(top / line)) for line in told)
+    git("init", "--quiet", "--bare", str(own), cwd=copy.directory)
+    _borrow(own, common / "objects")
+    for source, target in (
+        (theirs / "index", own / "index"),
+        (common / "info" / "exclude", own / "info" / "exclude"),
+    ):
+        with contextlib.suppress(OSError):
+            shutil.copyfile(source, target)
+    seen = {"GIT_DIR": str(own), "GIT_WORK_TREE": str(top)}
+    git("add", "--all", "--", ".", cwd=top, **seen)
+    tree = git("write-tree", cwd=top, **seen).decode().strip()
+    head = _head(top)
+    parent = ("-p", head) if head else ()
+    copy.base = git("commit-tree", *parent, "-m", "What was there", tree, cwd=top, **seen).decode().strip()
+    git("init", "--quiet", str(copy.tree), cwd=copy.directory)
+    _borrow(copy.tree / ".git", common / "objects", own / "objects")
+    git("reset", "--quiet", "--hard", copy.base, cwd=copy.tree)
+    git("read-tree", copy.base, cwd=copy.tree, GIT_DIR=str(own), GIT_WORK_TREE=str(copy.tree))
+
+
+def _borrow(repository: Path, *objects: Path) -> None:
+    lines = "".join(f"{path}\n" for path in objects)
+    (repository / "objects" / "info" / "alternates").write_text(lines, encoding="utf-8", errors="surrogateescape")
+
+
+def _head(top: Path) -> str:
+    """The commit that is checked out; '' before the first one."""
+    try:
+        return git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", cwd=top).decode().strip()
+    except ToolError:
+        return ""

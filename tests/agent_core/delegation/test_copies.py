@@ -1,0 +1,129 @@
+"""Copies of a work tree: they hold what the person's has now, touch nothing of it, and do not stay."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from agent_core.delegation.copies import make_copy, tidy_copies
+from tools.errors import ToolError
+
+
+@pytest.fixture
+def top(tmp_path):
+    top = tmp_path / "project"
+    top.mkdir()
+    _git(top, "init", "-q")
+    (top / "kept.txt").write_text("kept\n")
+    (top / "changed.txt").write_text("committed\n")
+    (top / ".gitignore").write_text("ignored.txt\n")
+    _git(top, "add", ".")
+    _git(top, "commit", "-qm", "first")
+    (top / "changed.txt").write_text("not committed\n")
+    (top / "new.txt").write_text("new\n")
+    (top / "ignored.txt").write_text("ignored\n")
+    return top
+
+
+def _git(top: Path, *arguments: str) -> str:
+    names = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    return subprocess.run(["git", *names, *arguments], cwd=top, check=True, capture_output=True, text=True).stdout
+
+
+def _files(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()
+    }
+
+
+def test_a_copy_holds_what_is_there_now_and_writes_nothing_where_it_came_from(top, tmp_path):
+    before = _files(top)
+    copy = make_copy(top, tmp_path / "copies", "one")
+    assert _files(top) == before
+    names = {path.name for path in copy.tree.iterdir()}
+    assert names == {".git", ".gitignore", "kept.txt", "changed.txt", "new.txt"}
+    assert (copy.tree / "changed.txt").read_text() == "not committed\n"
+    assert "first" in _git(copy.tree, "log", "--oneline")
+    assert _git(copy.tree, "status", "--porcelain") == ""
+    assert copy.changes() == []
+    copy.drop()
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+def test_changes_are_told_with_their_contents_and_as_a_patch_that_applies(top, tmp_path):
+    copy = make_copy(top, tmp_path / "copies", "one")
+    (copy.tree / "kept.txt").write_text("other\n")
+    (copy.tree / "changed.txt").unlink()
+    (copy.tree / "sub").mkdir()
+    (copy.tree / "sub" / "añadido.txt").write_bytes(b"\x00\x01")
+    (copy.tree / "ignored.txt").write_text("of no matter\n")
+    (copy.tree / "link").symlink_to("/etc/passwd")
+    changes = {str(change.path): change for change in copy.changes()}
+    assert changes.keys() == {"kept.txt", "changed.txt", "sub/añadido.txt", "link"}
+    assert (changes["kept.txt"].before, changes["kept.txt"].after) == (b"kept\n", b"other\n")
+    assert (changes["changed.txt"].before, changes["changed.txt"].after) == (b"not committed\n", None)
+    assert (changes["sub/añadido.txt"].before, changes["sub/añadido.txt"].after) == (None, b"\x00\x01")
+    assert changes["link"].obstacle
+    (tmp_path / "patch").write_bytes(copy.patch())
+    _git(top, "apply", str(tmp_path / "patch"))
+    assert (top / "kept.txt").read_text() == "other\n"
+    assert not (top / "changed.txt").exists()
+
+
+def test_nothing_in_the_repository_or_in_the_copy_has_git_run_a_program(top, tmp_path):
+    witness = tmp_path / "it-ran"
+    script = f"touch {witness}; cat"
+    _git(top, "config", "core.fsmonitor", f"sh -c '{script}'")
+    _git(top, "config", "filter.evil.clean", f"sh -c '{script}'")
+    _git(top, "config", "filter.evil.smudge", f"sh -c '{script}'")
+    (top / ".gitattributes").write_text("* filter=evil\n")
+    hook = top / ".git" / "hooks" / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch {witness}\n")
+    hook.chmod(0o755)
+    copy = make_copy(top, tmp_path / "copies", "one")
+    _git(copy.tree, "config", "core.fsmonitor", f"sh -c '{script}'")
+    _git(copy.tree, "config", "filter.evil.clean", f"sh -c '{script}'")
+    (copy.tree / "kept.txt").write_text("other\n")
+    assert [str(change.path) for change in copy.changes()] == ["kept.txt"]
+    assert not witness.exists()
+
+
+def test_a_repository_without_a_commit_can_be_copied_and_what_is_none_cannot(tmp_path):
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    _git(fresh, "init", "-q")
+    (fresh / "a.txt").write_text("a")
+    assert (make_copy(fresh, tmp_path / "copies", "one").tree / "a.txt").read_text() == "a"
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    with pytest.raises(ToolError, match="in no git repository"):
+        make_copy(plain, tmp_path / "copies", "two")
+
+
+def test_no_copy_is_made_inside_of_the_persons_tree(top):
+    with pytest.raises(ToolError, match="inside of"):
+        make_copy(top, top / "copies", "one")
+    assert not (top / "copies").exists()
+
+
+def test_what_a_crash_has_left_goes_and_what_is_used_or_kept_stays(top, tmp_path):
+    copies = tmp_path / "copies"
+    used, kept, old = (make_copy(top, copies, name) for name in ("used", "kept", "old"))
+    for copy in (kept, old):
+        copy.keep()
+    long_ago = time.time() - 8 * 86_400
+    os.utime(old.directory / "kept", (long_ago, long_ago))
+    program = (
+        "import sys; from pathlib import Path; from agent_core.delegation.copies import make_copy\n"
+        "make_copy(Path(sys.argv[1]), Path(sys.argv[2]), 'crashed'); import os; os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(top), str(copies)], check=False, cwd=Path.cwd())
+    assert (copies / "crashed").exists()
+    tidy_copies(copies)
+    assert sorted(path.name for path in copies.iterdir()) == ["kept", "used"]
+    used.drop()

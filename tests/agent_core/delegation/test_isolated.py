@@ -1,0 +1,142 @@
+"""Sub-agents on copies: what they change comes back as edits that are asked about, or is kept for the person."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from agent_core.delegation.settings import DelegationSettings
+from agent_core.workspace import local_workspace
+from tests.support.agents import Ears
+from tests.support.delegating import delegates, delegating_agent, told
+from tools.approval.questions import Answer
+from tools.environments.guardian import Guardian
+
+
+class Person:
+    """Says yes, unless told otherwise; `asked` are the paths."""
+
+    def __init__(self):
+        self.asked, self.refuses, self.before = [], set(), lambda path: None
+
+    def ask(self, question, interrupt):
+        self.asked.append((question.asker, question.action.path.name))
+        self.before(question.action.path)
+        return Answer(allowed=question.action.path.name not in self.refuses)
+
+
+@pytest.fixture
+def project(tmp_path):
+    top = tmp_path / "project"
+    top.mkdir()
+    (top / "a.txt").write_text("one\ntwo\n")
+    (top / "b.txt").write_text("b\n")
+    for arguments in (
+        ("init", "-q"), ("add", "."), ("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "1")
+    ):  # fmt: skip
+        subprocess.run(["git", *arguments], cwd=top, check=True)
+    return top
+
+
+@pytest.fixture
+def person():
+    return Person()
+
+
+@pytest.fixture
+def agent(project, tmp_path, person):
+    def at_copy(workspace, roots):
+        made = local_workspace(roots[0], guardian=Guardian())
+        rules = replace(workspace.approvals.rules, roots=made.approvals.rules.roots)
+        return replace(made, approvals=workspace.approvals.for_another("", rules=rules))
+
+    settings = DelegationSettings(workspace_at=at_copy, copies=tmp_path / "copies")
+    return delegating_agent(project, mode="default", approver=person, delegation=settings)
+
+
+def _copies(tmp_path):
+    return [path.name for path in (tmp_path / "copies").iterdir()]
+
+
+def test_changes_are_brought_back_as_edits_of_the_call_that_delegates(agent, project, tmp_path, person):
+    ears = Ears()
+    agent.workspace.approvals.mode = "accept_edits"
+    goal = "edit a.txt two => 2\nwrite new.txt n\nsay changed"
+    report = told(agent.run_conversation(delegates(goal, isolated=True), callbacks=ears.callbacks())["messages"])
+    assert (project / "a.txt").read_text() == "one\n2\n"
+    assert (project / "new.txt").read_text() == "n"
+    assert report["status"] == "done"
+    assert sorted(report["files_changed"]) == sorted(report["brought_back"]) == ["a.txt", "new.txt"]
+    assert "not_brought_back" not in report
+    shown = {diff.path.name: (diff.before, diff.after) for diff in ears.finished("offline_1").result.shown[1:]}
+    assert shown == {"a.txt": ("one\ntwo\n", "one\n2\n"), "new.txt": (None, "n")}
+    assert _copies(tmp_path) == []
+
+
+def test_each_is_asked_about_in_the_copy_and_again_when_it_comes_back(agent, project, person):
+    seen = []
+    person.before = lambda path: seen.append((path.name, path.is_relative_to(project)))
+    agent.run_conversation(delegates("write new.txt n", isolated=True))
+    assert seen == [("new.txt", False), ("new.txt", True)]
+    assert person.asked == [("Agent 1", "new.txt"), ("", "new.txt")]
+
+
+def test_the_persons_tree_is_as_it_was_until_then(agent, project, person):
+    seen = []
+    person.before = lambda path: seen.append((project / "new.txt").exists())
+    agent.run_conversation(delegates("write new.txt n\nread new.txt", isolated=True))
+    assert seen == [False, False]
+
+
+def test_what_is_refused_stays_away_and_the_copy_goes(agent, project, tmp_path, person):
+    agent.workspace.approvals.mode = "default"
+
+    def refuse(path):
+        if path.is_relative_to(project):
+            person.refuses.add(path.name)
+
+    person.before = refuse
+    report = told(agent.run_conversation(delegates("write new.txt n", isolated=True))["messages"])
+    assert not (project / "new.txt").exists()
+    assert report["brought_back"] == []
+    assert "new.txt was refused" in report["not_brought_back"]
+    assert _copies(tmp_path) == []
+
+
+def test_a_conflict_is_told_and_the_copy_is_kept(agent, project, tmp_path, person):
+    def meanwhile(path):
+        if not path.is_relative_to(project):
+            (project / "a.txt").write_text("the person was here\n")
+
+    person.before = meanwhile
+    goal = "edit a.txt two => 2\nwrite new.txt n"
+    report = told(agent.run_conversation(delegates(goal, isolated=True))["messages"])
+    assert (project / "a.txt").read_text() == "the person was here\n"
+    assert report["brought_back"] == ["new.txt"]
+    assert "a.txt is another now" in report["not_brought_back"]
+    (kept,) = (tmp_path / "copies").iterdir()
+    assert (kept / "tree" / "a.txt").read_text() == "one\n2\n"
+    assert str(kept / "tree") in report["not_brought_back"]
+
+
+def test_without_changes_nothing_is_asked_and_nothing_stays(agent, tmp_path, person):
+    report = told(agent.run_conversation(delegates("read a.txt\nsay read", isolated=True))["messages"])
+    assert report["summary"] == "read"
+    assert "patch" not in report
+    assert person.asked == []
+    assert _copies(tmp_path) == []
+
+
+def test_a_cancel_leaves_no_copy(agent, project, tmp_path, person):
+    person.before = lambda path: agent.interrupt()
+    assert agent.run_conversation(delegates("write new.txt n", isolated=True))["stop_reason"] == "cancelled"
+    assert not (project / "new.txt").exists()
+    assert _copies(tmp_path) == []
+
+
+def test_where_there_are_no_copies_that_is_an_answer(tmp_path):
+    plain = delegating_agent(tmp_path)
+    result = plain.run_conversation(delegates("say x", isolated=True))
+    assert "There are no copies" in told(result["messages"])["error"]

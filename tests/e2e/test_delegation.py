@@ -1,0 +1,62 @@
+"""Sub-agents in the real process: a whole delegation, and what is left of one that a kill broke off."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import EditorFactory
+from tests.support.delegating import delegates
+from tests.support.editor import PLAIN, ZED
+from tests.support.waiting import wait_until
+
+
+async def test_sub_agents_work_side_by_side_one_of_them_on_a_copy(
+    editor: EditorFactory, workspace: Path, tmp_path: Path
+) -> None:
+    agent = await editor("--offline", env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    await agent.initialize(ZED)
+    session = await agent.new_session(workspace)
+    asked: list[str] = []
+
+    async def allow(params: Any) -> Any:
+        asked.append(params["toolCall"]["title"])
+        return "allow_once"
+
+    agent.on_permission = allow
+    both = delegates("run echo from one\nsay one is done", "read sums.py\nsay two is done")
+    alone = delegates("edit sums.py a - b => a + b\nrun pwd\nsay mended", isolated=True)
+    assert (await agent.prompt(session, f"{both}\n{alone}"))["stopReason"] == "end_turn"
+    assert (workspace / "sums.py").read_text() == "def add(a, b):\n    return a + b\n"
+    cards = list(agent.cards(session).values())
+    assert {card["status"] for card in cards} == {"completed"}
+    assert [card["title"] for card in cards if card["title"].startswith("Delegate")] == [
+        "Delegate 2 tasks",
+        "Delegate: edit sums.py a - b => a + b …",
+    ]
+    assert len([title for title in asked if "sums.py" in title]) == 2  # in the copy, and when it comes back
+    assert list((tmp_path / "cache" / "hermes-acp" / "copies").iterdir()) == []
+
+
+@pytest.mark.slow
+async def test_a_kill_leaves_what_was_said_and_no_copy_and_the_session_goes_on(
+    editor: EditorFactory, workspace: Path, tmp_path: Path
+) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    copies = tmp_path / "cache" / "hermes-acp" / "copies"
+    agent = await editor("--offline", env=environment)
+    await agent.initialize(PLAIN)
+    session = await agent.new_session(workspace)
+    agent.begin_prompt(session, delegates("read sums.py\nsleep 600", isolated=True)).cancel()
+    await agent.wait_for_update(session, "tool_call", name="read_file")
+    await agent.kill()
+    assert len(list(copies.iterdir())) == 1
+    again = await editor("--offline", env=environment)
+    await again.initialize(PLAIN)
+    await again.load_session(session, workspace)
+    assert {card["status"] for card in again.cards(session).values()} <= {"completed", "failed"}
+    assert (await again.prompt(session, "say still here"))["stopReason"] == "end_turn"
+    await asyncio.to_thread(wait_until, lambda: list(copies.iterdir()) == [])

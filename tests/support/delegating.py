@@ -1,0 +1,29 @@
+"""Agents that delegate, with the offline model: each prompt, and each goal, is a script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agent_core.agent import AIAgent
+from agent_core.messages import Message
+from agent_core.providers.offline import OfflineProvider
+from tests.support.agents import make_agent
+
+
+def delegates(*goals: str, **arguments: Any) -> str:
+    """A line of a script that delegates: one goal, or several as tasks."""
+    given = {"goal": goals[0]} if len(goals) == 1 else {"tasks": [{"goal": goal} for goal in goals]}
+    return f"call delegate_task {json.dumps({**given, **arguments})}"
+
+
+def delegating_agent(cwd: Path, **options: Any) -> AIAgent:
+    """An agent in `cwd` whose model, and whose sub-agents' model, do what their prompts say."""
+    return make_agent(cwd, provider=OfflineProvider(), **options)
+
+
+def told(messages: list[Message], number: int = 0) -> Any:
+    """What the model was told by the tool call of that number, as data."""
+    results = [message for message in messages if message["role"] == "tool"]
+    return json.loads(str(results[number]["content"]))
