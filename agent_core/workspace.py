@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.interrupt import CancelToken
 from agent_core.permission_settings import PermissionSettings
 from tools.approval.actions import Action, CallOwnTool, WritePath
@@ -69,7 +70,7 @@ class Workspace:
     model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands
     are confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's,
     and `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
-    turned off. `guardian` is one of its own, which ends with it.
+    turned off. `guardian` is one of its own, which ends with it. `hooks` are the user's.
     """
 
     cwd: Path
@@ -94,6 +95,7 @@ class Workspace:
     guardian: Guardian | None = None
     elsewhere: Elsewhere | None = None
     opened: Path | None = None
+    hooks: SessionHooks = field(default_factory=SessionHooks)
 
     @property
     def client_cwd(self) -> Path:
@@ -154,6 +156,8 @@ class Workspace:
             home=None if elsewhere is None else lambda: elsewhere.facts().home,
             elsewhere="" if elsewhere is None else elsewhere.where,
             ask_own=lambda name: gate.authorize(CallOwnTool(name)),
+            confirm=gate.confirm,
+            hooks=self.hooks.calls,
         )
 
     def missing_tools(self) -> tuple[str, ...]:

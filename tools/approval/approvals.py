@@ -30,6 +30,7 @@ class Approvals:
         approver: who is asked.
         grants: what was answered for longer than once.
         judge: who may say yes in the person's place to what comes back by itself; None: nobody.
+        advice: is asked before the person is: their answer, given beforehand, or None where they are to be asked.
         on_note: is told what the person should know of their answers, and of the judge's.
         changes: how often something changed.
         asked: how long the person was asked on behalf of a call that makes others.
@@ -51,6 +52,7 @@ class Approvals:
         self.grants: PastAnswers = grants or Grants()
         self.judge = judge
         self._warnings = warnings
+        self.advice: Callable[[Question, Interrupt], Answer | None] | None = None
         self.on_note: Callable[[str], None] = log.warning
         self.changes = 0
         self._chosen: tuple[Mode, EditPolicy] = mode, edits
@@ -198,6 +200,8 @@ class Approvals:
             return answer
 
     def _ask(self, question: Question, turn: Interrupt, asked: OpenQuestion) -> Answer | None:
+        if self.advice is not None and (advised := self.advice(question, turn)) is not None:
+            return advised
         forget = self.on_change(asked.notify)
         try:
             return self.approver.ask(question, asked)
