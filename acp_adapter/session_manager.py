@@ -336,7 +336,7 @@ class SessionManager:
 
     def _let_go(self, session: SessionState) -> None:
         self._factory.background.end(session.id, "the session was closed")
-        self._factory.end_memory(session.id)
+        self._factory.let_go(session.id)
         self._factory.sessions.unload(session.id)
 
 
