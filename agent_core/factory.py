@@ -215,7 +215,9 @@ class AgentFactory:
             session_id, str(workspace.client_cwd), services.activity
         )
         load_tools()
-        for problem in self.plugins.problems():
+        project = self.plugins.project(workspace.cwd)
+        project.look()
+        for problem in (*self.plugins.problems(), *project.problems()):
             on_note(problem)
         enabled, disabled = self.toolsets()
         self.background.follow(session_id, workspace.processes)

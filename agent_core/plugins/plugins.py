@@ -13,7 +13,7 @@ from agent_core.config import ConfigSource
 from agent_core.errors import SettingsError
 from agent_core.plugins.finding import PLUGINS, Found, in_home, in_packages, make_ready
 from agent_core.plugins.loading import Candidate, Terms, load_plugin
-from agent_core.plugins.offers import PluginStatus
+from agent_core.plugins.offers import PluginCommand, PluginStatus
 from agent_core.plugins.project import ProjectPlugins
 from agent_core.plugins.state import PluginState
 from agent_core.providers.credentials.shared_file import SharedFileError
@@ -102,6 +102,21 @@ class Plugins:
     def memories(self) -> Mapping[str, MakeProvider]:
         """The memory providers that plugins offer, by name."""
         return {name: make for status in self._statuses for name, make in status.offers.memories.items()}
+
+    def commands(self, cwd: Path) -> tuple[PluginCommand, ...]:
+        """The commands that plugins bring to a session in `cwd`. Loads them first, so it may block for seconds."""
+        if (self._home / PLUGINS).is_dir():
+            self._registry.load()
+        project = self.project(cwd)
+        project.look()
+        return tuple(command for status in (*self._statuses, *project.loaded) for command in status.offers.commands)
+
+    def seen(self, cwd: Path) -> tuple[PluginStatus, ...]:
+        """How it stands with every plugin that a session in `cwd` may have. Loads them first, so it may block."""
+        self._registry.load()
+        project = self.project(cwd)
+        project.look()
+        return (*self._statuses, *project.statuses)
 
     def skill_folders(self, cwd: Path) -> tuple[Path, ...]:
         """The folders of skills that plugins offer to a session in `cwd`."""
