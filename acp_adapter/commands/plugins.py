@@ -12,7 +12,9 @@ from agent_core.errors import RequestError
 if TYPE_CHECKING:
     from agent_core.plugins.offers import PluginStatus
 
-_NONE = "There are no plugins. Your own are folders with a plugin.yaml in {place}, a project's are in .hermes/plugins."
+_NONE = (
+    "There are no plugins. Your own are folders with a plugin.yaml in {place}, a project's are in .hermes/plugins."
+)
 _HOW = (
     "Look at it first. `/trust all`, or `/trust NAME …`, trusts it as it is now: what is changed later does not run "
     "before you trust it again. `/trust none` takes that back."

@@ -136,7 +136,7 @@ class Plugins:
         name = candidate.manifest.name
         if not candidate.manifest.is_ours:
             return candidate.status(state="not for this program", detail="is of a kind that other programs use")
-        if self._is_off(name) or not self._settings().allows(name):
+        if self._is_off(name) or not self.settings().allows(name):
             return candidate.status(state="off", detail="is switched off")
         if why or name in taken:
             why = why or "has the name of another plugin, which is loaded: rename it"
@@ -149,23 +149,24 @@ class Plugins:
         return load_plugin(candidate, self._terms(self._registry))
 
     def _terms(self, registry: ToolRegistry) -> Terms:
-        settings = self._settings()
+        settings = self.settings()
         wanted = settings.hook_callback_timeout or _LONGEST_HOOK
         return Terms(registry, self._entry, self._seconds, min(wanted, _LONGEST_HOOK))
 
     def _entry(self, name: str) -> Mapping[str, Any]:
-        entry = self._settings().entries.get(name)
+        entry = self.settings().entries.get(name)
         return entry if isinstance(entry, Mapping) else {}
 
     def _is_off(self, name: str) -> bool:
         try:
-            return name in self.state.disabled() or name in self._settings().disabled
+            return name in self.state.disabled() or name in self.settings().disabled
         except SharedFileError as problem:
             # Nobody can say what is off: then everything is.
             log.warning("%s", problem)
             return True
 
-    def _settings(self) -> PluginSettings:
+    def settings(self) -> PluginSettings:
+        """What is set about plugins; nothing is on while the settings cannot be read."""
         try:
             return self._config.load().settings.plugins
         except SettingsError:  # it is told where the settings are needed
