@@ -23,6 +23,7 @@ from agent_core.config import ConfigSource, Configuration
 from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
+from agent_core.hooks.news import as_news
 from agent_core.known_secrets import secrets_of
 from agent_core.memory.memories import Memories
 from agent_core.messages import Message
@@ -141,6 +142,7 @@ class AgentFactory:
         behind = self.background.of(session_id)
         services.news, services.tasks = behind.news, behind.tasks
         services.memory = self._memory(session_id)
+        self._workspaces.hooks.listen(session_id, as_news(services))
         services.before_compression = lambda messages: self._before_compression(session_id, services, messages)
         settings = self.settings().compression
         redactor = functools.cache(self.redactor)

@@ -24,7 +24,7 @@ Plugins are folders with a plugin.yaml in the folder plugins of your home of set
 name one. A project's (.hermes/plugins and .hermes/hooks in it) run only once you have trusted the project, as it was
 then.
 
-list runs the plugins that are on, to see whether they work. What is decided here counts for programs that start later.
+list runs the plugins that are on, to see whether they work. What is decided here counts for what is started later.
 
 exit codes:
   0    it was done

@@ -23,7 +23,7 @@ _READ_BYTES = 64 * 1024
 _MOST_BYTES = 1024 * 1024
 # The command waits for a first line until its group is registered with the guardian; if we die before, its input ends
 # and it never begins. A shell reads a pipe byte by byte: the command gets all that follows.
-_AFTER_GO = 'IFS= read -r go && exec /bin/sh -c "$1"'
+_AFTER_GO = 'IFS= read -r _ && eval "shift; $1"'
 _GO = b"\n"
 
 

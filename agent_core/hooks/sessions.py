@@ -75,6 +75,7 @@ class HookSessions:
 
     def end(self, session_id: str, reason: str = "other") -> None:
         """A session is closed or let go of. Blocks for seconds where its hooks hang."""
+        self._listeners.pop(session_id, None)
         hooks = self._live.get(session_id)
         if hooks is None or not hooks.has("session_end"):
             return
