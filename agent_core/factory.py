@@ -217,7 +217,7 @@ class AgentFactory:
             session_id, str(workspace.client_cwd), services.activity
         )
         load_tools()
-        project = self.plugins.project(workspace.cwd)
+        project = self.plugins.project(workspace.client_cwd)
         project.look()
         for problem in (*self.plugins.problems(), *project.problems()):
             on_note(problem)
@@ -375,7 +375,6 @@ class AgentFactory:
                 provider.close()
             self._providers.clear()
         self.sessions.close()
-
 
     def _route(self, config: Configuration, choice: ModelChoice) -> Route:
         fallbacks, problems = resolve_fallbacks(config, choice)

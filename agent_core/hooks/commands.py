@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent_core.hooks.hook import Hook, HookCall, Verdict
 from agent_core.hooks.json_forms import from_run, to_json
@@ -71,7 +72,8 @@ class _Command:
         ran = run_command(
             self.part.command,
             to_json(self.part.event, call),
-            cwd=call.cwd,
+            # A session on another machine has a directory that may not be here.
+            cwd=call.cwd if call.cwd.is_dir() else Path.home(),
             env=child_environment(self.runner.variables(), {**own, **self.runner.extra}),
             seconds=self.part.timeout,
             interrupt=interrupt,

@@ -104,7 +104,7 @@ class Gate:
         Raises:
             Denied: they say no, or nobody says yes. ToolInterrupted: the turn is over.
         """
-        action, approvals = CallOwnTool(tool), self._approvals
+        action, approvals = CallOwnTool(tool), self.approvals
         question = Question(self.call_id, action, why, no_explains=True)
         answer: Answer | None = None
         while answer is None:
