@@ -55,6 +55,8 @@ def _subcommand(name: str, arguments: list[str]) -> int:
         from acp_adapter.cli.mcp import main as run  # noqa: PLC0415
     elif name == "permissions":
         from acp_adapter.cli.permissions import main as run  # noqa: PLC0415
+    elif name == "plugins":
+        from acp_adapter.cli.plugins import main as run  # noqa: PLC0415
     elif name == "setup":
         from acp_adapter.cli.setup import main as run  # noqa: PLC0415
     else:

@@ -56,6 +56,7 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "compression": "warning",
     "context": "warning",
     "fallback": "warning",
+    "hook": "warning",
     "memory": "warning",
     "storage": "warning",
     "undelivered": "warning",

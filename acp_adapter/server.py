@@ -40,7 +40,7 @@ from acp_adapter.transport import Transport
 from acp_adapter.turn import Answered, Prompt, TurnRunner
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError, UnknownSession
-from agent_core.events import Noticed, SessionEvent
+from agent_core.events import CommandsOffered, Noticed, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.prompt_parts import SaidText
@@ -153,7 +153,7 @@ class HermesACPAgent:
     ) -> dict[str, Any]:
         """ACP `session/resume`: as load, and nothing is shown again."""
         session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
-        session.outbox.put(offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts))
+        session.outbox.put(_offered(session))
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)
 
@@ -164,7 +164,7 @@ class HermesACPAgent:
         """ACP `session/fork` (draft); `_meta.hermes.messageId` names the message that the fork ends with."""
         place = await self._place(cwd, hermes_meta)
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
-        session.outbox.put(offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts))
+        session.outbox.put(_offered(session))
         self._start(session, hermes_meta, session.outbox.release)
         return await self._result(session)
 
@@ -288,7 +288,7 @@ class HermesACPAgent:
 
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
-        session.outbox.put(offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts))
+        session.outbox.put(_offered(session))
         self._warm_once()
         self._sessions.rest(session)
         if not held:
@@ -336,7 +336,7 @@ class HermesACPAgent:
             transcript,
             session.mode,
             self._sessions.client,
-            offered(session.shelf.commands, session.shelf.skills, session.shelf.prompts),
+            _offered(session),
             runs_elsewhere=elsewhere,
         )
         self._transport.pour("session/update", updates)
@@ -355,6 +355,11 @@ class HermesACPAgent:
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _offered(session: SessionState) -> CommandsOffered:
+    shelf = session.shelf
+    return offered(shelf.commands, shelf.skills, shelf.prompts, shelf.added)
 
 
 def _listed(raw: object) -> Sequence[object]:

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.card_fields import CardFields
+from acp_adapter.commands.of_plugins import as_slash
 from acp_adapter.commands.shelf import CommandShelf
 from acp_adapter.commands.typed import offered
 from acp_adapter.editor_calls import SessionCalls
@@ -323,7 +324,13 @@ class SessionManager:
 
     def _prepare(self, seed: SessionSeed) -> _Prepared:
         workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.choices, seed.session_id)
-        shelf = CommandShelf(seed.cwd, self._factory.home.root, workspace.skills)
+        plugins = self._factory.plugins
+        shelf = CommandShelf(
+            seed.cwd,
+            self._factory.home.root,
+            workspace.skills,
+            lambda: [as_slash(command) for command in plugins.commands(seed.cwd)],
+        )
         shelf.refresh()
         # Made here, because the first ones of a process load their code.
         servers = self._factory.servers(seed.servers, (seed.cwd, *seed.extra_roots))
@@ -337,7 +344,7 @@ class SessionManager:
 
     def _let_go(self, session: SessionState) -> None:
         self._factory.background.end(session.id, "the session was closed")
-        self._factory.end_memory(session.id)
+        self._factory.let_go(session.id)
         self._factory.sessions.unload(session.id)
 
 

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 def with_servers(workspace: Workspace, servers: SessionServers | None) -> Workspace:
     """The workspace with the tools of the session's MCP servers."""
-    return workspace if servers is None else replace(workspace, tools=Toolbox(servers.entries), mcp=servers)
+    if servers is None:
+        return workspace
+    others = workspace.tools
+    return replace(workspace, tools=Toolbox(lambda: (*others.extra(), *servers.entries())), mcp=servers)
 
 
 def with_editor_files(workspace: Workspace, calls: EditorCalls, client: ClientCapabilities) -> Workspace:

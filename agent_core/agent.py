@@ -22,6 +22,7 @@ from agent_core.context.compaction import Compaction
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
 from agent_core.guardrails import Thresholds
+from agent_core.hooks.turn_hooks import TurnHooks
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
 from agent_core.messages import Content, Message, closing, repaired
@@ -339,10 +340,12 @@ class AIAgent:
 
     def _run(self, turn: Turn, content: Content | None, complete: Callable[[], Content] | None) -> ConversationResult:
         ending = Ending(turn, self._services)
-        memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
+        hooks = TurnHooks(self.workspace.hooks, turn)
         try:
+            hooks.begin(content, self.platform)
+            memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
             note = plan_note(self.workspace.approvals)
-            if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(note)):
+            if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
                 turn.edits.wanted = self._verify_on_stop and not forbids_checks(content or "")
                 tell_unused(turn, content or "")
                 stop, text = self._loop.run(turn, ending)

@@ -57,7 +57,8 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
     """
     raw = _read_yaml(home.config_file)
     settings, left_out = _validated(raw, home.config_file)
-    warnings = (*_unknown(raw), *(f"{entry.text}; it is left out" for entry in left_out))
+    unused = (f"hooks: {text}; it is left out" for text in settings.hooks.left_out)
+    warnings = (*_unknown(raw), *(f"{entry.text}; it is left out" for entry in left_out), *unused)
     process = os.environ if environ is None else environ
     return Configuration(
         settings,

@@ -7,6 +7,7 @@ HermesError                     has `public`, a sentence or two for the user, an
 ├── RequestError                what a client asked for cannot be done as asked
 │   ├── UnknownSession
 │   └── SessionInUse            another process prompts the session
+├── HookRefused                 a hook of the user's does not let the turn begin, or go on
 ├── StoreError                  the conversation could not be stored or read; `kind` says why
 └── ProviderError               a model request failed
     ├── ProviderConnectionError the server could not be reached, or the connection broke; `fault` says how
@@ -70,6 +71,10 @@ class UnknownSession(RequestError):
 
 class SessionInUse(RequestError):
     """Another living process prompts the session; the message names it."""
+
+
+class HookRefused(HermesError):
+    """A hook of the user's does not let the turn begin, or go on."""
 
 
 StoreFault = Literal["busy", "full", "read-only", "corrupt", "newer", "foreign", "unavailable"]

@@ -6,7 +6,7 @@ import functools
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,11 @@ from agent_core.delegation.configured import delegation_settings, tidy_left_over
 from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
+from agent_core.hooks.news import as_news
 from agent_core.known_secrets import secrets_of
 from agent_core.memory.memories import Memories
+from agent_core.messages import Message
+from agent_core.plugins.plugins import Plugins
 from agent_core.project_context import context_file_settings
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import Provider
@@ -44,13 +47,12 @@ from agent_core.services import SessionServices
 from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
-from agent_core.settings import PluginSettings, Settings
+from agent_core.settings import Settings
 from agent_core.signed_out import SignedOut, sign_out
 from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces
 from tools.approval.commands import load_classifier
 from tools.context import Interrupt
-from tools.home_tools.loading import HomeTools
 from tools.redaction.redactor import Redactor
 from tools.registry import registry
 from tools.result import ResultImage
@@ -86,11 +88,9 @@ class AgentFactory:
         self._memories = Memories(config.home.root)
         self.sessions = sessions or SessionLibrary(config.home)
         self.background = Backgrounds(self.sessions.background)
-        self._workspaces = Workspaces(config, self.sessions, self._auxiliary)
-        self.home_tools = HomeTools(
-            config.home.root, variables=self._variables, is_allowed=lambda name: self._plugins().allows(name)
-        )
-        registry.add_loader(self.home_tools.load)
+        self.plugins = Plugins(config)
+        self._workspaces = Workspaces(config, self.sessions, self._auxiliary, self.plugins)
+        registry.add_loader(self.plugins.load)
 
     def workspace(
         self, cwd: Path, extra_roots: Sequence[Path], choices: SessionChoices, session_id: str = ""
@@ -138,11 +138,13 @@ class AgentFactory:
         Raises:
             SettingsError: the settings cannot be read, or name a context engine that there is not.
         """
+        load_tools()  # a plugin may bring the memory, or who compresses
         services = SessionServices(lambda: self.sessions.recall, self._look)
         behind = self.background.of(session_id)
         services.news, services.tasks = behind.news, behind.tasks
         services.memory = self._memory(session_id)
-        services.before_compression = None if services.memory is None else services.memory.flush
+        self._workspaces.hooks.listen(session_id, as_news(services))
+        services.before_compression = lambda messages: self._before_compression(session_id, services, messages)
         settings = self.settings().compression
         redactor = functools.cache(self.redactor)
         services.engine = engine_of(settings, session_id, lambda text: redactor()(text))  # noqa: PLW0108 - made once needed
@@ -161,16 +163,23 @@ class AgentFactory:
             services.restore(kept, same_prompt=time.time() - used < _CACHED_SECONDS)
         return services
 
+    def _before_compression(self, session_id: str, services: SessionServices, messages: Sequence[Message]) -> None:
+        if services.memory is not None:
+            services.memory.flush(messages)
+        self._workspaces.hooks.before_compression(session_id)
+
     def _memory(self, session_id: str) -> SessionMemory | None:
         try:
             settings = self._config.load().settings.memory
         except SettingsError:  # it is told where the agent is made
             return None
-        load_tools()
-        return self._memories.of(session_id, settings, self.home_tools.memories)
+        return self._memories.of(session_id, settings, self.plugins.memories)
 
-    def end_memory(self, session_id: str) -> None:
-        """A session is closed or unloaded: its memory provider commits. Blocks for seconds where that hangs."""
+    def let_go(self, session_id: str) -> None:
+        """A session is closed or unloaded: its hooks are told, its memory provider commits. Blocks for seconds where
+        that hangs.
+        """
+        self._workspaces.hooks.end(session_id)
         self._memories.end(session_id)
 
     def _look(self, image: ResultImage, question: str, interrupt: Interrupt) -> str:
@@ -209,8 +218,10 @@ class AgentFactory:
             session_id, str(workspace.client_cwd), services.activity
         )
         load_tools()
-        for problem in self.home_tools.problems:
-            on_note(problem.text)
+        project = self.plugins.project(workspace.client_cwd)
+        project.look()
+        for problem in (*self.plugins.problems(), *project.problems()):
+            on_note(problem)
         enabled, disabled = self.toolsets()
         self.background.follow(session_id, workspace.processes)
         workspace_tools = workspace.tools
@@ -367,18 +378,6 @@ class AgentFactory:
                 provider.close()
             self._providers.clear()
         self.sessions.close()
-
-    def _variables(self) -> Mapping[str, str]:
-        try:
-            return self._config.load().environ
-        except SettingsError:  # it is told where the settings are needed
-            return {}
-
-    def _plugins(self) -> PluginSettings:
-        try:
-            return self._config.load().settings.plugins
-        except SettingsError:
-            return PluginSettings(enabled=())
 
     def _route(self, config: Configuration, choice: ModelChoice) -> Route:
         fallbacks, problems = resolve_fallbacks(config, choice)

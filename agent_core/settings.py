@@ -12,6 +12,7 @@ from agent_core.settings_code import CodePart
 from agent_core.settings_context import CompressionPart
 from agent_core.settings_delegation import DelegationPart
 from agent_core.settings_environments import TerminalPart
+from agent_core.settings_hooks import HooksPart
 from agent_core.settings_mcp import McpPart, McpServerPart
 from agent_core.settings_memory import MemoryPart
 from agent_core.settings_prompt import ContextFilesPart
@@ -205,10 +206,14 @@ class GuardrailSettings(SettingsPart):
 
 
 class PluginSettings(SettingsPart):
-    """Which plugins in the home are loaded."""
+    """Which plugins are loaded, and what they are told."""
 
     enabled: tuple[str, ...] | None = Field(None, description="Only these, where there is such a list.")
     disabled: tuple[str, ...] = Field((), description="Never these.")
+    entries: dict[str, Any] = Field(default_factory=dict, description="By plugin: its own settings.", repr=False)
+    hook_callback_timeout: float = Field(
+        30.0, ge=0, allow_inf_nan=False, description="Seconds that a plugin's hook has; 0, and more than 600: 600."
+    )
 
     def allows(self, name: str) -> bool:
         """Whether the plugin of that name is loaded."""
@@ -280,6 +285,7 @@ class Settings(SettingsPart):
     prompt_caching: CachingSettings = Field(default_factory=CachingSettings)
     auxiliary: dict[str, AuxiliaryTask] = Field(default_factory=dict, description="Models of side tasks, by task.")
     plugins: PluginSettings = Field(default_factory=PluginSettings)
+    hooks: HooksPart = Field(default_factory=HooksPart)
     platform_toolsets: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="By platform (acp): the toolsets that sessions have, instead of hermes-acp."
     )

@@ -113,6 +113,12 @@ class Ending:
         self.turn.history.close_off(f"[{why}]")
         return "max_turn_requests", why
 
+    def by_hook(self, why: str) -> tuple[StopReason, str]:
+        """A hook of the user's wants the turn to end; `why` is for the person."""
+        self._tell(Status("ended", why))
+        self.turn.history.close_off(f"[A hook of the user's ended this turn: {why}]")
+        return "end_turn", why
+
     def _withdraw(self) -> None:
         self.turn.history.withdraw()
         self.services.omissions.shorten(len(self.turn.history.messages))

@@ -19,6 +19,7 @@ from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.context.view import shown
 from agent_core.errors import AuthRequired, ModelFailed
 from agent_core.guardrails import with_warning
+from agent_core.hooks.turn_hooks import ask_hooked, must_go_on
 from agent_core.messages import (
     Message,
     ToolCall,
@@ -99,12 +100,17 @@ class TurnLoop:
                     turn.repeats.begin_anew()
                 if turn.repeats.halted:
                     return ending.in_a_circle(turn.repeats.halted)
+                if (why := self.workspace.hooks.ended) is not None:
+                    return ending.by_hook(why)
             elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
             elif reply.finish == "stop" and reply.text.strip() and self._owes_check(turn):
                 self._remember(turn, asker, reply)
-                self._nudge(turn)
+                _inject(turn, turn.edits.nudge(), "Code was changed and not checked: the model is asked to check it.")
+            elif wanted := must_go_on(self.workspace.hooks, turn, reply):
+                self._remember(turn, asker, reply)
+                _inject(turn, wanted, "A hook of yours wants more: the model goes on.")
             elif reply.text.strip() and (words := self._last_words(turn)) is not None:
                 self._remember(turn, asker, reply)
                 _ = _pass_on(turn, words) or self._tell_news(turn)
@@ -176,7 +182,7 @@ class TurnLoop:
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
         self.services.activity.turn("waiting_for_model", turn.route.choice.name)
-        reply = asker.ask()
+        reply = ask_hooked(self.workspace.hooks, turn, asker.ask)
         choice = turn.route.choice
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(
@@ -239,16 +245,6 @@ class TurnLoop:
             return False
         return "terminal" in self.tool_names() and self.workspace.approvals.mode != "plan"
 
-    @staticmethod
-    def _nudge(turn: Turn) -> None:
-        if turn.callbacks.thinking_callback is not None:
-            turn.callbacks.thinking_callback("Code was changed and not checked: the model is asked to check it.")
-        words = turn.steering.take()
-        # What the person has said meanwhile goes before, as the words of the same message.
-        turn.history.remember(
-            user_message(words, turn.edits.nudge()) if words else injected_message(turn.edits.nudge())
-        )
-
     def _tell_news(self, turn: Turn) -> bool:
         """Tell the model what happened in the background; what the turn has no request left for waits."""
         return bool(turn.budget.left) and deliver(turn, self.services.news)
@@ -287,6 +283,15 @@ class TurnLoop:
             f"{entry.name} {crc32(repr((entry.description, entry.schema)).encode())}"
             for entry in self.workspace.tools.extra()
         )
+
+
+def _inject(turn: Turn, note: str, told: str) -> None:
+    """Tell the model something in the person's place, and the person (`told`) that it goes on because of that."""
+    if turn.callbacks.thinking_callback is not None:
+        turn.callbacks.thinking_callback(told)
+    words = turn.steering.take()
+    # What the person has said meanwhile goes before, as the words of the same message.
+    turn.history.remember(user_message(words, note) if words else injected_message(note))
 
 
 def _pass_on(turn: Turn, words: str) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.delegation.children import Children
+from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.interrupt import CancelToken
 from agent_core.permission_settings import PermissionSettings
 from tools.approval.actions import Action, CallOwnTool, WritePath
@@ -71,7 +72,7 @@ class Workspace:
     confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's, and
     `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
     turned off. `guardian` is one of its own, which ends with it. `shell` is what a sub-agent's shell keeps, in place
-    of the session's; `children` are the sub-agents that work here.
+    of the session's; `children` are the sub-agents that work here. `hooks` are the user's.
     """
 
     cwd: Path
@@ -98,6 +99,7 @@ class Workspace:
     children: Children = field(default_factory=Children)
     elsewhere: Elsewhere | None = None
     opened: Path | None = None
+    hooks: SessionHooks = field(default_factory=SessionHooks)
 
     @property
     def client_cwd(self) -> Path:
@@ -158,6 +160,8 @@ class Workspace:
             home=None if elsewhere is None else lambda: elsewhere.facts().home,
             elsewhere="" if elsewhere is None else elsewhere.where,
             ask_own=lambda name: gate.authorize(CallOwnTool(name)),
+            confirm=gate.confirm,
+            hooks=self.hooks.calls,
         )
 
     def missing_tools(self) -> tuple[str, ...]:

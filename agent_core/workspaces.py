@@ -16,8 +16,10 @@ from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
 from agent_core.elsewhere import elsewhere_of, history_there
+from agent_core.hooks.sessions import HookSessions
 from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.permission_settings import permission_settings
+from agent_core.plugins.plugins import Plugins
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
@@ -33,6 +35,7 @@ from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
 from tools.files.history import FileHistory, NoHistory
+from tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
@@ -47,11 +50,15 @@ if TYPE_CHECKING:
 class Workspaces:
     """Makes workspaces, and ends what they have started; safe to use from several threads."""
 
-    def __init__(self, config: ConfigSource, sessions: SessionLibrary, auxiliary: AuxiliaryClient) -> None:
+    def __init__(
+        self, config: ConfigSource, sessions: SessionLibrary, auxiliary: AuxiliaryClient, plugins: Plugins
+    ) -> None:
         self._config = config
+        self._plugins = plugins
         self._sessions = sessions
         self._auxiliary = auxiliary
         self._guardian = Guardian()
+        self.hooks = HookSessions(config, plugins, self._guardian)
         self._web = WebAccess()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._lock = threading.Lock()
@@ -112,13 +119,24 @@ class Workspaces:
                 self._sandboxes.add(sandbox)
             if elsewhere is not None:
                 self._elsewhere.append(elsewhere)
+        hooks = self.hooks.of(session_id, cwd, lambda: workspace.approvals.mode)
+        workspace.approvals.advice = hooks.calls.permission
         return replace(
             workspace,
+            hooks=hooks,
+            tools=Toolbox(self._plugins.project(cwd).tools),
             web=self._web.under(limits.web),
             cache=self._config.home.root / "cache",
             browser=self._browser(limits.browser),
             diagnostics=self._language_servers(config.settings, roots) if elsewhere is None else None,
-            skills=session_skills(config.settings, self._config.home, cwd, permissions.deny, roots),
+            skills=session_skills(
+                config.settings,
+                self._config.home,
+                cwd,
+                permissions.deny,
+                roots,
+                offered=lambda: self._plugins.skill_folders(cwd),
+            ),
         )
 
     def at_copy(self, workspace: Workspace, roots: Sequence[Path]) -> Workspace:
@@ -140,6 +158,7 @@ class Workspaces:
             tools=workspace.tools,
             mcp=workspace.mcp,
             skills=workspace.skills,
+            hooks=workspace.hooks,
             browser=None,
         )
 
@@ -165,6 +184,7 @@ class Workspaces:
         """End every process that was started in a workspace."""
         if self._service_loop is not None:
             self._service_loop.stop()
+        self.hooks.end_all()
         with self._lock:
             elsewhere, self._elsewhere = self._elsewhere, []
         for each in elsewhere:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # these modules need the ports below
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonPage, PersonQuestion
     from tools.browser.port import BrowserPort
+    from tools.calling.hooks import SessionCallHooks
     from tools.delegation_port import Delegation
     from tools.diagnostics.port import Diagnostics
     from tools.environments.sandbox.port import Confinement
@@ -281,6 +282,9 @@ class ToolContext:
         home: tells what `~` means; this machine's user's when None.
         elsewhere: the machine that the session works on, as people call it; '' for this one.
         ask_own: asks whether a tool of the user's own may run, whose effects pass no gate; raises `Denied`.
+        confirm: asks the person, whatever the mode, whether the call of a tool may go on, and tells them why it is
+            asked; raises `Denied`.
+        hooks: what the session's hooks have to say about the call; None for nothing.
     """
 
     task_id: str
@@ -308,6 +312,8 @@ class ToolContext:
     home: Callable[[], Path] | None = None
     elsewhere: str = ""
     ask_own: Callable[[str], object] = lambda _name: None
+    confirm: Callable[[str, str], object] = lambda _name, _why: None
+    hooks: SessionCallHooks | None = None
 
     def resolve(self, path: str) -> Path:
         """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""

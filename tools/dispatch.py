@@ -8,6 +8,7 @@ import inspect
 import json
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -61,6 +62,9 @@ def dispatch(
     except (Exception, asyncio.CancelledError, SystemExit) as problem:
         log.exception("tool %s failed", name)
         result = error(f"{name} failed: {type(problem).__name__}: {problem}")
+    finally:
+        if ctx.hooks is not None:
+            ctx.hooks.over(ctx.tool_call_id)
     result = remarked(result, ctx.fs.remarks())
     if ready.note:
         result = replace(result, text=_with_note(result.text, ready.note))
@@ -87,14 +91,19 @@ def unknown_tool(name: str, known: list[str]) -> ToolResult:
 def _hooked(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> ToolResult:
     """The call with the user's hooks around it; arguments that a hook has changed are looked at again."""
     changed = hooks.before(registry, entry.name, arguments, ctx)
+    if ctx.hooks is not None:
+        changed = ctx.hooks.before(entry.name, changed, ctx)
     if changed is not arguments:
         again = checked(entry, changed)
         if again.problem:
             raise hooks.CallRefused(f"A hook of the user's changed the arguments, and now: {again.problem}")
         arguments = again.arguments
     # The handler may change its arguments; the hooks that follow see what it was called with.
+    began = time.monotonic()
     result = _as_result(entry.name, _call(entry, dict(arguments), ctx))
-    return hooks.after(registry, entry.name, arguments, result, ctx)
+    seconds = time.monotonic() - began
+    result = hooks.after(registry, entry.name, arguments, result, ctx)
+    return result if ctx.hooks is None else ctx.hooks.after(entry.name, arguments, result, ctx, seconds)
 
 
 def _call(entry: ToolEntry, arguments: dict[str, Any], ctx: ToolContext) -> object:

@@ -1,3 +1,3 @@
 """The subcommands that a person types."""
 
-SUBCOMMANDS = ("batch", "demo", "doctor", "mcp", "models", "permissions", "prompt", "sessions", "setup")
+SUBCOMMANDS = ("batch", "demo", "doctor", "mcp", "models", "permissions", "plugins", "prompt", "sessions", "setup")

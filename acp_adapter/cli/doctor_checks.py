@@ -206,6 +206,27 @@ def check_running(home: Home) -> Iterator[Check]:
             yield Check("running", ok=True, text=text)
 
 
+def check_plugins(home: Home) -> Iterator[Check]:
+    """Whether the plugins of the home and of packages work, shown by loading them; and which projects are trusted."""
+    from agent_core.config import ConfigSource  # noqa: PLC0415 - loads what settings are made of
+    from agent_core.plugins.plugins import Plugins  # noqa: PLC0415 - the same
+    from agent_core.providers.credentials.shared_file import SharedFileError  # noqa: PLC0415 - the same
+    from tools.toolsets import load_builtin_tools  # noqa: PLC0415 - the same
+
+    plugins = Plugins(ConfigSource(home))
+    load_builtin_tools()
+    plugins.load()
+    for status in plugins.statuses:
+        text = f"{status.name} ({status.origin}): {status.state}{f', it {status.detail}' if status.detail else ''}"
+        step = f"Mend it, or run `hermes-acp plugins disable {status.name}`." if status.state == "failed" else ""
+        yield Check("plugins", ok=status.state != "failed", text=text, next_step=step)
+    try:
+        for project, things in plugins.state.projects().items():
+            yield Check("plugins", ok=True, text=f"trusted in {project}: {', '.join(things)}")
+    except SharedFileError as problem:
+        yield Check("plugins", ok=False, text=problem.public)
+
+
 CHECKS: tuple[Look, ...] = (
     check_home,
     check_settings,
@@ -214,6 +235,7 @@ CHECKS: tuple[Look, ...] = (
     check_elsewhere,
     check_space,
     check_running,
+    check_plugins,
 )
 """All of them, in the order in which they are told."""
 

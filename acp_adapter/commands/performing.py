@@ -35,16 +35,20 @@ def perform(said: Sequence[SaidPart], desk: Desk, beside: Record | None = None) 
         prompt's, None when it is to go on with the prompt as it is.
     """
     refresh_offer(desk.shelf, desk.session.outbox)
-    shelf = desk.shelf
-    typed = typed_command(said, shelf.commands, shelf.skills, shelf.prompts) if is_slashed(said) else None
+    typed = _typed(said, desk.shelf) if is_slashed(said) else None
     return None if typed is None else run(typed, desk, beside)
 
 
 def refresh_offer(shelf: CommandShelf, outbox: Outbox) -> None:
     """Look for changed commands of the person's own and skills, and offer all of them again if need be. Blocks."""
     changed = shelf.refresh()
+    changed = shelf.refresh_added() or changed
     if shelf.refresh_skills() or changed:
-        outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts))
+        outbox.put(offered(shelf.commands, shelf.skills, shelf.prompts, shelf.added))
+
+
+def _typed(said: Sequence[SaidPart], shelf: CommandShelf) -> Typed | None:
+    return typed_command(said, shelf.commands, shelf.skills, shelf.prompts, shelf.added)
 
 
 def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:

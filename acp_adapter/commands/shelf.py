@@ -7,11 +7,12 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_adapter.commands.command import SlashCommand
 from acp_adapter.commands.custom import CustomCommand, Origin, read_command
 from acp_adapter.commands.server_prompts import PromptCommand, prompt_commands
 from acp_adapter.commands.skills import SkillCommand, skill_commands
@@ -57,11 +58,18 @@ class _Folder:
 class CommandShelf:
     """The commands of one session. Thread-safe; `refresh` blocks."""
 
-    def __init__(self, cwd: Path, home: Path, skills: SessionSkills | None = None) -> None:
+    def __init__(
+        self,
+        cwd: Path,
+        home: Path,
+        skills: SessionSkills | None = None,
+        bring: Callable[[], Sequence[SlashCommand]] = tuple,
+    ) -> None:
         """Make it; nothing is read before the first `refresh`.
 
         Args:
             skills: the session's, each of which is a command.
+            bring: the commands that others bring now, as plugins do; may block.
             cwd: the session's directory; the project's commands are in `.hermes/commands`.
             home: the directory of settings and sessions; the person's commands are in `commands`.
         """
@@ -77,6 +85,14 @@ class CommandShelf:
         self._skill_commands: tuple[SkillCommand, ...] = ()
         # Of the session's MCP servers, once they are known.
         self.servers: SessionServers | None = None
+
+        self._bring = bring
+        self._added: tuple[SlashCommand, ...] = ()
+
+    @property
+    def added(self) -> tuple[SlashCommand, ...]:
+        """Commands that others bring, as they were last seen. Never waits."""
+        return self._added
 
     @property
     def prompts(self) -> tuple[PromptCommand, ...]:
@@ -102,6 +118,14 @@ class CommandShelf:
             commands = skill_commands(found.used, {command.name for command in self._commands})
             changed, self._skill_commands = commands != self._skill_commands, commands
             return changed
+
+    def refresh_added(self) -> bool:
+        """Look at what others bring; whether the commands that are offered are others now."""
+        brought = {command.name: command for command in self._bring()}
+        with self._lock:
+            offers = [command.offer for command in self._added]
+            self._added = tuple(brought.values())
+            return offers != [command.offer for command in self._added]
 
     def refresh(self) -> bool:
         """Look at the folders, and read what is new or has changed; whether the commands are others now."""

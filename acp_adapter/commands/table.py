@@ -13,6 +13,7 @@ from acp_adapter.commands.looking import show_cost, show_servers, show_status, s
 from acp_adapter.commands.markdown import code, plain
 from acp_adapter.commands.memory import manage_memory
 from acp_adapter.commands.permissions import manage_permissions
+from acp_adapter.commands.plugins import show_plugins, trust_project
 from acp_adapter.commands.prompts import queue, review, steer, write_agents_file
 from acp_adapter.commands.rewinds import rewind
 from acp_adapter.commands.server_prompts import prompts_beside
@@ -24,10 +25,13 @@ from agent_core.events import Command
 def _help(_typed: Typed, desk: Desk) -> Told:
     """All commands, the person's own too."""
     own = [one for one in desk.shelf.commands if one.name not in BUILT_IN]
+    added = [one.offer for one in desk.shelf.added if one.name not in BUILT_IN]
     skills = [one.offer for one in skills_beside(desk.shelf.skills, BUILT_IN)]
     lines = [_line(command.offer) for command in COMMANDS]
     if own:
         lines += ["", "Your own:", *(_line(Command(one.name, one.description, one.hint)) for one in own)]
+    if added:
+        lines += ["", "From plugins:", *map(_line, added)]
     if skills:
         lines += ["", "Skills:", *map(_line, skills)]
     if prompts := prompts_beside(desk.shelf.prompts, BUILT_IN):
@@ -58,6 +62,10 @@ COMMANDS = (
     ),
     SlashCommand("tools", "Show the tools that the model has", show_tools),
     SlashCommand("skills", "Show the skills, and what is wrong with those that cannot be used", show_skills),
+    SlashCommand("plugins", "Show the plugins, and how it stands with them", show_plugins),
+    SlashCommand(
+        "trust", "Show what this project brings that would run with your rights, or trust it", trust_project, "all"
+    ),
     SlashCommand("mcp", "Show how it stands with this session's MCP servers", show_servers),
     SlashCommand(
         "tasks",

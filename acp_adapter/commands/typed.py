@@ -22,9 +22,10 @@ def offered(
     custom: Sequence[CustomCommand] = (),
     skills: Sequence[SkillCommand] = (),
     prompts: Sequence[PromptCommand] = (),
+    added: Sequence[SlashCommand] = (),
 ) -> CommandsOffered:
-    """The commands that there are: built-in ones, then the person's own, then skills, then MCP servers' prompts."""
-    return CommandsOffered(tuple(command.offer for command in _all(custom, skills, prompts).values()))
+    """The commands that there are: built-in ones, the person's own, plugins', skills, MCP servers' prompts."""
+    return CommandsOffered(tuple(command.offer for command in _all(custom, skills, prompts, added).values()))
 
 
 def is_slashed(parts: Sequence[SaidPart]) -> bool:
@@ -43,6 +44,7 @@ def typed_command(
     custom: Sequence[CustomCommand] = (),
     skills: Sequence[SkillCommand] = (),
     prompts: Sequence[PromptCommand] = (),
+    added: Sequence[SlashCommand] = (),
 ) -> Typed | None:
     """The command that a prompt is; None for what is for the model.
 
@@ -50,7 +52,7 @@ def typed_command(
     where it looks like a slip (one letter too many, missing or other, or two swapped, but not the first) the person
     is asked whether they meant the command: nothing is done, and nothing reaches the model.
     """
-    commands = _all(custom, skills, prompts)
+    commands = _all(custom, skills, prompts, added)
     name = _name(parts)
     command = commands.get(name) or commands.get(ALIASES.get(name, "")) or _slip(name, commands)
     if command is None:
@@ -60,16 +62,20 @@ def typed_command(
 
 
 def _all(
-    custom: Sequence[CustomCommand], skills: Sequence[SkillCommand], prompts: Sequence[PromptCommand]
+    custom: Sequence[CustomCommand],
+    skills: Sequence[SkillCommand],
+    prompts: Sequence[PromptCommand],
+    added: Sequence[SlashCommand],
 ) -> Mapping[str, SlashCommand]:
-    """Commands by name. A built-in one is never replaced, nor is one of the person's own by a skill, nor any by a
-    server's prompt.
+    """Commands by name. A built-in one is never replaced, nor is one of the person's own by one that others bring
+    (`added`) or a skill, nor any by a server's prompt.
     """
-    if not (custom or skills or prompts):
+    if not (custom or skills or prompts or added):
         return BUILT_IN
     own = {one.name: as_command(one) for one in custom if one.name not in BUILT_IN}
-    beside = (one for one in skills_beside(skills, BUILT_IN) if one.name not in own)
-    known = {**BUILT_IN, **own, **{one.name: as_slash(one) for one in beside}}
+    brought = {one.name: one for one in added if one.name not in BUILT_IN and one.name not in own}
+    beside = (one for one in skills_beside(skills, {**BUILT_IN, **brought}) if one.name not in own)
+    known = {**BUILT_IN, **own, **brought, **{one.name: as_slash(one) for one in beside}}
     return {**known, **{one.name: prompt_as_slash(one) for one in prompts_beside(prompts, known)}}
 
 

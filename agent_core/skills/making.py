@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from agent_core.home import Home
+from agent_core.plugins.finding import PLUGINS
 from agent_core.settings import PluginSettings, Settings
 from agent_core.skills.finding import Source, project_sources
 from agent_core.skills.library import SkillLibrary
@@ -14,20 +15,26 @@ from agent_core.skills.session_skills import SessionSkills
 from tools.approval.actions import ReadPath
 from tools.approval.rules.matching import denied_by
 from tools.approval.rules.rule import PermissionRule
-from tools.home_tools.loading import PLUGINS
 
 SKILLS = "skills"
 _MOST_PLUGINS = 200
 
 
 def session_skills(
-    settings: Settings, home: Home, cwd: Path, deny: tuple[PermissionRule, ...], roots: tuple[Path, ...]
+    settings: Settings,
+    home: Home,
+    cwd: Path,
+    deny: tuple[PermissionRule, ...],
+    roots: tuple[Path, ...],
+    *,
+    offered: Callable[[], Sequence[Path]] = tuple,
 ) -> SessionSkills | None:
     """The skills of a session in `cwd`, not looked at yet; None where the settings turn them off.
 
     Args:
         deny: the user's rules that deny; they hold for skills too.
         roots: the session's directories.
+        offered: folders that plugins offer now.
     """
     wanted = settings.skills
     if not wanted.enabled:
@@ -44,6 +51,7 @@ def session_skills(
             Source(home.root / SKILLS, "yours"),
             *(Source(home.root / path, "external") for path in named),
             *_of_plugins(home.root / PLUGINS, settings.plugins),
+            *(Source(path, "plugin", within=path) for path in offered()),
             *project_sources(cwd),
         )
 

@@ -72,8 +72,8 @@ def own_registry(*places: Any) -> Iterator[ToolRegistry]:
             place.registry = known
 
 
-def load(home: Path, registry: ToolRegistry, **options: Any) -> HomeTools:
-    """The user's own tools of `home`, loaded."""
-    own = HomeTools(home, into=registry, **options)
+def load(home: Path, _registry: ToolRegistry, **options: Any) -> HomeTools:
+    """The user's own tool files of `home`, loaded: they register in the registry of the test."""
+    own = HomeTools(home, **options)
     own.load()
     return own

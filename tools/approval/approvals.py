@@ -41,6 +41,7 @@ class Approvals:
         approver: who is asked.
         grants: what was answered for longer than once.
         judge: who may say yes in the person's place to what comes back by itself; None: nobody.
+        advice: is asked before the person is: their answer, given beforehand, or None where they are to be asked.
         on_note: is told what the person should know of their answers, and of the judge's.
         asked: how long the person was asked on behalf of a call that makes others.
         asker: who asks, for the person; '' for the session's own agent.
@@ -62,6 +63,7 @@ class Approvals:
         self.grants: PastAnswers = grants or Grants()
         self.judge = judge
         self._warnings = warnings
+        self.advice: Callable[[Question, Interrupt], Answer | None] | None = None
         self.on_note: Callable[[str], None] = log.warning
         self.asker = ""
         self._now = _Now((mode, edits))
@@ -242,6 +244,8 @@ class Approvals:
             self._now.asking.remove(call)
 
     def _ask(self, question: Question, turn: Interrupt, asked: OpenQuestion) -> Answer | None:
+        if self.advice is not None and (advised := self.advice(question, turn)) is not None:
+            return advised
         forget = self.on_change(asked.notify)
         try:
             return self.approver.ask(question, asked)

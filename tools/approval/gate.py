@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.approval.actions import Action, ReadPath, RunCommand, WriteMemory, WritePath
+from tools.approval.actions import Action, CallOwnTool, ReadPath, RunCommand, WriteMemory, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.policy import ALLOW, Decision
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
@@ -94,6 +94,24 @@ class Gate:
         if decision.note:
             self._on_note(decision.note)
         return decision
+
+    def confirm(self, tool: str, why: str) -> None:
+        """Ask the person whether this call of `tool` may go on, whatever the mode and their earlier answers say.
+
+        Args:
+            why: follows «because it …» or stands for itself.
+
+        Raises:
+            Denied: they say no, or nobody says yes. ToolInterrupted: the turn is over.
+        """
+        action, approvals = CallOwnTool(tool), self.approvals
+        question = Question(self.call_id, action, why, no_explains=True)
+        answer: Answer | None = None
+        while answer is None:
+            self._check_turn()
+            answer = approvals.put(question, self._interrupt, approvals.changes, lambda: False)
+        if not answer.allowed:
+            raise Denied(said_no(action, answer))
 
     @contextmanager
     def as_one(self) -> Iterator[None]:

@@ -1,7 +1,8 @@
 """What plugins may do before and after each tool call. They never stand in for the gates: those ask all the same.
 
-`registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one. A hook runs on the
-call's own thread, possibly beside others. Cards and parallel batches go by the arguments that the model sent.
+`registry.add_hook("pre_tool_call", hook)` and `registry.add_hook("post_tool_call", hook)` add one for every session
+of the process. A hook runs on the call's own thread, possibly beside others. Cards and parallel batches go by the
+arguments that the model sent. The hooks of one session come after them (`SessionCallHooks`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,28 @@ class PostToolCall(Protocol):
         self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext
     ) -> ToolResult | None:
         """None leaves the result as it is."""
+        ...
+
+
+class SessionCallHooks(Protocol):
+    """The hooks of one session around its tool calls."""
+
+    def before(self, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+        """The arguments as the hooks leave them: the same object where none changed them.
+
+        Raises:
+            CallRefused, Denied: the call must not be made.
+        """
+        ...
+
+    def after(
+        self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext, seconds: float
+    ) -> ToolResult:
+        """The result as the hooks leave it, of a call that took so many seconds."""
+        ...
+
+    def over(self, call_id: str) -> None:
+        """The call has ended, in whatever way."""
         ...
 
 

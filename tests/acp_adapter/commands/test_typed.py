@@ -164,9 +164,9 @@ def test_a_built_in_command_cannot_be_replaced():
 
 def test_every_command_is_offered_with_what_may_follow_it():
     commands = {command.name: command.hint for command in offered(_OWN).commands}
-    assert list(commands)[:25] == [
-        *("help", "model", "mode", "permissions", "memory", "tools", "skills", "mcp", "tasks", "status", "context"),
-        *("compact", "cost"),
+    assert list(commands)[:27] == [
+        *("help", "model", "mode", "permissions", "memory", "tools", "skills", "plugins", "trust", "mcp", "tasks"),
+        *("status", "context", "compact", "cost"),
         *(
             "undo",
             "rewind",
@@ -182,7 +182,7 @@ def test_every_command_is_offered_with_what_may_follow_it():
             "version",
         ),
     ]
-    assert list(commands)[25:] == ["explain", "docs:write"]
+    assert list(commands)[27:] == ["explain", "docs:write"]
     assert commands["rewind"] == "how many turns"
     assert commands["undo"] == ""
     assert all(command.description for command in offered(_OWN).commands)

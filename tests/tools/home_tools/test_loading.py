@@ -16,7 +16,6 @@ from tools import dispatch as dispatch_module
 from tools import toolbox as toolbox_module
 from tools import toolsets as toolsets_module
 from tools.home_tools.loading import HomeTools
-from tools.home_tools.plugin import _before
 from tools.registry import ToolRegistry
 from tools.toolsets import get_tool_definitions
 
@@ -214,99 +213,8 @@ class TestVariables:
         assert os.environ["WEATHER_API_KEY"] == "set"
 
 
-class TestPlugins:
-    def test_a_plugin_registers_tools_and_hooks(self, home: Path, registry: ToolRegistry, tmp_path: Path) -> None:
-        folder = home / "plugins" / "hello-world"
-        write(folder / "plugin.yaml", 'name: hello-world\nversion: "1.0"\n')
-        write(folder / "schemas.py", "HELLO = {'description': 'Greets.', 'parameters': {'type': 'object'}}\n")
-        source = """
-            from . import schemas
-
-            SEEN = []
-
-            def register(ctx):
-                ctx.register_tool(name="hello", toolset="hello", schema=schemas.HELLO, handler=hello)
-                ctx.register_hook("post_tool_call", look)
-                ctx.register_hook("pre_tool_call", guard)
-
-            def hello(args, **kw):
-                return '{"hello": "you"}'
-
-            def look(tool_name, params, result):
-                SEEN.append((tool_name, result))
-
-            def guard(tool_name, args, **kwargs):
-                return {"action": "block", "message": "not rude ones"} if args.get("rude") else None
-        """
-        write(folder / "__init__.py", source)
-
-        own = load(home, registry)
-        context = make_context(tmp_path)
-        said, refused = call(context, "hello"), call(context, "hello", rude=True)
-
-        assert own.problems == ()
-        assert json.loads(said.text) == {"hello": "you"}
-        assert json.loads(refused.text) == {"error": "not rude ones"}
-        (module,) = (module for name, module in sys.modules.items() if name.endswith("plugins.hello-world"))
-        assert module.SEEN == [("hello", '{"hello": "you"}')]
-        assert registry.get("hello").source == "plugin hello-world"
-        assert _offered() == ["hello"]
-
-    def test_its_tools_may_be_files_too(self, home: Path, registry: ToolRegistry) -> None:
-        write(home / "plugins" / "many" / "plugin.yaml", "name: many\n")
-        write(home / "plugins" / "many" / "tools" / "one.py", tool_file("one"))
-        write(home / "plugins" / "many" / "tools" / "two.py", tool_file("two"))
-
-        assert load(home, registry).problems == ()
-        assert _names(registry) == ["one", "two"]
-
-    @pytest.mark.parametrize(
-        ("manifest", "is_allowed"),
-        [("name: other\nkind: platform\n", True), ("name: other\n", False), (None, True)],
-    )
-    def test_what_is_not_for_us_or_not_wanted_is_passed_over(
-        self, home: Path, registry: ToolRegistry, manifest: str | None, is_allowed: bool
-    ) -> None:
-        write(home / "plugins" / "other" / "__init__.py", "raise RuntimeError('run')\n")
-        if manifest is not None:
-            write(home / "plugins" / "other" / "plugin.yaml", manifest)
-
-        assert load(home, registry, is_allowed=lambda name: is_allowed).problems == ()
-
-    def test_what_we_do_not_offer_is_told_and_the_rest_works(self, home: Path, registry: ToolRegistry) -> None:
-        write(home / "plugins" / "rich" / "plugin.yaml", "name: rich\n")
-        source = """
-            def register(ctx):
-                ctx.register_command("x", lambda: None, description="d")
-                ctx.register_hook("on_session_start", lambda: None)
-                ctx.register_tool("rich", "rich", {"type": "object"}, lambda args, **kw: "{}")
-        """
-        write(home / "plugins" / "rich" / "__init__.py", source)
-
-        own = load(home, registry)
-
-        assert _names(registry) == ["rich"]
-        assert "register_command, the hook on_session_start" in own.problems[0].text
-
-    @pytest.mark.parametrize(
-        ("files", "told"),
-        [
-            ({"plugin.yaml": "name: [broken"}, "plugin.yaml that cannot be read"),
-            ({"plugin.yaml": "name: empty"}, "neither __init__.py"),
-            ({"plugin.yaml": "name: x", "__init__.py": "def register():\n    pass\n"}, "TypeError"),
-        ],
-    )
-    def test_a_broken_plugin_is_told(
-        self, home: Path, registry: ToolRegistry, files: dict[str, str], told: str
-    ) -> None:
-        for name, text in files.items():
-            write(home / "plugins" / "broken" / name, text)
-
-        assert told in load(home, registry).problems[0].text
-
-
 def test_they_are_loaded_when_tools_are_first_wanted_and_once(home: Path, registry: ToolRegistry) -> None:
-    own = HomeTools(home, into=registry)
+    own = HomeTools(home)
     registry.add_loader(own.load)
     write(home / "tools" / "one.py", tool_file("one"))
 
@@ -323,16 +231,8 @@ def test_a_file_that_must_not_be_loaded_is_not_imported_by_another_either(
     (folder / "helper.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     (folder / "helper.py").chmod(0o666)
     (folder / "a.py").write_text("from .helper import x\n# register(\n")
-    loaded = HomeTools(home, into=registry)
+    loaded = HomeTools(home)
     loaded.load()
 
     assert not (tmp_path / "ran").exists()
     assert "must not be loaded" in loaded.problems[0].text
-
-
-def test_a_hook_whose_refusal_would_not_be_heard_lets_nothing_through(tmp_path: Path) -> None:
-    async def guard(**_: object) -> dict[str, str]:
-        return {"action": "block"}
-
-    with pytest.raises(TypeError, match="no async function"):
-        _before(guard)("terminal", {}, make_context(tmp_path))

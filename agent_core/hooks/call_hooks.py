@@ -1,0 +1,130 @@
+"""Hooks around a tool call: before it, at a question about it, after it. Several threads may be in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from agent_core.hooks.asking import HookAsker
+from tools.approval.actions import describe
+from tools.approval.questions import Answer, Question
+from tools.calling.hooks import CallRefused
+from tools.calling.remarks import remarked
+from tools.context import Interrupt, ToolContext
+from tools.result import ToolResult
+
+
+@dataclass(slots=True)
+class CallsUnderWay:
+    """What is known of them by id; a session shares it with its sub-agents, whose questions come through it."""
+
+    asked: dict[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    allowed: set[str] = field(default_factory=set)
+    beside: dict[str, list[str]] = field(default_factory=dict)
+
+
+class CallHooks:
+    """The hooks around tool calls. Implements `tools.calling.hooks.SessionCallHooks`."""
+
+    def __init__(self, asker: HookAsker, calls: CallsUnderWay) -> None:
+        self._asker = asker
+        self._calls = calls
+
+    def before(self, name: str, arguments: dict[str, Any], ctx: ToolContext) -> dict[str, Any]:
+        """The arguments after every hook has seen them; the same object where none changed them.
+
+        Raises:
+            CallRefused: a hook says no, or has to be asked and cannot be.
+            Denied: the person was asked for one, and says no.
+            ToolInterrupted: the turn is over.
+        """
+        asker, call_id = self._asker, ctx.tool_call_id
+        asks: list[str] = []
+        for hook in asker.hooks("pre_tool_call"):
+            facts = {**_facts(name, ctx), "args": dict(arguments)}
+            verdict = asker.answer(hook, "pre_tool_call", facts, ctx.interrupt)
+            if refusal := verdict.refusal or verdict.ends:
+                raise CallRefused(f"{refusal} (said by {hook.source}; the call of {name} was not made)")
+            if verdict.arguments is not None:
+                arguments = {**arguments, **verdict.arguments}
+            if verdict.permission == "ask":
+                asks.append(verdict.reason or f"{hook.source} wants it to be asked about")
+            elif verdict.permission == "allow" and asker.may_allow(hook):
+                self._calls.allowed.add(call_id)
+            if verdict.context:
+                self._calls.beside.setdefault(call_id, []).append(verdict.context)
+        if asker.has("permission"):
+            self._calls.asked[call_id] = name, arguments
+        if asks:
+            self._calls.allowed.discard(call_id)
+            ctx.confirm(name, "; ".join(asks))
+        return arguments
+
+    def after(
+        self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext, seconds: float
+    ) -> ToolResult:
+        """The result after every hook has seen it.
+
+        Args:
+            seconds: how long the call took.
+        """
+        said = self._calls.beside.get(ctx.tool_call_id, [])
+        for hook in self._asker.hooks("post_tool_call"):
+            facts = {
+                **_facts(name, ctx),
+                "args": dict(arguments),
+                "result": result.text,
+                "failed": result.failed,
+                "duration_ms": round(seconds * 1000),
+            }
+            verdict = self._asker.answer(hook, "post_tool_call", facts, ctx.interrupt)
+            if isinstance(verdict.result, ToolResult):
+                result = verdict.result
+            elif verdict.result is not None:
+                result = replace(result, text=verdict.result)
+            said = [*said, *(text for text in (verdict.refusal, verdict.context) if text)]
+        return remarked(result, [f"[A hook of the user's says: {text}]" for text in said])
+
+    def over(self, call_id: str) -> None:
+        """A call has ended, in whatever way."""
+        self._calls.asked.pop(call_id, None)
+        self._calls.allowed.discard(call_id)
+        self._calls.beside.pop(call_id, None)
+
+    def permission(self, question: Question, interrupt: Interrupt) -> Answer | None:
+        """What a hook answers in the person's place; None where the person is to be asked.
+
+        Raises:
+            ToolInterrupted: the turn is over.
+        """
+        asker = self._asker
+        if question.tool_call_id in self._calls.allowed:
+            return Answer(allowed=True)
+        if asker.has("permission"):
+            for hook, verdict in asker.asked("permission", self._question(question), interrupt):
+                if verdict.permission == "deny":
+                    why = f": {verdict.reason}" if verdict.reason else ""
+                    return Answer(allowed=False, note=f"{hook.source} refuses it{why}")
+                if verdict.permission == "allow" and asker.may_allow(hook):
+                    return Answer(allowed=True)
+        if asker.has("notification"):
+            message = f"Permission is needed: {describe(question.action)}"
+            asker.asked("notification", {"message": message, "notification_type": "permission_prompt"}, interrupt)
+        return None
+
+    def _question(self, question: Question) -> dict[str, Any]:
+        name, arguments = self._calls.asked.get(question.tool_call_id, ("", {}))
+        return {
+            "tool_name": name,
+            "args": dict(arguments),
+            "tool_call_id": question.tool_call_id,
+            "action": describe(question.action),
+            "kind": type(question.action).__name__,
+            "reason": question.reason,
+            "is_risky": question.is_risky,
+        }
+
+
+def _facts(name: str, ctx: ToolContext) -> dict[str, Any]:
+    return {"tool_name": name, "tool_call_id": ctx.tool_call_id, "task_id": ctx.task_id}

@@ -1,0 +1,99 @@
+"""What one turn of an agent has to do with hooks, in the turn's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from agent_core.asking.reply import Reply
+from agent_core.callbacks import Status
+from agent_core.errors import TurnInterrupted
+from agent_core.hooks.session_hooks import SessionHooks
+from agent_core.messages import Content, text_of
+from agent_core.turn import Turn
+from tools.errors import ToolInterrupted
+
+_T = TypeVar("_T")
+
+
+class TurnHooks:
+    """A session's hooks in one turn; all of it does nothing where there are none."""
+
+    def __init__(self, hooks: SessionHooks, turn: Turn) -> None:
+        self._hooks = hooks
+        self._turn = turn
+        self._said = ""
+
+    def begin(self, content: Content | None, platform: str) -> None:
+        """The turn begins: hooks hear of the session, if it is its first turn, and of the prompt, if there is one.
+
+        Raises:
+            HookRefused: the prompt must not reach the model. TurnInterrupted: the turn was cancelled.
+        """
+        turn, hooks = self._turn, self._hooks
+        listener = turn.callbacks.status_callback
+        hooks.begin_turn(None if listener is None else lambda text: listener(Status("hook", text)))
+        facts = {"model": turn.route.choice.name, "platform": platform}
+        is_new = not turn.history.messages
+        prompt = {**facts, "turn_id": turn.id, "is_first_turn": is_new}
+        source = {**facts, "source": "new" if is_new else "resume"}
+        begun = _interruptible(lambda: hooks.begin_session(source, turn.token))
+        said = ""
+        if content is not None:
+            said = _interruptible(lambda: hooks.prompt(text_of(content), prompt, turn.token))
+        self._said = "\n\n".join(part for part in (begun, said) if part)
+
+    def beside(self, note: str) -> str:
+        """What the model is told beside the prompt: `note`, and what hooks have said."""
+        said = f"[Not from the user. Their hooks say:]\n{self._said}" if self._said else ""
+        return "\n\n".join(part for part in (said, note) if part)
+
+
+def ask_hooked(hooks: SessionHooks, turn: Turn, ask: Callable[[], Reply]) -> Reply:
+    """Ask the turn's model, with its hooks before and behind.
+
+    Raises:
+        HookRefused: the model must not be asked. TurnInterrupted: the turn was cancelled. Whatever `ask` raises.
+    """
+    if hooks.has("pre_model_call"):
+        before = _model_facts(turn) | {"message_count": len(turn.history.messages)}
+        _interruptible(lambda: hooks.before_model(before, turn.token))
+    reply = ask()
+    if hooks.has("post_model_call"):
+        after = _model_facts(turn) | {
+            "finish_reason": reply.finish,
+            "text": reply.text,
+            "tool_calls": [call["function"]["name"] for call in reply.tool_calls],
+            "input_tokens": reply.usage.input_tokens,
+            "output_tokens": reply.usage.output_tokens,
+        }
+        _interruptible(lambda: hooks.after_model(after, turn.token))
+    return reply
+
+
+def must_go_on(hooks: SessionHooks, turn: Turn, reply: Reply) -> str:
+    """What the model is to do before the turn ends with `reply`; '' where it may end.
+
+    Raises:
+        TurnInterrupted: the turn was cancelled.
+    """
+    if reply.finish != "stop" or not reply.text.strip() or not turn.budget.left:
+        return ""
+    return _interruptible(lambda: hooks.must_go_on(reply.text, turn.token))
+
+
+def _model_facts(turn: Turn) -> dict[str, Any]:
+    choice = turn.route.choice
+    return {
+        "turn_id": turn.id,
+        "model": choice.model,
+        "provider": choice.provider,
+        "iteration": turn.budget.used,
+    }
+
+
+def _interruptible(work: Callable[[], _T]) -> _T:
+    try:
+        return work()
+    except ToolInterrupted as stop:
+        raise TurnInterrupted from stop

@@ -1,0 +1,78 @@
+"""Where plugins are: in the home's folder `plugins`, and in installed packages that name one."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from agent_core.plugins.loading import Candidate
+from agent_core.plugins.manifest import Manifest, manifest_in, read_manifest
+from tools.home_tools.modules import LoadFailed
+from tools.home_tools.sources import export, trusted_text
+from tools.home_tools.trust import why_not_trusted
+
+log = logging.getLogger(__name__)
+
+PLUGINS = "plugins"
+GROUP = "hermes_acp.plugins"
+"""The entry points of packages that bring a plugin: a module with `register`, or such a function."""
+
+_MOST = 200
+
+Found = tuple[Candidate, str]
+"""A plugin, and why it cannot be loaded ('' where it can)."""
+
+
+def plugin_folders(place: Path) -> list[Path]:
+    """The folders in `place` that may be plugins, by name."""
+    try:
+        names = sorted(os.listdir(place))[:_MOST]  # noqa: PTH208 - names alone
+    except OSError:
+        return []
+    return [place / name for name in names if not name.startswith((".", "_")) and (place / name).is_dir()]
+
+
+def in_home(home: Path) -> Iterator[Found]:
+    """The plugins in the home; what has no manifest is none."""
+    for folder in plugin_folders(home / PLUGINS):
+        if reason := why_not_trusted(folder, home):
+            yield _candidate(Manifest(folder.name), folder, home), f"was not loaded: it {reason}"
+        elif (file := manifest_in(folder)) is not None:
+            try:
+                yield _candidate(read_manifest(file), folder, home), ""
+            except LoadFailed as problem:
+                yield _candidate(Manifest(folder.name), folder, home), str(problem)
+
+
+def in_packages() -> Iterator[Found]:
+    """The plugins of installed packages. Looks through all of these, which takes some milliseconds."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - for this look only
+
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        package = point.dist
+        version = "" if package is None else package.version
+        place = point.value if package is None else package.name
+        yield Candidate(Manifest(point.name, version), "package", place, entry=_loader(point.load)), ""
+
+
+def make_ready(candidate: Candidate, home: Path, variables: Mapping[str, str]) -> None:
+    """Look at a home's plugin before it is imported: all its files, since one may import another.
+
+    Raises:
+        LoadFailed: it must not be loaded, or is of no use.
+    """
+    candidate.manifest.check(variables)
+    if candidate.folder is None:
+        return
+    for file in sorted(candidate.folder.rglob("*.py")):
+        export(trusted_text(file, home), variables)
+
+
+def _candidate(manifest: Manifest, folder: Path, home: Path) -> Candidate:
+    return Candidate(manifest, "home", str(folder), folder, home)
+
+
+def _loader(load: Callable[[], object]) -> Callable[[], object]:
+    return lambda: load()  # noqa: PLW0108 - an entry point's method, bound when it is called
