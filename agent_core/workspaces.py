@@ -16,8 +16,8 @@ from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
 from agent_core.elsewhere import elsewhere_of, history_there
-from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.hooks.sessions import HookSessions
+from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.permission_settings import permission_settings
 from agent_core.plugins.plugins import Plugins
 from agent_core.providers.resolution.keys import variables_named
