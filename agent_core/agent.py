@@ -363,17 +363,7 @@ class AIAgent:
         finally:
             self._services.told = len(turn.history.messages)
             self._store.keep(self.session_id, self._services.kept())
-        return ConversationResult(
-            final_response=text,
-            messages=turn.history.messages,
-            usage=turn.usage,
-            cost=turn.cost,
-            stop_reason=stop,
-            interrupted=stop == "cancelled",
-            iterations=turn.budget.used,
-            model=turn.route.choice.model,
-            turn_id=turn.id,
-        )
+        return ending.result(stop, text)
 
     def _system_prompt(self, callbacks: AgentCallbacks) -> str:
         """The session's system prompt, built with its first turn. What is left out of it is told to the person."""

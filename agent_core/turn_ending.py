@@ -11,7 +11,7 @@ from agent_core.errors import ModelFailed
 from agent_core.messages import ToolCall, assistant_message, parse_arguments, tool_message
 from agent_core.services import SessionServices
 from agent_core.turn import Turn
-from agent_core.turn_result import STOP, StopReason
+from agent_core.turn_result import STOP, ConversationResult, StopReason
 from tools.result import error
 
 CLOSING_NOTE = (
@@ -118,6 +118,21 @@ class Ending:
         self._tell(Status("ended", why))
         self.turn.history.close_off(f"[A hook of the user's ended this turn: {why}]")
         return "end_turn", why
+
+    def result(self, stop: StopReason, text: str) -> ConversationResult:
+        """What the turn came to."""
+        turn = self.turn
+        return ConversationResult(
+            final_response=text,
+            messages=turn.history.messages,
+            usage=turn.usage,
+            cost=turn.cost,
+            stop_reason=stop,
+            interrupted=stop == "cancelled",
+            iterations=turn.budget.used,
+            model=turn.route.choice.model,
+            turn_id=turn.id,
+        )
 
     def _withdraw(self) -> None:
         self.turn.history.withdraw()
