@@ -228,8 +228,6 @@ class AgentFactory:
         services.skills = workspace.skills
         if choice.name == choices.model:
             services.model = choice.name
-        if workspace.mcp is not None:
-            workspace.mcp.fit(choice.context_length)
         if services.memory is not None and (added := services.memory.tools()):
             workspace = replace(workspace, tools=Toolbox(lambda: (*workspace_tools.extra(), *added)))
         return AIAgent(
@@ -307,8 +305,6 @@ class AgentFactory:
         choice = session_model(config, choices.model, used, lambda _: None)
         effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
         agent.switch(self._route(config, choice), effort)
-        if agent.workspace.mcp is not None:
-            agent.workspace.mcp.fit(choice.context_length)
 
     def auxiliary(self) -> AuxiliaryClient:
         """Who asks models for side tasks: one for all sessions, over the connections of their agents."""

@@ -84,7 +84,7 @@ class TurnLoop:
 
     def run(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
         """Run the turn: why it stopped, and the answer's text."""
-        self._renew_tools()
+        self._renew_tools(turn)
         asker = self._asker(turn)
         while turn.budget.spend():
             self._follow_target(turn, asker)
@@ -259,8 +259,10 @@ class TurnLoop:
         """The names of the tools that the model is told of."""
         return frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions())  # type: ignore[index]
 
-    def _renew_tools(self) -> None:
+    def _renew_tools(self, turn: Turn) -> None:
         """Tell the model of tools that came or went with the session's servers; else its list stays as it is."""
+        if self.workspace.mcp is not None:
+            self.workspace.mcp.fit(turn.route.choice.context_length)
         if self.services.tools is not None and self.services.extra_tools != self._extra_tools():
             self.services.tools = None
             self.services.prefix.expect("tools")

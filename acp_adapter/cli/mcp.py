@@ -17,7 +17,7 @@ from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
     from agent_core.mcp.signing_in import Found
-    from agent_core.mcp.specs import ServerSpec
+    from agent_core.mcp.specs import ServerSpec, Transport
     from agent_core.mcp.token_file import ServerTokens
 
 FAILED = 1
@@ -52,7 +52,7 @@ def main(argv: list[str]) -> int:
         tokens = ServerTokens(config.home.root)
         if options.action == "list":
             return _list(specs, tokens, as_json=options.json)
-        spec = _named(options.server, specs)
+        spec = _named(options.server, specs, "sse" if getattr(options, "sse", False) else "http")
         if spec is None:
             return _fail(f"There is no server {options.server!r} in mcp_servers. Look at `hermes-acp mcp list`.")
         if options.action == "logout":
@@ -85,12 +85,12 @@ def _state(spec: ServerSpec, tokens: ServerTokens) -> str:
     return "signed in" if spec.transport != "stdio" and tokens.has(spec.url) else ""
 
 
-def _named(name: str, specs: Sequence[ServerSpec]) -> ServerSpec | None:
+def _named(name: str, specs: Sequence[ServerSpec], kind: Transport) -> ServerSpec | None:
     from agent_core.mcp.specs import ServerSpec  # noqa: PLC0415
 
     found = next((spec for spec in specs if name in {spec.name, spec.url.rstrip("/") or None}), None)
     if found is None and name.startswith(("https://", "http://")):
-        return ServerSpec(name, "http", url=name)
+        return ServerSpec(name, kind, url=name)
     return found
 
 
@@ -167,6 +167,8 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     login = actions.add_parser("login", help="sign in at a server", allow_abbrev=False)
     login.add_argument("--no-browser", action="store_true", help="only print the address")
     logout = actions.add_parser("logout", help="forget the sign-in at a server", allow_abbrev=False)
+    for action in (test, login):
+        action.add_argument("--sse", action="store_true", help="an address is that of a server of the older kind")
     for action in (test, login, logout):
         action.add_argument("server", metavar="SERVER", help="its name, or its address")
     for action in (listing, test, login, logout):

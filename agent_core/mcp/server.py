@@ -229,10 +229,8 @@ class Server:
     def _fail(self, problem: BaseException, pause: float | None) -> None:
         spec = self.spec
         reason = in_words(problem, spec, self._line.heard)
-        retry = f"It is tried again in {pause:.0f} s." if pause is not None and pause >= 1 else ""
-        if pause is not None and not retry:
-            retry = "It is tried again."
-        log.warning("MCP server %s failed: %s %s", spec.name, reason, retry)
+        retry = "" if pause is None else "It is tried again by itself."
+        log.warning("MCP server %s failed: %s Seconds until the next try: %s", spec.name, reason, pause)
         log.debug("the failure of MCP server %s", spec.name, exc_info=problem)
         state: State = "connecting" if self._hurry.is_set() else "failed"
         self._become(replace(self.now, state=state, error=reason, retry=retry))

@@ -210,3 +210,14 @@ async def test_tools_that_are_too_long_are_found_by_a_search(
     assert "Call echo of the MCP server plain" in questions(editor)[0]["toolCall"]["title"]
     await editor.prompt(session, 'call mcp__plain__echo {"text": "x"}')
     assert list(editor.cards(session).values())[-1]["status"] == "failed"
+
+
+async def test_tools_that_take_too_much_of_the_window_are_behind_the_search(
+    start: EditorFactory, home: Path, workspace: Path
+) -> None:
+    configure(home, {"mcp": {"tool_search_share": 0.001}})
+    editor, session = await opened(start, workspace, plain())
+    await editor.prompt(session, "say ready")
+    await editor.prompt(session, "/tools")
+    assert "mcp_find_tools" in editor.text(session)
+    assert "mcp__plain__echo" not in editor.text(session)

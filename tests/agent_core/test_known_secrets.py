@@ -7,6 +7,7 @@ from pathlib import Path
 from agent_core.config import load
 from agent_core.home import Home
 from agent_core.known_secrets import secrets_of
+from agent_core.mcp.token_file import ServerTokens
 from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
 from agent_core.providers.credentials.tokens import OAuthToken
 from tests.support.settings_files import configure
@@ -90,3 +91,14 @@ def test_sign_ins_that_cannot_be_read_hide_no_other_secrets(home: Path) -> None:
     (home / FILE_NAME).write_text("{ this is no JSON")
 
     assert "of-model" in secrets(home)
+
+
+def test_what_is_written_into_mcp_servers_and_kept_of_sign_ins_there_is_known(home: Path) -> None:
+    servers = {
+        "a": {"command": "x", "env": {"API_TOKEN": "of-a-program", "PORT": "8080", "KEY": "${ELSEWHERE}"}},
+        "b": {"url": "https://me:in-the-url@example.com", "headers": {"Authorization": "Bearer of-a-header"}},
+        "c": {"url": "https://example.com/c", "oauth": {"client_id": "id", "client_secret": "of-a-client"}},
+    }
+    configure(home, {"mcp_servers": servers})
+    ServerTokens(home).keep("https://example.com/c", tokens={"access_token": "of-a-sign-in"})
+    assert secrets(home) == {"of-a-program", "in-the-url", "of-a-header", "of-a-client", "of-a-sign-in"}

@@ -35,13 +35,13 @@ def test_a_server_that_died_is_there_again_with_a_new_process(open_servers: Open
     assert said(servers, "pid") not in {first, ""}
 
 
-def test_while_it_is_gone_calls_say_so_and_when_it_is_tried_again(open_servers: Open) -> None:
+def test_while_it_is_gone_calls_say_so_and_that_it_is_tried_again(open_servers: Open) -> None:
     servers = open_servers(plain(), limits=NEVER)
     said(servers, "crash")
-    assert "exited with status 7. It wrote: «out of cheese». It is tried again in 60 s. Go on without it." in said(
+    assert "exited with status 7. It wrote: «out of cheese». It is tried again by itself. Go on without it." in said(
         servers, "echo", text="x"
     )
-    assert status(servers).retry == "It is tried again in 60 s."
+    assert status(servers).retry == "It is tried again by itself."
 
 
 def test_a_server_that_never_stays_is_started_only_so_many_times(
@@ -93,7 +93,7 @@ def test_new_tools_and_prompts_are_there_once_the_server_says_so(open_servers: O
     servers.on_prompts = lambda: heard.append(1)
     before = {entry.name: entry for entry in servers.entries()}
     assert said(servers, "grow", "rich") == "grown"
-    wait_until(lambda: "mcp__rich__grown5" in {entry.name for entry in servers.entries()})
+    wait_until(lambda: any("grown" in entry.name for entry in servers.entries()))
     assert [prompt.name for _, _, prompt in servers.prompts()] == ["Review", "grown1"]
     assert heard
     assert before.keys() < {entry.name for entry in servers.entries()}

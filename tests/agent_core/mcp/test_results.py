@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 
-from agent_core.mcp.results import to_result
+from agent_core.mcp.results import to_contents, to_result, to_words
 from tests.support.each import each
 from tests.support.images import png
 from tools.result import ResultImage
@@ -60,3 +60,25 @@ def test_an_error_is_a_failed_result_with_its_text() -> None:
     assert result.failed
     assert json.loads(result.text) == {"error": "no such issue"}
     assert to_result({"isError": True}).failed
+
+
+def test_a_resource_that_is_an_image_is_one() -> None:
+    held = {"uri": "a://b", "mimeType": "image/png", "blob": base64.b64encode(png(3, 2)).decode()}
+    embedded = to_result({"content": [{"type": "resource", "resource": held}]})
+    assert embedded.images == to_contents({"contents": [held]}).images == (ResultImage(png(3, 2), "image/png"),)
+
+
+def test_the_contents_of_a_resource_are_its_text() -> None:
+    one, other = {"uri": "a://1", "text": "first"}, {"uri": "a://2", "text": "second"}
+    assert to_contents({"contents": [one]}).text == "first"
+    assert to_contents({"contents": [one, other]}).text == "[resource a://1]\nfirst\n[resource a://2]\nsecond"
+    assert to_contents({}).text == "(The resource is empty.)"
+
+
+def test_a_prompt_is_its_words_with_who_says_them_where_several_do() -> None:
+    def said(role: str, text: str) -> dict[str, object]:
+        return {"role": role, "content": {"type": "text", "text": text}}
+
+    assert to_words({"messages": [said("user", "a"), said("user", "b")]}).text == "a\n\nb"
+    assert to_words({"messages": [said("user", "a"), said("assistant", "b")]}).text == "[user]\na\n\n[assistant]\nb"
+    assert to_words({"messages": []}).failed
