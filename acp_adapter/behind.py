@@ -119,6 +119,7 @@ class Attendant:
             behind.turns_seen = session.turns_begun
             behind.rests = stop != "end_turn"
             behind.in_a_row = behind.in_a_row + 1 if own else 0
+            behind.shown.intersection_update(news.id for news in behind.waiting())
         self._look(session)
 
     def _look(self, session: SessionState) -> None:

@@ -27,7 +27,7 @@ _SCHEMA = {
         "workdir": {"type": "string", "description": "Directory for this call only."},
         "pty": {"type": "boolean", "description": "Run at a terminal: for REPLs and prompts."},
         "unsandboxed": {"type": "boolean", "description": "Ask the user to run it without the sandbox."},
-        "notify_on_complete": {"type": "boolean", "description": "Background: tell of its end."},
+        "notify_on_complete": {"type": "boolean", "description": "Background: you are told of its end."},
         "watch_patterns": {
             "type": "array",
             "items": {"type": "string"},

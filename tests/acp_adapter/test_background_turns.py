@@ -277,3 +277,30 @@ async def test_a_session_that_is_closed_while_something_runs_tells_so_when_it_is
     assert (task["state"], task["detail"]) == ("stopped", "the session was closed")
     told = [frame.update for frame in editor.frames[since:] if frame.is_update(session, "agent_thought_chunk")]
     assert "the session was closed" in json.dumps(told)
+
+
+async def test_a_turn_of_its_own_is_taken_back_as_any(start: EditorFactory, workspace: Path) -> None:
+    editor, session = await _start(start, workspace)
+    gate, made = workspace / "gate", workspace / "made.txt"
+    await editor.prompt(session, f"{_begin(gate)}\nsay Begun.\non news\nwrite made.txt x\nsay Made.")
+    gate.touch()
+    await _own_turn_over(editor)
+    assert made.exists()
+    await editor.prompt(session, "/undo")
+
+    assert not made.exists()
+    await editor.prompt(session, "say Next.")
+    assert editor.text(session).endswith("Next.\n")
+
+
+async def test_a_turn_of_its_own_that_fails_says_why_and_is_over(start: EditorFactory, workspace: Path) -> None:
+    editor, session = await _start(start, workspace)
+    gate = workspace / "gate"
+    await editor.prompt(session, f"{_begin(gate)}\nsay Begun.\non news\nfail 401")
+    gate.touch()
+
+    assert await _own_turn_over(editor) == {"state": "over", "stopReason": "error"}
+    notices = [frame.update for frame in editor.frames if frame.is_update(session, "notice")]
+    assert "401" in json.dumps(notices[-1])
+    await editor.prompt(session, "say Next.")
+    assert editor.text(session).endswith("Next.\n")
