@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
+from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
 from agent_core.settings import Settings
-from tools.errors import ToolError
+from tools.environments.resolving import real_path
+from tools.errors import FileMissing, ToolError
 from tools.files.history import FileHistory, NoHistory
 
 if TYPE_CHECKING:
@@ -46,6 +48,29 @@ def elsewhere_of(
         return make_elsewhere(settings.terminal.backend, wanted)
     except ToolError as problem:
         raise SettingsError(str(problem)) from problem
+
+
+def policies_there(elsewhere: Elsewhere | None) -> tuple[ProjectPolicy, ...]:
+    """What the projects in a session's directories deny, where these are not this machine's. Blocks.
+
+    Where that cannot be looked at, everything is asked about.
+    """
+    if elsewhere is None or elsewhere.shared:
+        return ()
+    if elsewhere.problem:
+        return (unreadable(f"{FILE} on {elsewhere.where}", "it cannot be reached"),)
+    return tuple(_policy_of(root / FILE, elsewhere) for root in elsewhere.roots)
+
+
+def _policy_of(path: Path, elsewhere: Elsewhere) -> ProjectPolicy:
+    try:
+        files = elsewhere.files(None)
+        with files.open(real_path(files, path)) as stream:
+            return policy_in(stream.read(), path)
+    except FileMissing:
+        return ProjectPolicy()
+    except ToolError as problem:
+        return unreadable(f"{path} on {elsewhere.where}", str(problem))
 
 
 def disk_of(workspace: Workspace) -> Disk:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.config import Configuration
-from agent_core.project_policy import ApprovalMode, read_project_policy, stricter
+from agent_core.project_policy import ApprovalMode, ProjectPolicy, read_project_policy, stricter
 from tools.approval.rules.parsing import allowlist_rules, parse_rule
 from tools.approval.rules.paths import with_real_places
 from tools.approval.rules.rule import PermissionRule
@@ -32,19 +32,21 @@ class PermissionSettings:
     warnings: tuple[str, ...] = ()
 
 
-def permission_settings(config: Configuration, roots: Sequence[Path]) -> PermissionSettings:
+def permission_settings(
+    config: Configuration, roots: Sequence[Path], further: Sequence[ProjectPolicy] = ()
+) -> PermissionSettings:
     """Read what the user's settings and the projects in `roots` say. Blocks for small files.
 
     Args:
         roots: the session's directories; each may have a `.hermes/config.yaml` that narrows the user's settings.
+        further: what projects say that are not on this machine.
     """
     approvals, file = config.settings.approvals, config.home.config_file
     places = tuple(Path(os.path.realpath(root)) for root in roots)
     own = [parse_rule(text, f"approvals.deny in {file}") for text in approvals.deny]
     mode: ApprovalMode = approvals.mode
     warnings: list[str] = []
-    for root in roots:
-        project = read_project_policy(root, config.home.root)
+    for project in (*(read_project_policy(root, config.home.root) for root in roots), *further):
         own += project.deny
         mode = stricter(mode, project.mode)
         warnings += project.warnings

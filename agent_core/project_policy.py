@@ -20,7 +20,9 @@ from tools.approval.rules.rule import PermissionRule
 
 ApprovalMode = Literal["auto", "all", "off"]
 
-_FILE = Path(".hermes/config.yaml")
+FILE = Path(".hermes/config.yaml")
+"""Where it stands in a project."""
+
 _LONGEST = 64 * 1024
 _STRICTNESS: Mapping[str, int] = {"off": 0, "auto": 1, "all": 2}
 _MODES: Mapping[str, ApprovalMode] = {"off": "off", "auto": "auto", "all": "all", "manual": "auto", "smart": "auto"}
@@ -51,16 +53,33 @@ def read_project_policy(root: Path, home: Path) -> ProjectPolicy:
     Args:
         home: the user's own directory of settings, which is no project's.
     """
-    path = root / _FILE
+    path = root / FILE
     if os.path.realpath(path) == os.path.realpath(home / "config.yaml"):
         return ProjectPolicy()
     try:
         written = _read(path)
     except (OSError, ValueError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
-        warning = f"{path} cannot be read ({reason}). Until it is mended or removed, everything is asked about."
-        return ProjectPolicy(mode="all", warnings=(warning,))
+        return unreadable(str(path), reason)
     return _policy(written, path)
+
+
+def policy_in(data: bytes, path: Path) -> ProjectPolicy:
+    """The policy in the content of a file that somebody else has read.
+
+    Args:
+        path: what warnings call the file.
+    """
+    try:
+        return _policy(_parsed(data), path)
+    except ValueError as problem:
+        return unreadable(str(path), str(problem))
+
+
+def unreadable(file: str, reason: str) -> ProjectPolicy:
+    """What holds where it is not known what the project denies."""
+    warning = f"{file} cannot be read ({reason}). Until it is mended or removed, everything is asked about."
+    return ProjectPolicy(mode="all", warnings=(warning,))
 
 
 def stricter(one: ApprovalMode, other: ApprovalMode | None) -> ApprovalMode:
@@ -156,7 +175,10 @@ def _read(path: Path) -> Mapping[Any, Any]:
     with os.fdopen(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError("it is not a regular file")
-        data = stream.read(_LONGEST + 1)
+        return _parsed(stream.read(_LONGEST + 1))
+
+
+def _parsed(data: bytes) -> Mapping[Any, Any]:
     if len(data) > _LONGEST:
         raise ValueError(f"it has more than {_LONGEST // 1024} KiB")
     import yaml  # noqa: PLC0415 - few projects have such a file

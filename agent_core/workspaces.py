@@ -15,7 +15,7 @@ from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
-from agent_core.elsewhere import elsewhere_of, history_there
+from agent_core.elsewhere import elsewhere_of, history_there, policies_there
 from agent_core.hooks.sessions import HookSessions
 from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.permission_settings import permission_settings
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from agent_core.mcp.specs import ServerSpec
     from tools.environments.backends import Elsewhere
     from tools.environments.sandbox.port import Sandbox
+
+_END_SECONDS = 3.0
 
 
 class Workspaces:
@@ -79,13 +81,13 @@ class Workspaces:
         """
         config = self._config.load()
         limits, roots = tool_settings(config), (cwd, *extra_roots)
-        permissions = permission_settings(config, roots)
+        elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
+        permissions = permission_settings(config, roots, policies_there(elsewhere))
 
         def history(call: CallIdentity) -> FileHistory:
             rows = self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
             return rows if elsewhere is None or elsewhere.shared else history_there(elsewhere, rows)
 
-        elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
         workspace = local_workspace(
             cwd,
             tuple(extra_roots),
@@ -187,8 +189,12 @@ class Workspaces:
         self.hooks.end_all()
         with self._lock:
             elsewhere, self._elsewhere = self._elsewhere, []
-        for each in elsewhere:
-            each.close()
+        # All at once: a machine that does not answer takes its time.
+        ends = [threading.Thread(target=each.close, name="end of a connection", daemon=True) for each in elsewhere]
+        for end in ends:
+            end.start()
+        for end in ends:
+            end.join(_END_SECONDS)
         self._guardian.kill_all()
         with self._lock:
             for sandbox in self._sandboxes:

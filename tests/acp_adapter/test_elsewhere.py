@@ -105,6 +105,23 @@ async def test_files_of_another_machine_are_never_taken_for_this_one_s(
     assert "where the session does not work now" in json.dumps(editor.updates(session))
 
 
+@needs_other_disk
+async def test_what_the_project_there_denies_is_denied(
+    start: EditorFactory, home: Path, workspace: Path, there: Path, server: SshServer
+) -> None:
+    works_over_ssh(home, server)
+    (there / ".hermes").mkdir()
+    (there / ".hermes" / "config.yaml").write_text('approvals:\n  deny: ["run: make*", "write: locked.txt"]\n')
+    editor = await start()
+    await editor.initialize(PLAIN)
+    session = await editor.new_session(workspace)
+    await editor.prompt(session, "run make all\nwrite locked.txt x\nwrite open.txt x")
+    cards = list(editor.cards(session).values())
+    assert [card["status"] for card in cards] == ["failed", "failed", "completed"]
+    assert "is denied by the user's rule" in json.dumps(cards[0])
+    assert sorted(path.name for path in there.iterdir()) == [".hermes", "open.txt"]
+
+
 async def test_a_session_in_a_container_edits_here_and_runs_there(
     start: EditorFactory, home: Path, workspace: Path, tmp_path: Path
 ) -> None:

@@ -254,6 +254,19 @@ def test_in_a_container_the_session_s_files_are_this_machine_s_and_others_the_co
     assert engine.boxes() == {}
 
 
+def test_a_variable_that_is_named_for_containers_reaches_commands_and_no_other_secret_does(
+    guardian, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("NAMED_TOKEN", "named")
+    monkeypatch.setenv("OTHER_TOKEN", "other")
+    engine = FakeEngine(tmp_path / "engine")
+    part = {"backend": "docker", "docker_program": str(engine.program), "docker_forward_env": ["NAMED_TOKEN"]}
+    elsewhere = elsewhere_of(Settings(terminal=part), "s", (tmp_path,), ToolSettings(), guardian)
+    session = Session(tmp_path, elsewhere, guardian, choice="allow_once")
+    assert session.call("terminal", command='echo "$NAMED_TOKEN,$OTHER_TOKEN"')["output"].strip() == "named,"
+    session.workspace.close()
+
+
 def test_a_backend_that_there_is_not_is_an_error_and_nothing_runs_here(guardian, tmp_path):
     with pytest.raises(SettingsError, match="'modal', and there is no such backend"):
         elsewhere_of(Settings(terminal={"backend": "modal"}), "s", (tmp_path,), ToolSettings(), guardian)

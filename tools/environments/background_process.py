@@ -92,7 +92,7 @@ class BackgroundProcess:
                 id=self.id,
                 command=self.spec.command,
                 cwd=self.spec.cwd,
-                pid=self._started.process.pid,
+                pid=self._started.pid,
                 running=ended is None,
                 seconds=(time.monotonic() if ended is None else ended) - self._began,
                 pty=self.spec.pty,

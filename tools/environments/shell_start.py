@@ -56,6 +56,11 @@ class FarCommand(Protocol):
         """What its shell has reported."""
         ...
 
+    @property
+    def pid(self) -> int:
+        """Its shell's number there; 0 where it is not known yet."""
+        ...
+
     def startup(self) -> float:
         """Seconds that went by before it began; they are none of its own."""
         ...
@@ -93,6 +98,11 @@ class StartedShell:
     report: int = -1
     typing: int = -1
     far: FarCommand | None = None
+
+    @property
+    def pid(self) -> int:
+        """The shell's number on the machine that it runs on; 0 where it is not known yet."""
+        return self.process.pid if self.far is None else self.far.pid
 
     def signal(self, number: int) -> None:
         """Send a signal to all processes of the command."""

@@ -18,7 +18,7 @@ from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.exit_status import exit_of
 from tools.environments.far.link import Footing, Link
-from tools.environments.far.machine import Streams
+from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.far.probe import FarFacts, probe
 from tools.environments.far.wrapping import READING, Framing, Wrapped, quoted, wrap
 from tools.environments.marked import VARIABLE
@@ -156,6 +156,13 @@ class FarEnvironment:
     ) -> StartedShell:
         if len(os.fsencode(spec.command)) > _MOST_COMMAND:
             raise CommandError("Could not run the command: it is too long. Write it to a file and run that.")
+        try:
+            return self._started(spec, given, reads, is_watched=is_watched)
+        except NotConnected:
+            # It broke off unnoticed: it is made anew, or says why not.
+            return self._started(spec, given, reads, is_watched=is_watched)
+
+    def _started(self, spec: CommandSpec, given: dict[str, str], reads: Input, *, is_watched: bool) -> StartedShell:
         base = self.facts().variables
         footing = self._link.footing()
         try:
@@ -232,6 +239,10 @@ class _FarCommand:
     @property
     def report(self) -> bytes:
         return self.framing.report
+
+    @property
+    def pid(self) -> int:
+        return self.framing.pid
 
     def startup(self) -> float:
         taken = time.monotonic() - self._started if self._startup is None else self._startup

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from tools.environments.backends import Elsewhere, Wanted
@@ -13,6 +14,7 @@ from tools.environments.far.surroundings import FarPlaces, FarSecrets, places_th
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.local_processes import LocalProcesses
 from tools.environments.workspace_secrets import WorkspaceSecrets
+from tools.settings import ToolSettings
 from tools.shell.memory import ShellMemory
 
 _WITHOUT_MOUNT = "/workspace"
@@ -42,7 +44,9 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
         kept=bool(options.get("container_persistent")),
     )
     machine = DockerMachine(box, wanted.session_id, str(options.get("docker_program") or ""))
-    side = FarSide(machine, wanted.guardian, wanted.limits, files_by=options.get("files_by") or "auto")
+    side = FarSide(
+        machine, wanted.guardian, _passing(wanted.limits, box.forwarded), files_by=options.get("files_by") or "auto"
+    )
     why_not = f"it runs in {machine.name}, whose walls are the engine's and not this program's"
     if is_shared:
         # Nothing has to be asked to know where it works.
@@ -73,4 +77,12 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
         containment=containment,
         problem=problem,
         wall="container",
+    )
+
+
+def _passing(limits: ToolSettings, names: tuple[str, ...]) -> ToolSettings:
+    """Whoever has named a variable for the container wants its commands to have it, whatever it looks like."""
+    known = limits.terminal.passthrough
+    return replace(
+        limits, terminal=replace(limits.terminal, passthrough=replace(known, names=(*known.names, *names)))
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tools.environments.far.link import Footing, Link
-from tools.environments.far.machine import Streams
+from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.far.wrapping import quoted
 from tools.errors import CommandError, FileAccessError
 
@@ -78,6 +78,13 @@ class ProgramCalls:
         if self._process is not None and self._footing is not None and self._link.holds(self._footing):
             return self._process
         self._end()
+        try:
+            return self._begun()
+        except NotConnected:
+            # It broke off unnoticed: nothing was sent yet.
+            return self._begun()
+
+    def _begun(self) -> subprocess.Popen[bytes]:
         self._footing = self._link.footing()
         source = _program()
         script = f"exec python3 -I -c {quoted(f'import sys; exec(sys.stdin.buffer.read({len(source)}))')}"

@@ -104,7 +104,7 @@ class Link:
         """Start a script there; a group of its own here, which must be `ended`.
 
         Raises:
-            CommandError: it could not be started.
+            NotConnected: the connection is gone. CommandError: it could not be started.
         """
         self._guardian.ready()
         process = self.machine.start(script, streams, terminal=terminal)
@@ -124,6 +124,7 @@ class Link:
         Raises:
             CommandError: it could not be run, or took too long.
         """
+        self.footing()
         with self.running(script, Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)) as process:
             try:
                 output, complaint = process.communicate(given, seconds)

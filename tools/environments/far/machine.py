@@ -6,6 +6,13 @@ import subprocess
 from dataclasses import dataclass
 from typing import IO, Protocol
 
+from tools.errors import CommandError
+
+
+class NotConnected(CommandError):
+    """The connection has broken off; nothing was started. A new one may be made."""
+
+
 Stream = int | IO[bytes] | None
 
 
@@ -45,7 +52,7 @@ class Machine(Protocol):
             terminal: at a pseudo-terminal of its own; then all of `streams` is the near side's.
 
         Raises:
-            CommandError: it could not be started.
+            NotConnected: the connection is gone. CommandError: it could not be started.
         """
         ...
 

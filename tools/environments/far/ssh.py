@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.environments.far.machine import Streams
+from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.far.wrapping import quoted
 from tools.errors import CommandError
 
@@ -133,7 +133,7 @@ class SshMachine:
             master = next((master for master in self._masters if master.has_room()), None)
             if master is None:
                 if not self._masters or self._masters[0].process.poll() is not None:
-                    raise CommandError(f"The connection to {self.name} has broken off. Try again: it is made anew.")
+                    raise NotConnected(f"The connection to {self.name} has broken off. Try again: it is made anew.")
                 master = self._further()
             words = [f"-S{master.socket}", *(f"-o{option}" for option in _ONLY_SHARED)]
             process = self._popen([*words, "-tt" if terminal else "-T"], script, streams)

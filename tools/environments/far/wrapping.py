@@ -16,13 +16,13 @@ from pathlib import Path
 from tools.environments.shell_report import REPORTING
 
 _TOKEN_BYTES = 8
-_BEGUN = b"\0%s:begun\0"
+_BEGUN = b"\0%s:begun "
 _REPORT, _EXIT, _NO_PLACE = b"\0%s:report\0", b"\0%s:exit ", b"\0%s:nowhere\0"
 
 READING = 'IFS= read -r line || exit 125; eval "$(printf %b "$line")"'
 """A script for `sh -c` that runs the line that it reads first; the rest of its input is the command's."""
 
-_GROUP = """printf '\\000{token}:begun\\000'
+_GROUP = """printf '\\000{token}:begun %d\\000' $$
 trap : TERM HUP INT
 kill -0 "-$$" 2>/dev/null && echo $$ >{folder}/{token}.group
 [ -f {folder}/{token}.stop ] && exit 125
@@ -117,20 +117,25 @@ class Framing:
     What comes before its beginning is none of its own: some people's shells greet whoever signs in.
 
     Attributes:
-        begun: it has been started.
+        pid: of the shell that runs it there; 0 until it has begun.
         report: what the shell has reported of itself.
         status: the command's exit status, as a shell counts it; None until it has ended.
         no_place: its directory is not there.
     """
 
     token: str
-    begun: bool = False
+    pid: int = 0
     report: bytes = b""
     status: int | None = None
     no_place: bool = False
     _held: bytes = b""
     _behind: bytearray = field(default_factory=bytearray)
     _is_behind: bool = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has been started."""
+        return bool(self.pid)
 
     @property
     def is_over(self) -> bool:
@@ -144,11 +149,11 @@ class Framing:
             return b""
         text = self._held + data
         if not self.begun:
-            _, begun, text = text.partition(_BEGUN % self.token.encode())
-            if not begun:
+            number, ended, text = text.partition(_BEGUN % self.token.encode())[2].partition(b"\0")
+            if not ended or not number.isdigit():
                 self._held += data
                 return b""
-            self.begun, self._held = True, b""
+            self.pid, self._held = int(number), b""
         start = b"\0" + self.token.encode() + b":"
         at = text.find(start)
         if at >= 0:

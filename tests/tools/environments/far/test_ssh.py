@@ -115,10 +115,13 @@ def test_a_background_process_is_typed_into_watched_and_ended(side, tmp_path):
     processes = LocalProcesses(side.environment, ShellMemory(tmp_path))
     events = []
     processes.subscribe(events.append)
-    info = processes.start(ProcessSpec("read a; echo got $a; sleep 60", tmp_path, watch_patterns=("got",)))
+    info = processes.start(
+        ProcessSpec("echo $PPID > pid; read a; echo got $a; sleep 60", tmp_path, watch_patterns=("got",))
+    )
     processes.write(info.id, "it", submit=True)
     wait_until(lambda: events)
     assert events[0].match.line == "got it"
+    assert processes.poll(info.id).info.pid == int((tmp_path / "pid").read_text())
     ended = processes.kill(info.id)
     assert (ended.running, ended.signal) == (False, "SIGTERM")
     short = processes.start(ProcessSpec("exit 7", tmp_path, notify_on_complete=True))
