@@ -94,4 +94,4 @@ class NestedCalls:
         with self._lock:
             self._turn.edits.see(call, result)
             if warning := self._turn.repeats.see(call, result):
-                maker.warnings[warning] = None
+                maker.warnings[f"{call['function']['name']}: {warning}"] = None

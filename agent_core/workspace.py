@@ -170,7 +170,7 @@ class Workspace:
 
     def _allowed(self, action: Action, listener: Callable[[Action], None]) -> None:
         if isinstance(action, WritePath):
-            self.containment.places.agreed(action.path, action.after)
+            self.containment.places.agreed.note(action.path, action.after)
         listener(action)
 
     def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:

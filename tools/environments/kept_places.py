@@ -11,7 +11,6 @@ that was not seen before: the command cannot have made it, and what it points at
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import secrets
 import stat
@@ -21,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.changes.facts import CLOCK_STEP_NS, Facts, facts_of
+from tools.environments.agreed_writes import AgreedWrites
 from tools.environments.git_settings import hooks_directories, included_files, looking_settings, running_settings
 from tools.environments.resolved_open import Spot, holding
 
@@ -86,6 +86,9 @@ class KeptPlaces:
 
     Args:
         roots: the session's directories, resolved.
+
+    Attributes:
+        agreed: what calls that a program made were allowed to write since the look before it.
     """
 
     def __init__(self, roots: tuple[Path, ...] = ()) -> None:
@@ -94,24 +97,7 @@ class KeptPlaces:
         self._has_looked = False
         self._is_left = False
         self._looked_at = 0
-        self._programs = 0
-        self._agreed: dict[Path, bytes] = {}
-
-    @contextlib.contextmanager
-    def agreeing(self) -> Iterator[None]:
-        """While it lasts, calls of tools are made between two looks, and what they were allowed to write is noted."""
-        self._programs += 1
-        try:
-            yield
-        finally:
-            self._programs -= 1
-            if not self._programs:
-                self._agreed.clear()
-
-    def agreed(self, path: Path, content: bytes | None) -> None:
-        """It was allowed to write this to `path` (resolved): nobody need be asked about it again."""
-        if self._programs and content is not None:
-            self._agreed[path] = hashlib.sha256(content).digest()
+        self.agreed = AgreedWrites()
 
     @property
     def is_left(self) -> bool:
@@ -209,10 +195,8 @@ class KeptPlaces:
         return ""
 
     def _is_agreed(self, path: Path, was: Kept | None, now: Kept) -> bool:
-        if now.is_link or now.content is None or path not in self._agreed:
-            return False
         began_to_run = _is_executable(now) and (was is None or not _is_executable(was))
-        return not began_to_run and self._agreed[path] == hashlib.sha256(now.content).digest()
+        return not (now.is_link or began_to_run) and self.agreed.covers(path, now.content)
 
     def _is_inside(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self._roots)

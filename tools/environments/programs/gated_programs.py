@@ -58,7 +58,7 @@ class GatedPrograms:
         with (
             TemporaryDirectory(prefix="hermes-program-") if is_strict else nullcontext(program.cwd) as cwd,
             self._gate.approvals.asked.watching(self._gate.call_id) as asked,
-            here.places.agreeing(),
+            here.places.agreed.noting(),
         ):
             spec = ShellCommand(
                 asked_command(interpreter.shown, program.code),

@@ -1,0 +1,35 @@
+"""The time for which the person is asked counts for who waits for it, once, and for nobody else."""
+
+from __future__ import annotations
+
+from tools.approval import asked_time
+from tools.approval.asked_time import AskedTime
+
+
+class Clock:
+    now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+def test_questions_of_calls_that_a_watched_call_makes_count_once(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(asked_time, "time", clock)
+    asked = AskedTime()
+    with asked.watching("program") as watch:
+        with asked.asking_for("program"):
+            clock.now += 2
+            with asked.asking_for("program"):
+                clock.now += 3
+                assert watch.seconds() == 5
+        clock.now += 10
+        with asked.asking_for("another"), asked.asking_for(""):
+            clock.now += 20
+        assert watch.seconds() == 5
+        with asked.asking_for("program"):
+            clock.now += 1
+        assert watch.seconds() == 6
+    with asked.asking_for("program"):
+        clock.now += 50
+    assert watch.seconds() == 6
