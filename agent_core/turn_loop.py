@@ -262,7 +262,7 @@ class TurnLoop:
     def _renew_tools(self, turn: Turn) -> None:
         """Tell the model of tools that came or went with the session's servers; else its list stays as it is."""
         if self.workspace.mcp is not None:
-            self.workspace.mcp.fit(turn.route.choice.context_length)
+            self.workspace.mcp.fit(turn.route.choice.context_length, self.session_id)
         if self.services.tools is not None and self.services.extra_tools != self._extra_tools():
             self.services.tools = None
             self.services.prefix.expect("tools")

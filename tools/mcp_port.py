@@ -115,6 +115,9 @@ class McpServers(Protocol):
         """What a name means."""
         ...
 
-    def fit(self, window: int | None) -> None:
-        """The session's model takes so many tokens; tools that take too many of them go behind a search."""
+    def fit(self, window: int | None, session_id: str = "") -> None:
+        """The session's model takes so many tokens; tools that take too many of them go behind a search.
+
+        A sub-agent, whose session is another than the first one's, changes nothing.
+        """
         ...

@@ -86,6 +86,7 @@ class SessionServers:
         self._news = threading.Condition()
         self._revision = 0
         self._is_started = self._is_closed = False
+        self._owner = ""
         # Told, on the service loop, when there are other prompts; it must not wait.
         self.on_prompts: Callable[[], None] = lambda: None
         self._prompts: tuple[tuple[str, OfferedPrompt], ...] = ()
@@ -147,10 +148,16 @@ class SessionServers:
         """The tools of the servers that are, or were, connected, by name; calls of one that is gone say so."""
         return self._shelf.entries
 
-    def fit(self, window: int | None) -> None:
-        """The session's model takes so many tokens; None where that is not known."""
+    def fit(self, window: int | None, session_id: str = "") -> None:
+        """The session's model takes so many tokens; None where that is not known.
+
+        Args:
+            session_id: whose model; what the first who asked has is not changed for the sub-agents that follow.
+        """
         with self._news:
-            self._shelf.fit(window)
+            self._owner = self._owner or session_id
+            if session_id == self._owner:
+                self._shelf.fit(window)
 
     def prompts(self) -> tuple[tuple[str, str, OfferedPrompt], ...]:
         """The servers' prompts: server, its name as models' names have it, prompt."""

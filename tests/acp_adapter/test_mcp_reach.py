@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mcp  # noqa: F401 - loaded before, so that no test's patience with its servers goes by meanwhile
+import pytest
 
 from agent_core.mcp.specs import ServerSpec
 from tests.acp_adapter.commands.talk import Talk
@@ -221,3 +222,14 @@ async def test_tools_that_take_too_much_of_the_window_are_behind_the_search(
     await editor.prompt(session, "/tools")
     assert "mcp_find_tools" in editor.text(session)
     assert "mcp__plain__echo" not in editor.text(session)
+
+
+async def test_tools_that_a_server_tells_of_later_are_there_with_the_next_prompt_and_expected(
+    start: EditorFactory, workspace: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    editor, session = await opened(start, workspace, rich())
+    await editor.prompt(session, "call mcp__rich__grow {}")
+    await offered(editor, session, "rich:grown1")  # the prompt that came with the tool
+    await editor.prompt(session, 'call mcp__rich__grown6 {"a": 1}')
+    assert "grown up" in shown(editor, session)
+    assert "does not begin with the one before it" not in caplog.text

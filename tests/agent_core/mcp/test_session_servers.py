@@ -283,6 +283,15 @@ def test_odd_names_are_cleaned_for_the_model_and_kept_for_the_server(open_server
     assert names == ["mcp__my_server_2__do_it", "mcp__my_server__do_it", "mcp__my_server__do_it_2"]
 
 
+def test_a_sub_agents_window_does_not_change_what_its_session_has(open_servers: Open) -> None:
+    servers = open_servers(plain())
+    servers.fit(128_000, "session")
+    servers.fit(100, "sub-agent")
+    assert len(servers.entries()) == 11
+    servers.fit(100, "session")
+    assert [entry.name for entry in servers.entries()] == ["mcp_find_tools", "mcp_call_tool"]
+
+
 def test_the_revision_changes_when_a_server_does(open_servers: Open) -> None:
     servers = open_servers(plain())
     before = servers.revision

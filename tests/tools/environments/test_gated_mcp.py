@@ -63,7 +63,7 @@ class Recorder:
     def locate(self, name: str) -> tuple[str, str] | None:
         return None
 
-    def fit(self, window: int | None) -> None:
+    def fit(self, window: int | None, session_id: str = "") -> None:
         pass
 
 
