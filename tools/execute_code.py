@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tools import arguments
@@ -54,17 +55,31 @@ def execute_code(args: dict[str, Any], **kw: Any) -> ToolResult:
         save_to=ctx.output_file,
     )
 
+    worked_in: dict[str, None] = {}
+
     def call(name: str, given: Mapping[str, Any], over: Interrupt) -> ToolResult:
         if name not in tools:
             return error(f"A program cannot call {name!r}. It can call: {', '.join(sorted(tools)) or 'no tool'}.")
-        return agent.call_tool(name, given, ctx.tool_call_id, over)
+        result = agent.call_tool(name, given, ctx.tool_call_id, over)
+        worked_in.update(dict.fromkeys(_places(name, result)))
+        return result
 
     live = LiveText(ctx)
     outcome = programs.run(program, call, live.show, ctx.interrupt)
     if outcome.command.interrupted:
         raise ToolInterrupted
     live.end(outcome.command)
-    return told(program, outcome, [name for name in tools if _is_untrusted(name)])
+    result = told(program, outcome, [name for name in tools if _is_untrusted(name)])
+    return replace(result, facts={**result.facts, "worked_in": list(worked_in)}) if worked_in else result
+
+
+def _places(name: str, result: ToolResult) -> Iterator[str]:
+    """The files and directories that a call was about, for the rules that hold there."""
+    if result.failed:
+        return
+    places = result.facts.get("locations", ()) if name == "patch" else ()
+    found = [result.facts.get("cwd" if name == "terminal" else "path"), *(place.get("path") for place in places)]
+    yield from (path for path in found if isinstance(path, str))
 
 
 def _ports(ctx: ToolContext) -> tuple[Programs, AgentServices]:

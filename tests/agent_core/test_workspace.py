@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_core.callbacks import AgentCallbacks
@@ -113,3 +115,9 @@ def test_the_plan_is_kept_and_its_listener_told():
     services.set_todos(list(plan))
     assert turn_services(session).todos() == services.todos() == plan
     assert told == [plan]
+
+
+def test_where_no_program_can_be_run_the_tool_for_it_is_missing(tmp_path, guardian):
+    workspace = local_workspace(tmp_path, guardian=guardian)
+    assert workspace.missing_tools() == ()
+    assert replace(workspace, programs=None).missing_tools() == ("execute_code",)

@@ -22,7 +22,7 @@ class Stub:
 
 
 STUBS = (
-    Stub("read_file", "path, offset=1, limit=500", "content (no line numbers), total_lines"),
+    Stub("read_file", "path, offset=None, limit=None", "content (no line numbers), total_lines"),
     Stub("write_file", "path, content", "status"),
     Stub("patch", "path=None, old_string=None, new_string=None, replace_all=None, patch=None", "diff"),
     Stub(
@@ -31,7 +31,7 @@ STUBS = (
         "matches [{path, line, text}] or files",
     ),
     Stub("terminal", "command, timeout=None, workdir=None", "output, exit_code"),
-    Stub("web_search", "query, limit=5", "results"),
+    Stub("web_search", "query, limit=None", "results"),
     Stub("web_extract", "urls", "results"),
 )
 """The tools that a program may call, if the session has them."""

@@ -87,6 +87,8 @@ class NestedRules:
             written: list[Any] = list(paths_of(arguments))
         elif name in _FILE_TOOLS:
             written = [result.facts.get("path")]
+        elif name == "execute_code":
+            written = list(result.facts.get("worked_in", ()))
         else:
             written = [result.facts.get(each) for each in ("cwd", "moved_to")] if name == "terminal" else []
         for text in written:

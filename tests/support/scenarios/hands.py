@@ -22,6 +22,17 @@ _PATCH = """*** Begin Patch
 *** Delete File: README.md
 *** End Patch"""
 
+_PROGRAM = """\
+from hermes_tools import ToolError, patch, read_file, terminal
+
+lines = read_file("sums.py")["total_lines"]
+try:
+    read_file("none.py")
+except ToolError:
+    patch(path="sums.py", old_string="a - b", new_string="a + b")
+print(lines, terminal("echo from a command")["output"].strip())
+"""
+
 
 def _call(tool: str, **arguments: Any) -> str:
     return f"call {tool} {json.dumps(arguments)}"
@@ -72,6 +83,14 @@ async def background_command(stage: Stage) -> None:
     (card,) = stage.agent.cards(stage.session).values()
     process = card["rawOutput"]["process"]
     await stage.prompt(_call("process", action="kill", session_id=process), "say Ended.")
+
+
+@scenario
+async def program_that_calls_tools(stage: Stage) -> None:
+    """A program reads, fails to read, edits and runs: each call has a card that names the program's as its parent."""
+    await stage.begin()
+    await stage.choose("session/set_mode", modeId="dont_ask")
+    await stage.prompt(_call("execute_code", code=_PROGRAM), "say Edited.")
 
 
 @scenario

@@ -69,6 +69,7 @@ RULES = "\n\n[Rules of app/AGENTS.md, for work in app/]\nof the app\n[End of app
         ("search_files", {"pattern": "pass", "path": "app"}),
         ("terminal", {"command": "true", "workdir": "app"}),
         ("terminal", {"command": "cd app"}),
+        ("execute_code", {"code": "import hermes_tools as t\nt.read_file('app/models.py')\nt.read_file('app')"}),
     ],
 )
 def test_each_tool_that_works_in_a_folder_brings_its_rules(project, guardian, name, arguments):
