@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["idle", "waiting_for_model", "receiving", "running", "asking", "compressing"]
 
-_TELLING = ("command", "path", "pattern", "query", "url", "urls", "name", "action", "mode")
+_TELLING = ("command", "goal", "path", "pattern", "query", "url", "urls", "name", "action", "mode")
 _MOST_CHARS = 80
 _WORDS: Mapping[Kind, str] = {
     "idle": "nothing",

@@ -51,12 +51,12 @@ async def test_a_kill_leaves_what_was_said_and_no_copy_and_the_session_goes_on(
     await agent.initialize(PLAIN)
     session = await agent.new_session(workspace)
     agent.begin_prompt(session, delegates("read sums.py\nsleep 600", isolated=True)).cancel()
-    await agent.wait_for_update(session, "tool_call", name="read_file")
+    await agent.wait_for_update(session, "tool_call", 30, name="read_file")
     await agent.kill()
     assert len(list(copies.iterdir())) == 1
     again = await editor("--offline", env=environment)
     await again.initialize(PLAIN)
-    await again.load_session(session, workspace)
+    await again.request("session/load", {"sessionId": session, "cwd": str(workspace), "mcpServers": []}, 30)
     assert {card["status"] for card in again.cards(session).values()} <= {"completed", "failed"}
     assert (await again.prompt(session, "say still here"))["stopReason"] == "end_turn"
     await asyncio.to_thread(wait_until, lambda: list(copies.iterdir()) == [])

@@ -232,6 +232,30 @@ def test_cancelling_ends_children_and_leaves_nothing(tmp_path):
     assert ears.progress("c1")[-1] == "finished"
 
 
+def test_a_child_whose_tool_ignores_the_cancel_holds_nothing_up_and_has_no_effect_any_more(tmp_path, add_tool):
+    entered, let_go = threading.Event(), threading.Event()
+
+    def stuck(args, **kw):
+        entered.set()
+        let_go.wait(10)
+        return "{}"
+
+    add_tool("stuck", stuck)
+    services = SessionServices()
+    agent = delegating_agent(tmp_path, services=services)
+    script = delegates("call stuck {}\nwrite late.txt x")
+    running = in_background(lambda: agent.run_conversation(script))
+    assert entered.wait(10)
+    child = next(thread for thread in threading.enumerate() if thread.name.startswith("agent-"))
+    agent.interrupt()
+    assert running.result(10)["stop_reason"] == "cancelled"
+    assert agent.workspace.children.working() == ()
+    assert [task.state for task in services.tasks.list()] == ["stopped"]
+    let_go.set()
+    child.join(10)
+    assert not (tmp_path / "late.txt").exists()
+
+
 @pytest.mark.parametrize(
     ("part", "word"), [({"idle_seconds": 0.05}, "no sign from its model"), ({"timeout": 0.05}, "")]
 )
