@@ -81,6 +81,7 @@ class Workspaces:
         """
         config = self._config.load()
         limits, roots = tool_settings(config), (cwd, *extra_roots)
+        self._plugins.load_for_backend(config.settings.terminal.backend)
         elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
         permissions = permission_settings(config, roots, policies_there(elsewhere))
 

@@ -182,12 +182,12 @@ class PluginContext:
             factory: as `tools.environments.backends.register_backend` takes it.
 
         Raises:
-            PluginError: this program cannot take one.
+            ValueError: the name is taken.
         """
         if self._is_of_home("register_environment"):
-            from agent_core.plugins.environments import register_environment  # noqa: PLC0415 - few plugins have one
+            from tools.environments.backends import register_backend  # noqa: PLC0415 - few plugins bring one
 
-            register_environment(name, factory)
+            register_backend(name, factory)
             self.offers.environments.append(name)
 
     def register_skills_folder(self, path: str | Path) -> None:

@@ -72,7 +72,7 @@ def load_plugin(candidate: Candidate, terms: Terms) -> PluginStatus:
         run_bounded(source, lambda: _register(candidate, context), terms.seconds)
         _take_engines(context.offers)
     except LoadFailed as problem:
-        _withdraw(terms.registry, source)
+        _withdraw(terms.registry, source, context.offers)
         return candidate.status(state="failed", detail=str(problem))
     finally:
         context.close()
@@ -122,7 +122,12 @@ def _take_engines(offers: Offers) -> None:
         ENGINES[name] = make
 
 
-def _withdraw(registry: ToolRegistry, source: str) -> None:
+def _withdraw(registry: ToolRegistry, source: str, offers: Offers) -> None:
+    if offers.environments:
+        from tools.environments.backends import forget_backend  # noqa: PLC0415 - few plugins bring one
+
+        for name in offers.environments:
+            forget_backend(name)
     for entry in registry.entries():
         if entry.source == source:
             registry.unregister(entry.name)

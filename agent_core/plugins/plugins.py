@@ -75,6 +75,17 @@ class Plugins:
             statuses.append(status)
             self._statuses = tuple(statuses)
 
+    def load_for_backend(self, name: str) -> None:
+        """Load the plugins if a session is to work in an environment of that name which only one of them can bring.
+        Blocks then, for seconds at most.
+        """
+        if name == "local":
+            return
+        from tools.environments.backends import backend_names  # noqa: PLC0415 - most sessions work here
+
+        if name not in backend_names():
+            self._registry.load()
+
     def project(self, cwd: Path) -> ProjectPlugins:
         """The plugins that the project in `cwd` brings, not looked at yet."""
         with self._lock:

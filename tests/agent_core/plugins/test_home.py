@@ -22,6 +22,7 @@ from tests.support.own_tools import tool_file, write
 from tests.support.plugins import add_plugin, loaded, plugin_registry, plugins_of, tool
 from tests.support.settings_files import configure
 from tests.support.tool_context import call, make_context
+from tools.environments.backends import backend_names, forget_backend
 from tools.registry import ToolRegistry
 from tools.toolsets import get_tool_definitions
 
@@ -117,6 +118,29 @@ def test_skills_memories_and_engines_are_offered(home: Path, registry: ToolRegis
         assert "shorter" in ENGINES
     finally:
         ENGINES.pop("shorter", None)
+
+
+def test_an_environment_is_there_when_a_session_wants_it(home: Path, registry: ToolRegistry) -> None:
+    add_plugin(home / "plugins", "cloud", "ctx.register_environment('cloud', lambda wanted: None)")
+    plugins = plugins_of(home, registry)
+    registry.add_loader(plugins.load)
+    try:
+        for name in ("local", "ssh"):
+            plugins.load_for_backend(name)
+            assert plugins.statuses == (), "that needs no plugin"
+        plugins.load_for_backend("cloud")
+
+        assert plugins.problems() == ()
+        assert "cloud" in backend_names()
+    finally:
+        forget_backend("cloud")
+
+
+def test_the_environment_of_a_plugin_that_fails_is_forgotten(home: Path, registry: ToolRegistry) -> None:
+    add_plugin(home / "plugins", "cloud", "ctx.register_environment('cloud', print); 1 / 0")
+
+    assert "ZeroDivisionError" in loaded(home, registry).problems()[0]
+    assert "cloud" not in backend_names()
 
 
 @each(
