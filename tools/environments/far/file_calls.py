@@ -21,6 +21,7 @@ from tools.errors import CommandError, FileAccessError
 _HEAD = struct.Struct(">I")
 _HELLO = b"hermes-files\n"
 _SILENT_SECONDS = 60.0
+_MOST_GREETING = 20_000
 # What may be asked again when the connection has broken off meanwhile.
 _ONLY_LOOKS = frozenset({"stat", "read", "list", "resolve", "times"})
 
@@ -94,15 +95,15 @@ class ProgramCalls:
             if process.stdin is not None:
                 process.stdin.write(source)
                 process.stdin.flush()
-            hello = _read(process, len(_HELLO))
+            hello = _behind_greeting(process)
         except (OSError, EOFError, TimeoutError) as problem:
             self._end()
             raise CommandError(
                 f"The python3 of {self._link.machine.name} does not start. Set terminal.files_by to sh to do without."
             ) from problem
-        if hello != _HELLO:
+        if not hello:
             self._end()
-            raise CommandError(f"The python3 of {self._link.machine.name} prints something of its own at its start.")
+            raise CommandError(f"The shell of {self._link.machine.name} prints too much of its own at its start.")
         return process
 
     def _end(self) -> None:
@@ -129,6 +130,16 @@ def _exchange(process: subprocess.Popen[bytes], request: bytes) -> tuple[Told, b
     process.stdin.flush()
     told: Told = json.loads(_read(process, _HEAD.unpack(_read(process, _HEAD.size))[0]))
     return told, _read(process, told["follows"])
+
+
+def _behind_greeting(process: subprocess.Popen[bytes]) -> bool:
+    """Read up to the program's first words: what comes before them is the shell's. False where there is too much."""
+    seen = b""
+    while not seen.endswith(_HELLO):
+        seen += _read(process, 1)
+        if len(seen) > _MOST_GREETING:
+            return False
+    return True
 
 
 def _read(process: subprocess.Popen[bytes], count: int) -> bytes:

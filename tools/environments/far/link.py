@@ -22,7 +22,7 @@ from typing import IO
 
 from tools.environments.far.keeper import KEEPER, READY
 from tools.environments.far.machine import Machine, Streams
-from tools.environments.far.wrapping import quoted
+from tools.environments.far.wrapping import new_token, quoted
 from tools.environments.guardian import Guardian
 from tools.environments.process_groups import signal_group
 from tools.errors import CommandError
@@ -34,6 +34,7 @@ _ANSWER_SECONDS = 5.0
 _END_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _MOST_COMPLAINT = 4_000
+_MOST_GREETING_LINES = 500
 _KILL = 9
 
 
@@ -125,15 +126,20 @@ class Link:
             CommandError: it could not be run, or took too long.
         """
         self.footing()
-        with self.running(script, Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)) as process:
+        # What the shell there prints of its own at its start is none of the answer.
+        mark = f"{new_token()}\n"
+        with self.running(
+            f"printf '%s\\n' {mark}{script}", Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
+        ) as process:
             try:
                 output, complaint = process.communicate(given, seconds)
             except subprocess.TimeoutExpired as problem:
                 raise CommandError(f"{self.machine.name} did not answer within {seconds:.0f} seconds.") from problem
-        if process.returncode and not output:
+        _, begun, answer = output.partition(mark.encode())
+        if not begun:
             words = complaint[-_MOST_COMPLAINT:].decode(errors="replace")
             raise CommandError(self.machine.why(words))
-        return output
+        return answer
 
     @contextmanager
     def running(self, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
@@ -198,7 +204,7 @@ class Link:
         with tempfile.TemporaryFile() as complaints:
             process = self.machine.connect(KEEPER, Streams(subprocess.PIPE, subprocess.PIPE, complaints))
             self._guardian.add(process.pid)
-            greeting = _line_from(process, _CONNECT_SECONDS)
+            greeting = _greeting_of(process)
             if greeting is not None and greeting.startswith(READY):
                 folder = os.fsdecode(greeting[len(READY) :].rstrip(b"\r\n"))
                 return _Line(process, folder, threading.Lock())
@@ -242,6 +248,16 @@ class Link:
             line.process.wait(_END_SECONDS)
         self.ended(line.process)
         _close_pipes(line.process)
+
+
+def _greeting_of(process: subprocess.Popen[bytes]) -> bytes | None:
+    """The keeper's first line, behind what the shell there may print of its own; as `_line_from`."""
+    until = time.monotonic() + _CONNECT_SECONDS
+    for _ in range(_MOST_GREETING_LINES):
+        line = _line_from(process, until - time.monotonic())
+        if not line or line.startswith(READY):
+            return line
+    return b""
 
 
 def _close_pipes(process: subprocess.Popen[bytes]) -> None:

@@ -15,7 +15,7 @@ from tools.environments.far.file_calls import FileCalls
 from tools.environments.far.link import Link
 from tools.environments.far.machine import Streams
 from tools.environments.far.probe import FarFacts
-from tools.environments.far.wrapping import quoted
+from tools.environments.far.wrapping import new_token, quoted
 from tools.environments.rg_process import Runner
 from tools.environments.ripgrep import SNIFFED_BYTES, Looks, Search
 from tools.errors import CommandError
@@ -48,9 +48,17 @@ class FarGround:
         script = _HELD.format(folder=quoted(str(self.folder)), command=words)
         try:
             self.link.footing()
-            return self.link.machine.start(script, Streams(subprocess.PIPE, subprocess.PIPE, complaints))
+            mark = f"{new_token()}\n"
+            process = self.link.machine.start(
+                f"printf '%s\\n' {mark}{script}", Streams(subprocess.PIPE, subprocess.PIPE, complaints)
+            )
         except CommandError as problem:
             raise OSError(errno.EHOSTUNREACH, str(problem)) from problem
+        # What the shell there prints of its own comes first.
+        for line in process.stdout or ():
+            if line == mark.encode():
+                break
+        return process
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,8 +161,8 @@ class SshMachine:
     def _further(self) -> _Master:
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
         master = self._master(_HOLD, streams)
-        greeting = master.process.stdout.readline() if master.process.stdout else b""
-        if greeting != _READY:
+        # What the shell there prints of its own comes first.
+        if _READY not in (master.process.stdout or ()):
             raise CommandError(
                 f"{self.name} carries {_MOST_SESSIONS} commands at once and allows no further connection. End some."
             )
