@@ -66,6 +66,8 @@ elif verb == "exec":
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         subprocess.run(["stty", "sane"])
     path.write_text(json.dumps({{**box, "pids": [*box["pids"], os.getpid()]}}))
+    # Containers have a disk of their own, which goes with them.
+    os.environ["TMPDIR"] = str(BOOKS)
     os.execvp(words[at + 1], words[at + 1 :])
 else:
     print("[]")

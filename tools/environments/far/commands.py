@@ -31,6 +31,8 @@ from tools.shell.memory import ShellCommand
 
 _SIGNALLED = 128
 _LONGEST_STARTUP = 60.0
+# A connection's end reaches its programs one after the other.
+_NOTICED_SECONDS = 1.0
 # ssh gives the terminal there the settings of ours, which passes everything through.
 _SANE = "stty sane 2>/dev/null"
 # Linux hands no longer word to a program.
@@ -256,7 +258,7 @@ class _FarCommand:
 
     def last(self) -> bytes:
         rest = self.framing.rest()
-        if self.is_over or self.sent or self.link.holds(self.footing):
+        if self.is_over or self.sent or self.link.holds(self.footing, wait=_NOTICED_SECONDS):
             return rest
         self.lost = self._why_lost()
         # Whoever waits for a command is told by an error.

@@ -22,6 +22,8 @@ _HEAD = struct.Struct(">I")
 _HELLO = b"hermes-files\n"
 _SILENT_SECONDS = 60.0
 _MOST_GREETING = 20_000
+# A connection's end reaches its programs one after the other.
+_NOTICED_SECONDS = 1.0
 # What may be asked again when the connection has broken off meanwhile.
 _ONLY_LOOKS = frozenset({"stat", "read", "list", "resolve", "times"})
 
@@ -68,6 +70,8 @@ class ProgramCalls:
                     self._end()
                     if is_last:
                         raise self._broken(do, path) from problem
+                    if self._footing is not None:
+                        self._link.holds(self._footing, wait=_NOTICED_SECONDS)
         raise self._broken(do, path)
 
     def close(self) -> None:
@@ -98,6 +102,10 @@ class ProgramCalls:
             hello = _behind_greeting(process)
         except (OSError, EOFError, TimeoutError) as problem:
             self._end()
+            if not self._link.holds(self._footing, wait=_NOTICED_SECONDS):
+                raise NotConnected(
+                    f"The connection to {self._link.machine.name} has broken off. Try again."
+                ) from problem
             raise CommandError(
                 f"The python3 of {self._link.machine.name} does not start. Set terminal.files_by to sh to do without."
             ) from problem

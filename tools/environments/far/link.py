@@ -96,10 +96,20 @@ class Link:
                 raise CommandError(f"{self.machine.name} is not connected. Try again.")
             return Footing(line.folder, self._number)
 
-    def holds(self, footing: Footing) -> bool:
-        """Whether the connection of then is still there."""
+    def holds(self, footing: Footing, *, wait: float = 0.0) -> bool:
+        """Whether the connection of then is still there.
+
+        Args:
+            wait: seconds that its end may take to be noticed, where something has just ended because of it.
+        """
         with self._lock:
-            return self._number == footing.number and self._line is not None and self._line.is_up
+            line = self._line if self._number == footing.number else None
+        if line is None:
+            return False
+        if wait and line.is_up:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                line.process.wait(wait)
+        return line.is_up
 
     def start(self, script: str, streams: Streams, *, terminal: bool = False) -> subprocess.Popen[bytes]:
         """Start a script there; a group of its own here, which must be `ended`.

@@ -6,6 +6,7 @@ host key is an error, never accepted, and so is a sign-in that wants to be typed
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -39,6 +40,9 @@ _ALWAYS = (
 )
 # Without the shared connection a program of ours must not make one of its own.
 _ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=false")
+# A short path: the name of a socket is limited to about a hundred characters.
+_SHORT = "/tmp"  # noqa: S108 - a directory in it, for us alone
+_FOLDERS = "hermes-ssh-"
 _READY = b"ready\n"
 _HOLD = "echo ready; exec cat >/dev/null"
 _WORDS: Sequence[tuple[str, str]] = (
@@ -170,8 +174,8 @@ class SshMachine:
 
     def _master(self, script: str, streams: Streams) -> _Master:
         if self._folder is None:
-            # A short path: the name of a socket is limited to about a hundred characters.
-            self._folder = tempfile.TemporaryDirectory(prefix="hermes-ssh-", dir="/tmp")
+            _remove_leftovers()
+            self._folder = tempfile.TemporaryDirectory(prefix=f"{_FOLDERS}{os.getpid()}-", dir=_SHORT)
         self._made += 1
         socket = Path(self._folder.name, str(self._made))
         process = self._popen([f"-S{socket}", "-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)
@@ -205,3 +209,22 @@ class SshMachine:
                 if stream is not None:
                     stream.close()
         self._masters = []
+
+
+def _remove_leftovers() -> None:
+    """Remove the directories of processes that were killed; nothing but sockets is in them."""
+    for folder in Path(_SHORT).glob(f"{_FOLDERS}*-*"):
+        pid = folder.name.removeprefix(_FOLDERS).partition("-")[0]
+        with contextlib.suppress(OSError):
+            if pid.isdigit() and folder.lstat().st_uid == os.getuid() and not _is_alive(int(pid)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -114,7 +114,7 @@ def test_the_time_out_ends_what_the_command_started_there(side, tmp_path):
 def test_a_background_process_is_typed_into_watched_and_ended(side, tmp_path):
     processes = LocalProcesses(side.environment, ShellMemory(tmp_path))
     events = []
-    processes.subscribe(events.append)
+    processes.subscribe(lambda event: event.match and events.append(event))
     info = processes.start(
         ProcessSpec("echo $PPID > pid; read a; echo got $a; sleep 60", tmp_path, watch_patterns=("got",))
     )
@@ -244,3 +244,14 @@ def test_nothing_goes_on_there_when_this_process_is_killed(shared, tmp_path):
 def test_the_plain_command_has_no_left_state(side, tmp_path):
     outcome = side.environment.run(CommandSpec("cd /", tmp_path, 5.0), lambda _text: None, CancelToken())
     assert outcome.left is None
+
+
+def test_directories_of_processes_that_were_killed_are_removed(shared, guardian):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = Path(f"/tmp/hermes-ssh-{ended.pid}-left")
+    left.mkdir()
+    side = FarSide(SshMachine(shared.target()), guardian)
+    run(side, "true")
+    assert not left.exists()
+    side.close()
