@@ -184,6 +184,7 @@ def child_workspace(
         history=lambda call: parent.history(of_parent(call)),
         output_file=lambda call: parent.output_file(of_parent(call)),
         tools=_own_tools(services, parent),
+        hooks=parent.hooks.for_subagent(parent.client_cwd),
         seen=FilesSeen(),
         shell=ShellMemory(parent.cwd),
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from agent_core.errors import HookRefused
@@ -34,11 +36,14 @@ class SessionHooks:
         self._begun = False
         self._continued = 0
 
-    def for_subagent(self) -> SessionHooks:
+    def for_subagent(self, cwd: Path | None = None) -> SessionHooks:
         """The same hooks for an agent that works for the session's: its end is a `subagent_stop`, and it has no
         prompts and no session of its own.
+
+        Args:
+            cwd: where it works; None: where the session does.
         """
-        other = SessionHooks(self._session, self._find)
+        other = SessionHooks(replace(self._session, cwd=cwd or self._session.cwd), self._find)
         other._asker.use(self._asker.limits)
         other._asker.tell = self._asker.tell
         other._under_way, other._is_subagent = self._under_way, True

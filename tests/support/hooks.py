@@ -18,6 +18,7 @@ from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.hooks.sessions import HookSessions
 from agent_core.plugins.callbacks import hook_of
 from agent_core.plugins.plugins import Plugins
+from agent_core.providers.base import Provider
 from agent_core.workspace import Workspace, local_workspace
 from tests.support.agents import TEST_TOOLS
 from tests.support.scripted_provider import Script, ScriptedProvider
@@ -58,14 +59,15 @@ def hooked_agent(
     hooks: SessionHooks,
     mode: Mode = "dont_ask",
     approver: Approver | None = None,
+    provider: Provider | None = None,
     **options: Any,
 ) -> AIAgent:
-    """An agent in `cwd` whose model plays `scripts`, with these hooks."""
+    """An agent in `cwd` whose model plays `scripts` (or is `provider`), with these hooks."""
     workspace = with_hooks(local_workspace(cwd, guardian=Guardian(), mode=mode, approver=approver), hooks)
     options.setdefault("enabled_toolsets", ("hermes-acp", TEST_TOOLS))
     return AIAgent(
         "test-model",
-        ScriptedProvider(*scripts),
+        provider or ScriptedProvider(*scripts),
         workspace=workspace,
         patience=Patience(attempts=1),
         **options,
