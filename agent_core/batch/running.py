@@ -85,7 +85,7 @@ def run_item(item: Item, plan: Plan) -> Outcome:
     except Exception:  # one item must never end the others
         log.exception("item %s failed", item.id)
         error = _UNEXPECTED
-    run, redact = kept.run, _factory(plan.home, plan.overrides).redactor()
+    run, redact = kept.run, _factories().of(plan)[1].redactor()
     return Outcome(
         id=item.id,
         digest=item.digest,
@@ -121,7 +121,7 @@ def _status(stop: str, timed_out: bool) -> Status:
 def _converse(
     item: Item, plan: Plan, cwd: Path, *, session_id: str, token: CancelToken, kept: _Kept
 ) -> ConversationResult:
-    config, factory = _config(plan.home, plan.overrides), _factory(plan.home, plan.overrides)
+    config, factory = _factories().of(plan)
     if item.model:
         resolve_chosen(config.load(), item.model)  # one that cannot be used must not become another
     choices = SessionChoices(mode=plan.mode, model=item.model)
@@ -180,14 +180,36 @@ def _interrupts(token: CancelToken) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@functools.cache
-def _config(home: Path, overrides: Overrides) -> ConfigSource:
-    return ConfigSource(Home(home), overrides)
-
-
-@functools.cache
-def _factory(home: Path, overrides: Overrides) -> AgentFactory:
+class _Factories:
     """A process's agents share what they can: connections, settings, the database."""
-    factory = AgentFactory(_config(home, overrides))
-    Finalize(None, factory.close, exitpriority=10)  # a worker process runs no other exit handlers
-    return factory
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: dict[tuple[Path, Overrides], tuple[ConfigSource, AgentFactory]] = {}
+        Finalize(None, self.close, exitpriority=10)  # a worker process runs no other exit handlers
+
+    def of(self, plan: Plan) -> tuple[ConfigSource, AgentFactory]:
+        """The settings and the factory of a plan's home."""
+        key = (plan.home, plan.overrides)
+        with self._lock:
+            if key not in self._made:
+                config = ConfigSource(Home(plan.home), plan.overrides)
+                self._made[key] = (config, AgentFactory(config))
+            return self._made[key]
+
+    def close(self) -> None:
+        """End all of them; the next item makes its own."""
+        with self._lock:
+            made, self._made = self._made, {}
+        for _, factory in made.values():
+            factory.close()
+
+
+@functools.cache
+def _factories() -> _Factories:
+    return _Factories()
+
+
+def let_go() -> None:
+    """End what the items that this process has run have shared. At the process's end it happens by itself."""
+    _factories().close()

@@ -12,6 +12,7 @@ from agent_core.errors import ProviderConnectionError
 from agent_core.providers.base import Finished, TextDelta, ToolCallArguments, ToolCallStarted
 from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles
 from tests.support.scripted_provider import Hold, says, uses
+from tools.environments.guardian import Guardian
 
 
 def results(messages):
@@ -158,9 +159,11 @@ def test_words_of_the_person_at_the_budgets_end_are_answered_in_the_closing(tmp_
     assert_well_formed(result["messages"])
 
 
-def test_an_answer_of_programmatic_calls_alone_costs_nothing(tmp_path, add_tool):
-    add_tool("execute_code", lambda args, **kw: "{}")
-    both = uses(("a", "execute_code", {}), ("b", "todo", {}))
-    agent = make_agent(tmp_path, *works(2, "execute_code"), both, says("done"), max_iterations=2)
+def test_an_answer_of_programmatic_calls_alone_costs_nothing(tmp_path):
+    program = ("a", "execute_code", {"code": "print(1)"})
+    scripts = uses(program), uses(program), uses(program, ("b", "todo", {})), says("done")
+    guardian = Guardian()
+    agent = make_agent(tmp_path, *scripts, guardian=guardian, max_iterations=2)
     result = agent.run_conversation("go")
+    guardian.kill_all()
     assert (result["stop_reason"], result["iterations"]) == ("end_turn", 2)

@@ -3,11 +3,12 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
 from agent_core.batch.items import Item
-from agent_core.batch.running import Plan, run_item
+from agent_core.batch.running import Plan, let_go, run_item
 from agent_core.config import Overrides
 from agent_core.home import Home
 from agent_core.sessions.library import SessionLibrary
@@ -18,7 +19,8 @@ OFFLINE = Overrides("offline", "offline")
 
 @pytest.fixture
 def plan(home, tmp_path):
-    return Plan(home, tmp_path / "runs", OFFLINE)
+    yield Plan(home, tmp_path / "runs", OFFLINE)
+    let_go()
 
 
 def test_an_item_without_a_directory_works_in_one_of_its_own(plan):
@@ -67,8 +69,8 @@ def test_a_model_that_cannot_be_used_fails_the_item_and_no_other_answers(plan):
     assert "ANTHROPIC_API_KEY" in outcome.error
 
 
-def test_over_its_time_an_item_is_ended(home, tmp_path):
-    outcome = run_item(Item("a", "sleep 600"), Plan(home, tmp_path, OFFLINE, timeout=0.05))
+def test_over_its_time_an_item_is_ended(plan):
+    outcome = run_item(Item("a", "sleep 600"), replace(plan, timeout=0.05))
     assert outcome.status == "timed_out"
 
 
