@@ -232,6 +232,13 @@ def test_close_ends_the_process_and_its_children(open_servers: Open, guardian: G
     assert "closed" in error_of(servers, "echo", text="x")
 
 
+def test_close_ends_what_has_left_the_server_s_group(open_servers: Open) -> None:
+    servers = open_servers(plain())
+    child = int(say(servers, "offspring", leaves="the group"))
+    servers.close()
+    wait_until(lambda: has_ended(child))
+
+
 def test_close_ends_a_process_that_does_not_want_to(open_servers: Open) -> None:
     servers = open_servers(plain("plain", "deaf"), limits=McpLimits(close_seconds=0.1))
     pid = int(say(servers, "pid"))
