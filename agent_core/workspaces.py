@@ -181,6 +181,7 @@ class Workspaces:
             loop=self._services_loop(),
             guardian=self._guardian,
             auxiliary=self._auxiliary,
+            variables=_without(variables_named(config.settings)),
         )
 
     def close(self) -> None:
@@ -234,5 +235,5 @@ class Workspaces:
 
 
 def _without(names: frozenset[str]) -> Mapping[str, str] | None:
-    """This process's variables for commands, without those that the settings take keys from; None: all of them."""
+    """This process's variables for programs, without those that the settings take keys from; None: all of them."""
     return {name: value for name, value in os.environ.items() if name not in names} if names else None
