@@ -80,11 +80,17 @@ Events = SimpleQueue["str | Wish"]
 
 @dataclass(eq=False, slots=True)
 class RunningCall:
-    """A call that a server works for; its time does not run while the person is asked."""
+    """A call that a server works for; its time does not run while the person is asked.
+
+    Attributes:
+        asked: so many wishes are open; `left`: of its time, in seconds, while there are some.
+    """
 
     events: Events
     limit: asyncio.Timeout | None = None
     wishes: list[Wish] = field(default_factory=list)
+    asked: int = 0
+    left: float = 0.0
 
     def end(self) -> None:
         """It is over: what the server still wants of it is not granted."""
@@ -94,19 +100,21 @@ class RunningCall:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the call's time."""
+        """Stop the call's time, until nothing more is asked."""
         limit, now = self.limit, asyncio.get_running_loop().time
-        end = None if limit is None else limit.when()
-        if limit is None or end is None:
+        if limit is None:
             yield
             return
-        left = end - now()
-        limit.reschedule(None)
+        if not self.asked and (end := limit.when()) is not None:
+            self.left = max(end - now(), 0.0)
+            limit.reschedule(None)
+        self.asked += 1
         try:
             yield
         finally:
-            if not limit.expired():
-                limit.reschedule(now() + max(left, 0.0))
+            self.asked -= 1
+            if not self.asked and not limit.expired():
+                limit.reschedule(now() + self.left)
 
 
 class Inbound:

@@ -84,7 +84,7 @@ class Server:
             self._line.child.kill()
 
     async def call(self, tool: str, arguments: Mapping[str, Any], events: Events) -> Mapping[str, Any]:
-        """Call a tool; the answer is a `CallToolResult` as JSON.
+        """Call a tool that the settings let be used; the answer is a `CallToolResult` as JSON.
 
         Args:
             events: what it tells and wants meanwhile.
@@ -92,6 +92,8 @@ class Server:
         Raises:
             McpCallFailed: it did not do it. McpFailure: it is not there, or went away meanwhile.
         """
+        if not self.spec.policy.uses(tool):
+            raise McpCallFailed(f"Its tool {tool!r} is not used (tools.include and tools.exclude in the settings).")
         return await self._asked(lambda peer: peer.call(tool, arguments, events.put), events)
 
     async def read(self, uri: str, events: Events) -> Mapping[str, Any]:
@@ -100,6 +102,8 @@ class Server:
         Raises:
             McpCallFailed, McpFailure: as `call` does.
         """
+        if not self.spec.policy.resources:
+            raise McpCallFailed("Its resources are not used (tools.resources in the settings).")
         return await self._asked(lambda peer: peer.read(uri), events)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], events: Events) -> Mapping[str, Any]:
@@ -108,6 +112,8 @@ class Server:
         Raises:
             McpCallFailed, McpFailure: as `call` does.
         """
+        if not self.spec.policy.prompts:
+            raise McpCallFailed("Its prompts are not used (tools.prompts in the settings).")
         return await self._asked(lambda peer: peer.prompt(name, arguments), events)
 
     async def _asked(self, ask: Callable[[Peer], Awaitable[_T]], events: Events) -> _T:

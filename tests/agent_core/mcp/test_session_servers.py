@@ -14,9 +14,9 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from agent_core.mcp.session_servers import SessionServers
-from agent_core.mcp.specs import McpLimits, ServerSpec
+from agent_core.mcp.specs import McpLimits, ServerPolicy, ServerSpec
 from tests.agent_core.mcp.conftest import Open
-from tests.support.mcp_servers import plain, with_tools
+from tests.support.mcp_servers import plain, rich, with_tools
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
@@ -230,6 +230,14 @@ def test_close_ends_the_process_and_its_children(open_servers: Open, guardian: G
     assert not guardian.groups()
     assert servers.status()[0].state == "closed"
     assert "closed" in error_of(servers, "echo", text="x")
+
+
+def test_what_the_settings_leave_out_cannot_be_had_by_its_name_either(open_servers: Open) -> None:
+    servers = open_servers(rich(policy=ServerPolicy(exclude=("pid",), resources=False)))
+    assert "is not used" in error_of(servers, "pid", "rich")
+    read = servers.read("rich", "note://one", CancelToken(), lambda _: None)
+    assert read.failed
+    assert "are not used" in read.text
 
 
 def test_close_ends_what_has_left_the_server_s_group(open_servers: Open) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from agent_core.auxiliary.asking import Completion
 from agent_core.interrupt import CancelToken
+from agent_core.mcp.inbound import RunningCall
 from agent_core.mcp.service_loop import ServiceLoop
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import McpLimits, ServerPolicy
@@ -120,3 +123,14 @@ def test_where_it_is_allowed_nobody_is_asked(tmp_path: Any, guardian: Guardian) 
     finally:
         servers.close()
         loop.stop()
+
+
+async def test_a_calls_time_goes_on_only_when_nothing_more_is_asked() -> None:
+    async with asyncio.timeout(100) as limit:
+        call = RunningCall(SimpleQueue(), limit)
+        first, second = call.paused(), call.paused()
+        with first:
+            second.__enter__()
+        assert limit.when() is None
+        second.__exit__(None, None, None)
+        assert limit.when() is not None
