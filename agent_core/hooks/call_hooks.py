@@ -65,7 +65,7 @@ class CallHooks:
             ctx.confirm(called, "; ".join(asks))
         if given is sent:
             return arguments
-        return given if called == name else {**arguments, "arguments": given}
+        return dict(given) if called == name else {**arguments, "arguments": given}
 
     def after(
         self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext, seconds: float

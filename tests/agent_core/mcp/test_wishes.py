@@ -126,10 +126,12 @@ def test_where_it_is_allowed_nobody_is_asked(tmp_path: Any, guardian: Guardian) 
 
 
 async def test_a_calls_time_goes_on_only_when_nothing_more_is_asked() -> None:
-    async with asyncio.timeout(100) as limit:
+    limit = asyncio.timeout(100)
+    async with limit:
+        await asyncio.sleep(0)
         call = RunningCall(SimpleQueue(), limit)
-        first, second = call.paused(), call.paused()
-        with first:
+        second = call.paused()
+        with call.paused():
             second.__enter__()
         assert limit.when() is None
         second.__exit__(None, None, None)
