@@ -76,7 +76,8 @@ class HookSessions:
     def end(self, session_id: str, reason: str = "other") -> None:
         """A session is closed or let go of. Blocks for seconds where its hooks hang."""
         self._listeners.pop(session_id, None)
-        hooks = self._live.get(session_id)
+        with self._lock:
+            hooks = self._live.pop(session_id, None)
         if hooks is None or not hooks.has("session_end"):
             return
         try:

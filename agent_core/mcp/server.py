@@ -94,7 +94,7 @@ class Server:
         """
         if not self.spec.policy.uses(tool):
             raise McpCallFailed(f"Its tool {tool!r} is not used (tools.include and tools.exclude in the settings).")
-        return await self._asked(lambda peer: peer.call(tool, arguments, events.put), events)
+        return await self._asked(lambda peer, call: peer.call(tool, arguments, call.tell), events)
 
     async def read(self, uri: str, events: Events) -> Mapping[str, Any]:
         """The contents of a resource, as JSON.
@@ -104,7 +104,7 @@ class Server:
         """
         if not self.spec.policy.resources:
             raise McpCallFailed("Its resources are not used (tools.resources in the settings).")
-        return await self._asked(lambda peer: peer.read(uri), events)
+        return await self._asked(lambda peer, _: peer.read(uri), events)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], events: Events) -> Mapping[str, Any]:
         """The words of a prompt, as JSON.
@@ -114,9 +114,9 @@ class Server:
         """
         if not self.spec.policy.prompts:
             raise McpCallFailed("Its prompts are not used (tools.prompts in the settings).")
-        return await self._asked(lambda peer: peer.prompt(name, arguments), events)
+        return await self._asked(lambda peer, _: peer.prompt(name, arguments), events)
 
-    async def _asked(self, ask: Callable[[Peer], Awaitable[_T]], events: Events) -> _T:
+    async def _asked(self, ask: Callable[[Peer, RunningCall], Awaitable[_T]], events: Events) -> _T:
         peer, line, seconds = self._peer, self._line, self._limits.call_seconds
         if peer is None:
             raise McpFailure(self._absence())
@@ -124,7 +124,7 @@ class Server:
         try:
             with self._inbound.serving(running):
                 async with asyncio.timeout(seconds) as running.limit:
-                    return await ask(peer)
+                    return await ask(peer, running)
         except McpCallFailed as problem:
             said = f" The server said: {quoted(self.spec.hide(problem.words))}" if problem.words.strip() else ""
             raise McpCallFailed(f"{problem}{said}") from problem
@@ -175,6 +175,7 @@ class Server:
             problem = found
         finally:
             self._peer = None
+        problem = self._line.failure or problem  # what we gave up for is not always what came of that
         return problem, self.now.state == "ready" and self.now is not before
 
     async def _serve(self, limit: asyncio.Timeout) -> McpFailure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -19,6 +20,7 @@ from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import plain, rich, with_tools
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
+from tests.support.web_server import Exchange, WebServer
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 
@@ -174,6 +176,18 @@ def test_a_huge_result_comes_whole(open_servers: Open) -> None:
 def test_a_message_beyond_every_bound_ends_the_server_with_a_reason(open_servers: Open) -> None:
     servers = open_servers(plain(), limits=McpLimits(message_bytes=1024 * 1024))
     assert "more than 1 MB" in error_of(servers, "big", size=5_000_000)
+
+
+def test_an_answer_over_the_network_has_a_limit_too(open_servers: Open) -> None:
+    def flood(exchange: Exchange) -> None:
+        exchange.head(content_type="application/json")
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                exchange.write(b" " * 100_000)
+
+    with WebServer({"/mcp": flood}) as web:
+        spec = ServerSpec("web", "http", url=web.url("/mcp"))
+        assert "more than 1 MB" in failure(open_servers(spec, limits=McpLimits(message_bytes=1024 * 1024)))
 
 
 def test_errors_of_a_tool_and_of_the_protocol_are_failures_for_the_model(open_servers: Open) -> None:
