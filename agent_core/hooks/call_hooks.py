@@ -46,7 +46,8 @@ class CallHooks:
         for hook in asker.hooks("pre_tool_call"):
             facts = {**_facts(called, ctx), "args": dict(given)}
             verdict = asker.answer(hook, "pre_tool_call", facts, ctx.interrupt)
-            if refusal := verdict.refusal or verdict.ends:
+            if verdict.refusal or verdict.ends is not None:
+                refusal = verdict.refusal or verdict.ends or "It ends the turn."
                 raise CallRefused(f"{refusal} (said by {hook.source}; the call of {called} was not made)")
             if verdict.arguments is not None:
                 given = {**given, **verdict.arguments}

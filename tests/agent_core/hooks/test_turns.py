@@ -63,6 +63,13 @@ def test_a_hook_refuses_a_call_and_the_model_reads_why(tmp_path: Path, echo: lis
     assert "not you (said by The hook of the test" in _results(agent)[0]["error"]
 
 
+def test_a_hook_that_ends_the_turn_lets_no_call_be_made(tmp_path: Path, echo: list[dict[str, Any]]) -> None:
+    hooks = session_hooks(hook("pre_tool_call", lambda: {"continue": False}))
+    hooked_agent(tmp_path, CALL, says("Ok."), hooks=hooks).chat("go")
+
+    assert echo == []
+
+
 def test_a_hook_changes_arguments_and_the_next_one_sees_that(tmp_path: Path, echo: list[dict[str, Any]]) -> None:
     seen: list[str] = []
     hooks = session_hooks(
