@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 import sys
 import threading
@@ -10,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -146,3 +148,19 @@ def test_a_sign_in_that_is_refused_says_so(tmp_path: Path) -> None:
 
     with serving() as spec, pytest.raises(McpFailure, match="The sign-in was refused: No way"):
         sign_in(spec, tmp_path, ServerTokens(tmp_path), refuse)
+
+
+def test_connections_that_a_browser_does_not_use_hold_nothing_up(tmp_path: Path) -> None:
+    idle: list[socket.socket] = []
+
+    def preconnect(url: str) -> None:
+        back = urlsplit(unquote(url.partition("redirect_uri=")[2].partition("&")[0]))
+        idle.append(socket.create_connection((back.hostname, back.port), timeout=10))
+        with socket.create_connection((back.hostname, back.port), timeout=10) as odd:
+            odd.sendall(b"rubbish\r\n\r\n")
+        visit(url)
+
+    with serving() as spec:
+        assert sign_in(spec, tmp_path, ServerTokens(tmp_path), preconnect).tools == 1
+        with idle[0], contextlib.suppress(ConnectionError):
+            assert idle[0].recv(1) == b""
