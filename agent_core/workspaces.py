@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from agent_core.containing import containment_of
 from agent_core.elsewhere import elsewhere_of, history_there, policies_there
 from agent_core.hooks.sessions import HookSessions
 from agent_core.mcp.making import session_servers, wants_servers
+from agent_core.own_variables import OwnVariables
 from agent_core.permission_settings import permission_settings
 from agent_core.plugins.plugins import Plugins
 from agent_core.providers.resolution.keys import variables_named
@@ -102,7 +103,7 @@ class Workspaces:
             judge=ModelJudge(self._auxiliary) if permissions.smart else None,
             readable=(self._sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,
-            variables=_without(variables_named(config.settings) - limits.terminal.passthrough.exact),
+            variables=OwnVariables(variables_named(config.settings) - limits.terminal.passthrough.exact),
             containment=(
                 containment_of(
                     config.settings.sandbox,
@@ -181,6 +182,7 @@ class Workspaces:
             loop=self._services_loop(),
             guardian=self._guardian,
             auxiliary=self._auxiliary,
+            variables=OwnVariables(variables_named(config.settings)),
         )
 
     def close(self) -> None:
@@ -231,8 +233,3 @@ class Workspaces:
         with self._lock:
             self._service_loop = self._service_loop or ServiceLoop()
             return self._service_loop
-
-
-def _without(names: frozenset[str]) -> Mapping[str, str] | None:
-    """This process's variables for commands, without those that the settings take keys from; None: all of them."""
-    return {name: value for name, value in os.environ.items() if name not in names} if names else None

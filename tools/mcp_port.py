@@ -9,6 +9,9 @@ from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import Interrupt
 from tools.result import ToolResult
 
+CALL_BY_NAME = "mcp_call_tool"
+"""The tool that calls a tool of a server by its name, where these are not in the model's list."""
+
 
 class McpTools(Protocol):
     """The servers of one session."""

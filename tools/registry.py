@@ -138,6 +138,8 @@ class ToolRegistry:
         self._entries: dict[str, ToolEntry] = {}
         self._toolsets: dict[str, Toolset] = {}
         self._hooks: dict[HookKind, tuple[Hook, ...]] = {}
+        self._hooked: list[tuple[str, HookKind, Hook]] = []
+        self._replaced: dict[str, list[ToolEntry]] = {}
         self._checks: dict[Check, RememberedCheck] = {}
         self._loaders: list[Callable[[], object]] = []
         self._lock = threading.RLock()
@@ -198,6 +200,8 @@ class ToolRegistry:
             existing = self._entries.get(name)
             if existing is not None and not override and not _may_replace(existing, entry):
                 raise RegistrationError(_taken(existing, entry))
+            if existing is not None and existing.source != entry.source:
+                self._replaced.setdefault(name, []).append(existing)
             self._entries[name] = entry
             self._changed()
 
@@ -206,6 +210,21 @@ class ToolRegistry:
         with self._lock:
             if self._entries.pop(name, None) is not None:
                 self._changed()
+
+    def withdraw(self, source: str) -> None:
+        """Forget what `source` has registered, tools and hooks; what its tools had replaced is there again."""
+        with self._lock:
+            for entry in [entry for entry in self._entries.values() if entry.source == source]:
+                del self._entries[entry.name]
+                before = [each for each in self._replaced.pop(entry.name, []) if each.source != source]
+                if before:
+                    self._entries[entry.name] = before.pop()
+                    self._replaced[entry.name] = before
+            for whose, kind, hook in self._hooked:
+                if whose == source:
+                    self.remove_hook(kind, hook)
+            self._hooked = [each for each in self._hooked if each[0] != source]
+            self._changed()
 
     def add_toolset(self, name: str, toolset: Toolset) -> None:
         """Add a group of tools. Tools that register themselves under a name of their own need none."""
@@ -217,6 +236,7 @@ class ToolRegistry:
         """Call `hook` around each tool call; see `tools.calling.hooks`."""
         with self._lock:
             self._hooks[kind] = (*self._hooks.get(kind, ()), hook)
+            self._hooked.append((_source.get(), kind, hook))
 
     def remove_hook(self, kind: HookKind, hook: Hook) -> None:
         """Forget a hook; one that is not there is no error."""

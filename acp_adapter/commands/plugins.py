@@ -16,7 +16,7 @@ _NONE = (
     "There are no plugins. Your own are folders with a plugin.yaml in {place}, a project's are in .hermes/plugins."
 )
 _HOW = (
-    "Look at it first. `/trust all`, or `/trust NAME …`, trusts it as it is now: what is changed later does not run "
+    "Look at it first. `/trust all`, or `/trust NAME …`, trusts this content: what is changed later does not run "
     "before you trust it again. `/trust none` takes that back."
 )
 
@@ -54,7 +54,7 @@ def trust_project(typed: Typed, desk: Desk) -> Told:
         if not brought:
             return Told("This project brings nothing that could be trusted: no plugins, no hooks.")
         if not wanted:
-            return Told(_asked(brought, project.statuses))
+            return Told(_asked(brought, project.show(), project.statuses))
         names = list(brought) if wanted == ["all"] else wanted
         if unknown := [name for name in names if name not in brought]:
             raise RequestError(f"This project brings no {' and no '.join(unknown)}. It brings {', '.join(brought)}.")
@@ -66,8 +66,11 @@ def trust_project(typed: Typed, desk: Desk) -> Told:
     return Told("\n".join(("Trusted as they are now, from the next prompt on:", *lines, *problems)))
 
 
-def _asked(brought: Mapping[str, object], statuses: tuple[PluginStatus, ...]) -> str:
-    lines = [f"- {code(name)}: {code(str(folder))}" for name, folder in brought.items()]
+def _asked(brought: Mapping[str, object], digests: Mapping[str, str], statuses: tuple[PluginStatus, ...]) -> str:
+    lines = [
+        f"- {code(name)}: {code(str(folder))}" + (f", content {digest[:12]}" if (digest := digests.get(name)) else "")
+        for name, folder in brought.items()
+    ]
     known = [f"- {plain(each.problem)}" for each in statuses if each.problem]
     return "\n".join((
         "This project brings code that would run with your rights, outside the sandbox:",

@@ -83,10 +83,10 @@ def _of_mapping(event: HookName, answer: Mapping[str, Any]) -> Verdict:
 def _decision(event: HookName, answer: Mapping[str, Any]) -> tuple[str, Permission, str]:
     """Refusal, permission and reason, of `decision` (the community's) or `action` (upstream's)."""
     reason = _text(answer, "reason") or _text(answer, "message")
-    decision, action = answer.get("decision"), answer.get("action")
+    decision, action = _text(answer, "decision"), _text(answer, "action")
     refuses = decision in {"block", "deny"} or action == "block" or (action == "continue" and event == "stop")
     if event == "permission":
-        return "", "deny" if refuses else _permission(decision), reason
+        return "", "deny" if refuses else _permission(answer.get("decision")), reason
     if refuses:
         return reason or _NO_REASON, "deny", reason
     if action == "approve":  # upstream's word for «the person is to be asked»

@@ -34,7 +34,7 @@ def bounded(work: Callable[[], _T], seconds: float, interrupt: Interrupt | None,
     def run() -> None:
         try:
             values.append(work())
-        except (Exception, SystemExit) as problem:  # noqa: BLE001 - it is code of the user's, and is told below
+        except BaseException as problem:  # noqa: BLE001 - it is code of the user's, and is told below
             problems.append(problem)
         finally:
             done.set()

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_core.hooks.asking import HookAsker
-from tools.approval.actions import describe
+from tools.approval.actions import Action, CallMcpTool, describe
 from tools.approval.questions import Answer, Question
 from tools.calling.hooks import CallRefused
 from tools.calling.remarks import remarked
 from tools.context import Interrupt, ToolContext
+from tools.mcp_port import CALL_BY_NAME
 from tools.result import ToolResult
 
 
@@ -40,14 +41,18 @@ class CallHooks:
             ToolInterrupted: the turn is over.
         """
         asker, call_id = self._asker, ctx.tool_call_id
-        asks: list[str] = []
+        called, given = meant(name, arguments)
+        sent, asks = given, list[str]()
         for hook in asker.hooks("pre_tool_call"):
-            facts = {**_facts(name, ctx), "args": dict(arguments)}
+            facts = {**_facts(called, ctx), "args": dict(given)}
             verdict = asker.answer(hook, "pre_tool_call", facts, ctx.interrupt)
-            if refusal := verdict.refusal or verdict.ends:
-                raise CallRefused(f"{refusal} (said by {hook.source}; the call of {name} was not made)")
+            if verdict.refusal or verdict.ends is not None:
+                refusal = verdict.refusal or verdict.ends or "It ends the turn."
+                raise CallRefused(f"{refusal} (said by {hook.source}; the call of {called} was not made)")
             if verdict.arguments is not None:
-                arguments = {**arguments, **verdict.arguments}
+                given = {**given, **verdict.arguments}
+                # Whoever said yes before has not seen these.
+                self._calls.allowed.discard(call_id)
             if verdict.permission == "ask":
                 asks.append(verdict.reason or f"{hook.source} wants it to be asked about")
             elif verdict.permission == "allow" and asker.may_allow(hook):
@@ -55,11 +60,13 @@ class CallHooks:
             if verdict.context:
                 self._calls.beside.setdefault(call_id, []).append(verdict.context)
         if asker.has("permission"):
-            self._calls.asked[call_id] = name, arguments
+            self._calls.asked[call_id] = called, given
         if asks:
             self._calls.allowed.discard(call_id)
-            ctx.confirm(name, "; ".join(asks))
-        return arguments
+            ctx.confirm(called, "; ".join(asks))
+        if given is sent:
+            return arguments
+        return dict(given) if called == name else {**arguments, "arguments": given}
 
     def after(
         self, name: str, arguments: Mapping[str, Any], result: ToolResult, ctx: ToolContext, seconds: float
@@ -69,11 +76,12 @@ class CallHooks:
         Args:
             seconds: how long the call took.
         """
+        called, given = meant(name, arguments)
         said = self._calls.beside.get(ctx.tool_call_id, [])
         for hook in self._asker.hooks("post_tool_call"):
             facts = {
-                **_facts(name, ctx),
-                "args": dict(arguments),
+                **_facts(called, ctx),
+                "args": dict(given),
                 "result": result.text,
                 "failed": result.failed,
                 "duration_ms": round(seconds * 1000),
@@ -99,15 +107,16 @@ class CallHooks:
             ToolInterrupted: the turn is over.
         """
         asker = self._asker
-        if question.tool_call_id in self._calls.allowed:
+        if question.tool_call_id in self._calls.allowed and not _is_new_each_time(question.action):
             return Answer(allowed=True)
         if asker.has("permission"):
-            for hook, verdict in asker.asked("permission", self._question(question), interrupt):
-                if verdict.permission == "deny":
-                    why = f": {verdict.reason}" if verdict.reason else ""
-                    return Answer(allowed=False, note=f"{hook.source} refuses it{why}")
-                if verdict.permission == "allow" and asker.may_allow(hook):
-                    return Answer(allowed=True)
+            found = asker.asked("permission", self._question(question), interrupt)
+            for hook, verdict in found:
+                if verdict.permission == "deny" or verdict.refusal or verdict.ends is not None:
+                    why = verdict.reason or verdict.refusal or verdict.ends
+                    return Answer(allowed=False, note=f"{hook.source} refuses it{f': {why}' if why else ''}")
+            if any(verdict.permission == "allow" and asker.may_allow(hook) for hook, verdict in found):
+                return Answer(allowed=True)
         if asker.has("notification"):
             message = f"Permission is needed: {describe(question.action)}"
             asker.asked("notification", {"message": message, "notification_type": "permission_prompt"}, interrupt)
@@ -124,6 +133,19 @@ class CallHooks:
             "reason": question.reason,
             "is_risky": question.is_risky,
         }
+
+
+def meant(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The tool that a call is of, and its arguments: what the MCP servers' search has found is named."""
+    if name != CALL_BY_NAME:
+        return name, arguments
+    given = arguments.get("arguments")
+    return str(arguments.get("name")), given if isinstance(given, Mapping) else {}
+
+
+def _is_new_each_time(action: Action) -> bool:
+    """Whether it is another matter than the call that it is asked for, which a yes to that does not mean."""
+    return isinstance(action, CallMcpTool) and action.each
 
 
 def _facts(name: str, ctx: ToolContext) -> dict[str, Any]:

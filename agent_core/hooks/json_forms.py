@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from agent_core.hooks.names import COMMUNITY, HookName, community_tool
 from agent_core.hooks.process import Ran
 
 _BLOCKED = 2
+_WORDS = frozenset({"prompt", "session_start"})
 _NOT_FOUND = (126, 127)
 _MODES = {"accept_edits": "acceptEdits", "dont_ask": "bypassPermissions"}
 _SOURCES = {"new": "startup"}
@@ -32,19 +34,33 @@ def from_run(written: str, call: HookCall, ran: Ran) -> Verdict:
     Raises:
         HookFailed: it broke, or what it says means nothing.
     """
-    said, complaint = ran.stdout.strip(), ran.stderr.strip()[:LONGEST_TEXT]
+    said, complaint = _said(call.event, ran.stdout), ran.stderr.strip()[:LONGEST_TEXT]
     if ran.exit_code == _BLOCKED:
-        reason = verdict_of(call.event, _parsed(said)).refusal if said.startswith("{") else ""
+        reason = ""
+        with contextlib.suppress(HookFailed):  # it is a no, whatever else it says
+            reason = verdict_of(call.event, _parsed(said)).refusal if said.startswith("{") else ""
         return _blocked(call.event, reason or complaint or "it does not say why")
     if ran.exit_code != 0:
         raise HookFailed(_broke(ran.exit_code, complaint))
     if not said.startswith("{"):
         # Plain words count only where they can be nothing but words for the model.
-        return verdict_of(call.event, said) if call.event in {"prompt", "session_start"} else NOTHING
+        return verdict_of(call.event, said) if call.event in _WORDS else NOTHING
     verdict = verdict_of(call.event, _parsed(said))
     if verdict.arguments is not None and written in COMMUNITY:
         verdict = replace(verdict, arguments=_our_arguments(call, verdict.arguments))
     return verdict
+
+
+def _said(event: HookName, output: str) -> str:
+    """What a command says: its last line, where that is an object and something of no meaning stands before it."""
+    said = output.strip().removeprefix("\ufeff")
+    last = said.rpartition("\n")[2]
+    if event in _WORDS or said.startswith("{") or not (last.startswith("{") and last.endswith("}")):
+        return said
+    with contextlib.suppress(HookFailed):
+        _parsed(last)
+        return last
+    return said
 
 
 def _community(written: str, call: HookCall) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import selectors
 import signal
 import subprocess
@@ -12,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_core.hooks.bounded import in_background
 from agent_core.hooks.hook import HookFailed
 from tools.context import Interrupt
 from tools.environments.exit_watch import open_exit_watch
 from tools.environments.guardian import Guardian
+from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
 from tools.errors import ToolInterrupted
 
@@ -63,7 +66,8 @@ def run_command(
         HookFailed: it could not be started, or has not ended after `seconds`.
         ToolInterrupted: the turn is over.
     """
-    process = _started(command, cwd, env, guardian)
+    mark = f"{guardian.mark}.{secrets.token_hex(4)}"
+    process = _started(command, cwd, {**env, VARIABLE: mark}, guardian)
     talk = _Talk(memoryview(_GO + told))
 
     def kill() -> None:
@@ -77,6 +81,8 @@ def run_command(
         kill()
         exit_code = process.wait()
         guardian.discard(process.pid)
+        # What has left the group; nobody waits for the look through all processes.
+        in_background(lambda: kill_marked(mark), "what a hook has left running")
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):

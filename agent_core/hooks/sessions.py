@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from agent_core.hooks.asking import HookedSession, HookSet
 from agent_core.hooks.bounded import bounded
 from agent_core.hooks.hook import Hook, HookFailed
 from agent_core.hooks.session_hooks import SessionHooks
+from agent_core.own_variables import OwnVariables
 from agent_core.plugins.plugins import Plugins
 from agent_core.plugins.project import HOOKS, ProjectPlugins
 from agent_core.providers.resolution.keys import variables_named
@@ -76,7 +76,8 @@ class HookSessions:
     def end(self, session_id: str, reason: str = "other") -> None:
         """A session is closed or let go of. Blocks for seconds where its hooks hang."""
         self._listeners.pop(session_id, None)
-        hooks = self._live.get(session_id)
+        with self._lock:
+            hooks = self._live.pop(session_id, None)
         if hooks is None or not hooks.has("session_end"):
             return
         try:
@@ -140,4 +141,4 @@ class HookSessions:
             hidden = variables_named(self._config.load().settings)
         except SettingsError:
             hidden = frozenset()
-        return {name: value for name, value in os.environ.items() if name not in hidden}
+        return OwnVariables(hidden)

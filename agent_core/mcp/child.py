@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from agent_core.mcp.specs import ServerSpec
 from tools.environments.child_env import child_environment
 from tools.environments.exit_watch import open_exit_watch
 from tools.environments.guardian import Guardian
+from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
 
 _READ_BYTES = 64 * 1024
@@ -32,8 +34,9 @@ _GO = b"\n"
 class Child:
     """A running server. Made by `start` and used on the service loop only, except `kill`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], guardian: Guardian) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], guardian: Guardian, mark: str) -> None:
         self._process = process
+        self._mark = mark
         self._guardian = guardian
         self._tail = ""
         self._stdin: asyncio.StreamWriter | None = None
@@ -57,7 +60,8 @@ class Child:
         Raises:
             McpHopeless: the program is not there or cannot be started.
         """
-        env = child_environment(base, {"PWD": str(cwd), **dict(spec.env)})
+        mark = f"{guardian.mark}.{secrets.token_hex(4)}"
+        env = child_environment(base, {"PWD": str(cwd), **dict(spec.env), VARIABLE: mark})
         program = _program(spec, env)
         guardian.ready()
         try:
@@ -76,7 +80,7 @@ class Child:
             reason = problem.strerror if isinstance(problem, OSError) else str(problem)
             raise McpHopeless(f"{program} could not be started in {cwd}: {spec.hide(str(reason))}.") from problem
         guardian.add(process.pid)
-        child = cls(process, guardian)
+        child = cls(process, guardian, mark)
         try:
             await child._open_pipes()
         except BaseException:
@@ -123,7 +127,7 @@ class Child:
         await self._stdin.drain()
 
     async def end(self, grace: float) -> None:
-        """Close its input, give it `grace` seconds, then end it with its whole group; all bounded."""
+        """Close its input, give it `grace` seconds, then end it with all that it has started; all bounded."""
         if self._stdin is not None:
             self._stdin.close()
         if not await self.exits_in(grace):
@@ -134,6 +138,8 @@ class Child:
         self._process.poll()
         self._guardian.discard(self.pid)
         await self._let_go()
+        # What has left its group, a browser for one.
+        await asyncio.to_thread(kill_marked, self._mark)
 
     async def exits_in(self, seconds: float) -> bool:
         """Whether it exits within so many seconds, or has."""

@@ -14,7 +14,7 @@ from agent_core.mcp.child import Child
 from agent_core.mcp.errors import McpFailure
 from agent_core.mcp.failures import Heard
 from agent_core.mcp.specs import McpLimits, ServerSpec
-from agent_core.mcp.streams import WatchedStream, child_streams
+from agent_core.mcp.streams import WatchedStream, child_streams, too_long
 from tools.environments.guardian import Guardian
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> A
             timeout: httpx2.Timeout | None = None,  # noqa: ARG001
             auth: httpx2.Auth | None = auth,
         ) -> httpx2.AsyncClient:
-            return _client(spec, line.heard, around.limits, auth)
+            return _client(spec, line, around.limits, auth)
 
         async with sse_client(spec.url, httpx_client_factory=make, auth=auth) as (incoming, outgoing):
             yield incoming, outgoing
@@ -141,7 +141,7 @@ async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> A
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
     async with (
-        _client(spec, line.heard, around.limits, auth) as client,
+        _client(spec, line, around.limits, auth) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=around.limits.message_bytes) as (
             incoming,
             outgoing,
@@ -160,14 +160,25 @@ async def _authorization(spec: ServerSpec, around: Surroundings) -> httpx2.Auth 
     return await asyncio.to_thread(stored_auth, spec, around.tokens)
 
 
-def _client(spec: ServerSpec, heard: Heard, limits: McpLimits, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+def _client(spec: ServerSpec, line: Line, limits: McpLimits, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
     import httpx2  # noqa: PLC0415 - loaded with the SDK
 
+    from agent_core.mcp.bounded_body import BoundedBody  # noqa: PLC0415
+
+    heard = line.heard
+
+    def is_too_long() -> None:
+        line.give_up(too_long(limits.message_bytes))
+
     async def note(response: httpx2.Response) -> None:
+        told = response.headers.get("content-type", "")
+        # Of a stream of events each is bounded, and it has no end.
+        if not told.startswith("text/event-stream") and isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = BoundedBody(response.stream, limits.message_bytes, is_too_long)
         # The streamable kind's GET and DELETE are extras that a server may refuse.
         if spec.transport == "http" and response.request.method != "POST":
             return
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = told.partition(";")[0].strip().lower()
         heard.status = response.status_code if response.status_code >= _HTTP_ERROR else 0
         heard.content_type = "" if heard.status or kind in _MESSAGES or not response.is_success else kind
 

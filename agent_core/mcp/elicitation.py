@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,11 @@ _FORMATS = {
     "date": re.compile(r"\d{4}-\d\d-\d\d"),
     "date-time": re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)?"),
 }
+
+_WORD_BREAK = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")
+_SECRET_FIELD = re.compile(
+    r"(?:\w+ ){0,3}(?:token|secret|passw(?:or)?d|passphrase|pwd|api ?key)(?: value)?", re.IGNORECASE
+)
 
 
 class NoForm(ValueError):
@@ -79,9 +84,24 @@ def form_of(server: str, params: Mapping[str, Any]) -> Form:
         fields.append(field)
         meant[field.name] = choices
     text = _asked(server, params)
-    if any(wants_secret(words) for words in (text, *(f"enter your {field.title}" for field in fields))):
+    if wants_secret(text) or any(map(_is_secret, fields)) or _is_hidden(properties.values()):
         raise NoForm("Secrets are not asked for by a form. Use the url mode.")
     return Form(PersonQuestion(text, tuple(fields)), dict(properties), meant)
+
+
+def _is_secret(field: Field) -> bool:
+    """Whether a field is for a secret, by any of the words that it is called or described with."""
+    named, titled = (_WORD_BREAK.sub(" ", words).strip() for words in (field.name, field.title))
+    if field.kind == "text" and any(map(_SECRET_FIELD.fullmatch, (named, titled))):
+        return True
+    return any(
+        wants_secret(words) for words in (f"enter your {field.title}", f"enter your {named}", field.description)
+    )
+
+
+def _is_hidden(schemas: Iterable[object]) -> bool:
+    """Whether something is to be typed that nobody may see."""
+    return any(isinstance(schema, Mapping) and schema.get("format") == "password" for schema in schemas)
 
 
 def _asked(server: str, params: Mapping[str, Any]) -> str:

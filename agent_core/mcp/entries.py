@@ -9,12 +9,12 @@ from agent_core.mcp.names import PREFIX, tool_names
 from agent_core.mcp.offers import OfferedTool
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
-from tools.mcp_port import McpTools
+from tools.mcp_port import CALL_BY_NAME, McpTools
 from tools.registry import ToolEntry
 from tools.result import ToolResult
 
 LIST_RESOURCES, READ_RESOURCE = "mcp_list_resources", "mcp_read_resource"
-FIND, CALL = "mcp_find_tools", "mcp_call_tool"
+FIND, CALL = "mcp_find_tools", CALL_BY_NAME
 
 _TOOLSET = "mcp-servers"
 _SERVER = {"type": "string", "description": "The server's name."}

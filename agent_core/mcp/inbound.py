@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 WishKind = Literal["ask", "sample"]
 
 _MINUTE = 60.0
+_MOST_WISHES = 20
+_MOST_TOLD = 1_000
 _REFUSED = -1  # MCP, sampling: the person has refused
 
 
@@ -80,33 +82,49 @@ Events = SimpleQueue["str | Wish"]
 
 @dataclass(eq=False, slots=True)
 class RunningCall:
-    """A call that a server works for; its time does not run while the person is asked."""
+    """A call that a server works for; its time does not run while the person is asked.
+
+    Attributes:
+        told: so many words for the card have come.
+        asked: so many wishes are open; `left`: of its time, in seconds, while there are some.
+    """
 
     events: Events
     limit: asyncio.Timeout | None = None
     wishes: list[Wish] = field(default_factory=list)
+    told: int = 0
+    asked: int = 0
+    left: float = 0.0
+
+    def tell(self, words: str) -> None:
+        """Words for its card; of a flood only the beginning is kept."""
+        self.told += 1
+        if self.told <= _MOST_TOLD:
+            self.events.put(words)
 
     def end(self) -> None:
         """It is over: what the server still wants of it is not granted."""
-        for wish in self.wishes:
+        for wish in tuple(self.wishes):
             wish.over.cancel()
             wish.refuse("The call is over.")
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the call's time."""
+        """Stop the call's time, until nothing more is asked."""
         limit, now = self.limit, asyncio.get_running_loop().time
-        end = None if limit is None else limit.when()
-        if limit is None or end is None:
+        if limit is None:
             yield
             return
-        left = end - now()
-        limit.reschedule(None)
+        if not self.asked and (end := limit.when()) is not None:
+            self.left = max(end - now(), 0.0)
+            limit.reschedule(None)
+        self.asked += 1
         try:
             yield
         finally:
-            if not limit.expired():
-                limit.reschedule(now() + max(left, 0.0))
+            self.asked -= 1
+            if not self.asked and not limit.expired():
+                limit.reschedule(now() + self.left)
 
 
 class Inbound:
@@ -130,11 +148,11 @@ class Inbound:
         self._sampled: deque[float] = deque()
 
     @contextmanager
-    def serving(self, call: RunningCall) -> Iterator[None]:
+    def serving(self, call: RunningCall) -> Iterator[RunningCall]:
         """The server works for this call."""
         self._running.append(call)
         try:
-            yield
+            yield call
         finally:
             self._running.remove(call)
             call.end()
@@ -186,10 +204,15 @@ class Inbound:
             return "This is possible only while a call of this server runs."
         # Which of several it is for, the protocol does not say.
         call, wish = self._running[-1], Wish(kind, params)
+        if len(call.wishes) >= _MOST_WISHES:
+            return "Too many requests at once. Wait for the answers to those that are open."
         call.wishes.append(wish)
         call.events.put(wish)
-        with call.paused():
-            return await wish.come_true()
+        try:
+            with call.paused():
+                return await wish.come_true()
+        finally:
+            call.wishes.remove(wish)
 
     def _may_sample(self) -> bool:
         now = time.monotonic()

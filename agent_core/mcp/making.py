@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ def session_servers(
     loop: ServiceLoop,
     guardian: Guardian,
     auxiliary: AuxiliaryClient,
+    variables: Mapping[str, str] | None = None,
 ) -> SessionServers:
     """The servers of a session, not started yet.
 
@@ -37,6 +38,7 @@ def session_servers(
         given: the client's; of two of one name, the client's is used.
         roots: the session's directories, its own first.
         auxiliary: asks models for servers that want it.
+        variables: what the environment of programs is made from; this process's own when None.
     """
     from agent_core.mcp.configured import configured_servers, joined  # noqa: PLC0415 - most sessions have no servers
     from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415
@@ -55,6 +57,7 @@ def session_servers(
         cwd,
         loop=loop,
         guardian=guardian,
+        variables=variables,
         roots=roots,
         sampler=sample,
         tokens=ServerTokens(config.home.root),

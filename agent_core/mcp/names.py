@@ -52,6 +52,7 @@ def _unused(name: str, taken: set[str], longest: int) -> str:
     number, found = 2, name
     while found in taken:
         ending = f"_{number}"
-        found = name[: longest - len(ending)] + ending
+        # Without «__», as above.
+        found = name[: longest - len(ending)].rstrip("_") + ending
         number += 1
     return found

@@ -71,16 +71,18 @@ def how_to_sign_in(spec: ServerSpec, state: str) -> str:
 
 
 def _provider(spec: ServerSpec, kept: _Kept, browser: Browser) -> OAuthClientProvider:
-    from mcp.client.auth import OAuthClientProvider  # noqa: PLC0415 - loaded with the SDK
-    from mcp.shared.auth import OAuthClientMetadata  # noqa: PLC0415
+    from mcp.shared.auth import OAuthClientMetadata  # noqa: PLC0415 - loaded with the SDK
     from pydantic import AnyUrl  # noqa: PLC0415
+
+    from agent_core.mcp.renewing import SharedSignIn  # noqa: PLC0415
 
     about = OAuthClientMetadata(
         client_name="hermes-acp",
         redirect_uris=[AnyUrl(redirect_uri(browser.port))],
         scope=spec.oauth.scope or None,
     )
-    provider = OAuthClientProvider(spec.url, about, kept, browser.show, browser.back)
+    provider = SharedSignIn(spec.url, about, kept, browser.show, browser.back)
+    provider.lock_file = kept.lock_file
     kept.context = provider.context
     return provider
 
@@ -102,25 +104,33 @@ class _Kept:
         self._spec = spec
         self._fresh = fresh
         self._port = port
+        # Nobody else has the sign-in that is made now.
+        self.lock_file = None if fresh else tokens.lock_file(spec.url)
         self.context: OAuthContext | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
         """The tokens that are stored."""
         from mcp.shared.auth import OAuthToken  # noqa: PLC0415
 
+        from agent_core.mcp.renewing import restore_place  # noqa: PLC0415
+
         kept = await self._read()
         if self._fresh or not kept.get("tokens"):
             return None
         # The SDK takes a stored token for good until the server refuses it, and then signs in anew.
         ends = kept.get("expires_at")
-        if self.context is not None and isinstance(ends, int | float):
-            self.context.token_expiry_time = ends - _EARLY
+        if self.context is not None:
+            restore_place(self.context, kept.get("place") or {})
+            self.context.token_expiry_time = ends - _EARLY if isinstance(ends, int | float) else None
         return OAuthToken.model_validate(kept["tokens"])
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
         """Store tokens."""
+        from agent_core.mcp.renewing import place_facts  # noqa: PLC0415
+
         ends = time.time() + tokens.expires_in if tokens.expires_in else None
-        await self._keep(tokens=tokens.model_dump(mode="json", exclude_none=True), expires_at=ends)
+        place = {} if self.context is None else {"place": place_facts(self.context)}
+        await self._keep(tokens=tokens.model_dump(mode="json", exclude_none=True), expires_at=ends, **place)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """The client that was registered, or that the settings name."""

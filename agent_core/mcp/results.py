@@ -65,7 +65,7 @@ def _images(blocks: Sequence[Mapping[str, Any]]) -> Iterator[ResultImage]:
     for block in blocks:
         held = block.get("resource") if block.get("type") == "resource" else block
         coded = (held.get("blob") or held.get("data")) if isinstance(held, Mapping) else None
-        if block.get("type") not in {"image", "resource"} or not coded:
+        if str(block.get("type")) not in {"image", "resource"} or not coded:
             continue
         with contextlib.suppress(TypeError, ValueError):  # no base64: its words say what came
             data = base64.b64decode(coded, validate=True)
@@ -75,7 +75,7 @@ def _images(blocks: Sequence[Mapping[str, Any]]) -> Iterator[ResultImage]:
 
 def _text(blocks: Sequence[Mapping[str, Any]], structured: object) -> str:
     parts = [_told(block) for block in blocks]
-    has_words = any(block.get("type") in {"text", "resource"} for block in blocks)
+    has_words = any(str(block.get("type")) in {"text", "resource"} for block in blocks)
     if structured is not None and not has_words:
         parts.append(json.dumps(structured, ensure_ascii=False))
     return "\n".join(part for part in parts if part)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from agent_core.mcp.keywords import is_fit
+
 LONGEST_DESCRIPTION = 1_024
 
 _MOST_CHARS = 48_000
@@ -43,7 +45,11 @@ def safe_schema(raw: object) -> Schema:
     schema["required"] = _required(raw.get("required"), properties)
     if not schema["required"]:
         del schema["required"]
-    if len(json.dumps(schema, ensure_ascii=False, default=str)) > _MOST_CHARS:
+    try:
+        length = len(json.dumps(schema, ensure_ascii=False, default=str, allow_nan=False))
+    except ValueError as problem:
+        raise UnusableSchema("its input schema holds a number that JSON does not have") from problem
+    if length > _MOST_CHARS:
         raise UnusableSchema(f"its input schema is longer than {_MOST_CHARS} characters")
     return schema
 
@@ -85,7 +91,7 @@ def _cleaned(schema: Mapping[str, Any], depth: int) -> Schema:
     return {
         key: _cleaned_value(key, value, depth)
         for key, value in schema.items()
-        if key not in _DROPPED and not _is_elsewhere(key, value)
+        if key not in _DROPPED and not _is_elsewhere(key, value) and is_fit(key, value)
     }
 
 

@@ -84,7 +84,7 @@ class Server:
             self._line.child.kill()
 
     async def call(self, tool: str, arguments: Mapping[str, Any], events: Events) -> Mapping[str, Any]:
-        """Call a tool; the answer is a `CallToolResult` as JSON.
+        """Call a tool that the settings let be used; the answer is a `CallToolResult` as JSON.
 
         Args:
             events: what it tells and wants meanwhile.
@@ -92,7 +92,9 @@ class Server:
         Raises:
             McpCallFailed: it did not do it. McpFailure: it is not there, or went away meanwhile.
         """
-        return await self._asked(lambda peer: peer.call(tool, arguments, events.put), events)
+        if not self.spec.policy.uses(tool):
+            raise McpCallFailed(f"Its tool {tool!r} is not used (tools.include and tools.exclude in the settings).")
+        return await self._asked(lambda peer, call: peer.call(tool, arguments, call.tell), events)
 
     async def read(self, uri: str, events: Events) -> Mapping[str, Any]:
         """The contents of a resource, as JSON.
@@ -100,7 +102,9 @@ class Server:
         Raises:
             McpCallFailed, McpFailure: as `call` does.
         """
-        return await self._asked(lambda peer: peer.read(uri), events)
+        if not self.spec.policy.resources:
+            raise McpCallFailed("Its resources are not used (tools.resources in the settings).")
+        return await self._asked(lambda peer, _: peer.read(uri), events)
 
     async def prompt(self, name: str, arguments: Mapping[str, str], events: Events) -> Mapping[str, Any]:
         """The words of a prompt, as JSON.
@@ -108,9 +112,11 @@ class Server:
         Raises:
             McpCallFailed, McpFailure: as `call` does.
         """
-        return await self._asked(lambda peer: peer.prompt(name, arguments), events)
+        if not self.spec.policy.prompts:
+            raise McpCallFailed("Its prompts are not used (tools.prompts in the settings).")
+        return await self._asked(lambda peer, _: peer.prompt(name, arguments), events)
 
-    async def _asked(self, ask: Callable[[Peer], Awaitable[_T]], events: Events) -> _T:
+    async def _asked(self, ask: Callable[[Peer, RunningCall], Awaitable[_T]], events: Events) -> _T:
         peer, line, seconds = self._peer, self._line, self._limits.call_seconds
         if peer is None:
             raise McpFailure(self._absence())
@@ -118,7 +124,7 @@ class Server:
         try:
             with self._inbound.serving(running):
                 async with asyncio.timeout(seconds) as running.limit:
-                    return await ask(peer)
+                    return await ask(peer, running)
         except McpCallFailed as problem:
             said = f" The server said: {quoted(self.spec.hide(problem.words))}" if problem.words.strip() else ""
             raise McpCallFailed(f"{problem}{said}") from problem
@@ -169,6 +175,7 @@ class Server:
             problem = found
         finally:
             self._peer = None
+        problem = self._line.failure or problem  # what we gave up for is not always what came of that
         return problem, self.now.state == "ready" and self.now is not before
 
     async def _serve(self, limit: asyncio.Timeout) -> McpFailure:

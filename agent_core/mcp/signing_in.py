@@ -123,13 +123,17 @@ async def _waiting_for_browser(
     """The port that a browser comes back to, and what waits until it does."""
     arrived: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
 
+    open_ones: set[asyncio.StreamWriter] = set()
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        open_ones.add(writer)
+        with contextlib.suppress(OSError, LookupError, ValueError, EOFError, asyncio.LimitOverrunError):
             request = await reader.readuntil(b"\r\n\r\n")
             target = request.split(b" ", 2)[1].decode("ascii")
             writer.write(_page(_take(target, arrived)))
             await writer.drain()
         writer.close()
+        open_ones.discard(writer)
 
     try:
         listener = await asyncio.start_server(answer, "127.0.0.1", spec.oauth.port, limit=_LONGEST_REQUEST)
@@ -148,7 +152,12 @@ async def _waiting_for_browser(
                 typed.cancel()
 
     async with listener:
-        yield listener.sockets[0].getsockname()[1], back
+        try:
+            yield listener.sockets[0].getsockname()[1], back
+        finally:
+            # Browsers open connections that they do not use; the listener's end waits for all of them.
+            for writer in open_ones:
+                writer.transport.abort()
 
 
 async def _typed(pasted: Callable[[], Awaitable[str]], arrived: asyncio.Future[AuthorizationCodeResult]) -> None:

@@ -22,6 +22,11 @@ log = logging.getLogger(__name__)
 _SHOWN_CHARS = 200
 
 
+def too_long(most: int) -> McpFailure:
+    """What is said of a message of more than `most` bytes."""
+    return McpFailure(f"It sent a message of more than {most // 1024 // 1024} MB.")
+
+
 class Lines:
     """Cuts bytes into lines of at most `longest` bytes."""
 
@@ -45,7 +50,7 @@ class Lines:
             self._parts.append(rest)
             self._length += len(rest)
         if self._length > self._longest:
-            raise McpFailure(f"It sent a message of more than {self._longest // 1024 // 1024} MB.")
+            raise too_long(self._longest)
         return lines
 
 

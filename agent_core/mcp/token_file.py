@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,16 @@ class ServerTokens:
     """The sign-ins of a home (`oauth_tokens.json`, for its owner alone). Safe for threads and processes."""
 
     def __init__(self, home: Path) -> None:
+        self._home = home
         self._file = SharedFile(home / FILE_NAME, durable=True)
 
+    def lock_file(self, url: str) -> Path:
+        """What is locked while the sign-in at a server is renewed, for longer than the store itself could be."""
+        digest = hashlib.sha256(place_of(url).encode()).hexdigest()[:16]
+        return self._home / "cache" / f"mcp-sign-in-{digest}.lock"
+
     def get(self, url: str) -> Mapping[str, Any]:
-        """What is kept for a server: `tokens`, `client`, `expires_at`; empty where nothing is.
+        """What is kept for a server: `tokens`, `client`, `expires_at`, `place`; empty where nothing is.
 
         Raises:
             SharedFileError: the store cannot be read.

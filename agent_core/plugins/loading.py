@@ -128,6 +128,4 @@ def _withdraw(registry: ToolRegistry, source: str, offers: Offers) -> None:
 
         for name in offers.environments:
             forget_backend(name)
-    for entry in registry.entries():
-        if entry.source == source:
-            registry.unregister(entry.name)
+    registry.withdraw(source)

@@ -84,6 +84,7 @@ class ProjectPlugins:
         self._is_off = is_off
         self._lock = threading.Lock()
         self._things: tuple[Thing, ...] = ()
+        self._shown: dict[str, str] | None = None
 
     def look(self) -> None:
         """Look at the project's files, and load what is trusted and new. Blocks; raises nothing."""
@@ -111,6 +112,14 @@ class ProjectPlugins:
         has_hooks = (hooks / "hooks.yaml").is_file() and not hooks.is_symlink()
         return (*found, Brought(HOOKS, hooks)) if has_hooks else found
 
+    def show(self) -> dict[str, str]:
+        """The hashes of what the project brings now, by name; '' of what cannot be read. Only this content can be
+        trusted then, until it is shown again.
+        """
+        shown = {brought.name: _digest(brought.folder) for brought in self.brought()}
+        self._shown = shown
+        return dict(shown)
+
     def trust(self, names: Sequence[str] | None = None) -> dict[str, str]:
         """Trust what the project brings, as it is now.
 
@@ -121,13 +130,17 @@ class ProjectPlugins:
             the hashes of what is trusted now, by name.
 
         Raises:
-            LoadFailed: something cannot be read. SharedFileError: it could not be stored.
+            LoadFailed: something cannot be read, or is not what was shown. SharedFileError: it could not be stored.
         """
         things: dict[str, str] = {}
         for brought in self.brought():
             if names is not None and brought.name not in names:
                 continue
             bundle = read_bundle(brought.folder)
+            if self._shown is not None and self._shown.get(brought.name) != bundle.digest:
+                raise LoadFailed(
+                    f"has changed since it was shown ({brought.name}): type /trust, and look at it again"
+                )
             keep(bundle, self._copy(brought, bundle.digest))
             things[brought.name] = bundle.digest
         if things:
@@ -213,6 +226,13 @@ class ProjectPlugins:
 
 _UNTRUSTED = "is not used: look at it, and type /trust if it may run with your rights"
 _CHANGED = "has changed since you trusted it: the version that you trusted is used. Look at it, and type /trust"
+
+
+def _digest(folder: Path) -> str:
+    try:
+        return read_bundle(folder).digest
+    except LoadFailed:
+        return ""
 
 
 def _gone(thing: Thing) -> Thing:

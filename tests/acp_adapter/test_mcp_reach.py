@@ -71,6 +71,16 @@ async def test_the_editors_server_goes_before_one_of_the_same_name(
     assert workspace.as_uri() in shown(editor, session)
 
 
+async def test_a_program_gets_no_variable_that_the_settings_take_a_key_from(
+    start: EditorFactory, home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CORP_LLM", "k-123456789")
+    configure(home, {"fallback_providers": [{"provider": "openai", "model": "m", "key_env": "CORP_LLM"}]})
+    editor, session = await opened(start, workspace, plain())
+    await editor.prompt(session, 'call mcp__plain__variable {"text": "CORP_LLM"}')
+    assert "(not set)" in shown(editor, session)
+
+
 async def test_a_project_cannot_bring_servers(start: EditorFactory, workspace: Path) -> None:
     (workspace / ".hermes").mkdir()
     configure(workspace / ".hermes", {"mcp_servers": {"evil": entry(plain())}})

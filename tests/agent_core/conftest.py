@@ -20,8 +20,9 @@ def add_tool() -> Iterator[AddTool]:
     """Register a tool until the end of the test."""
     names: list[str] = []
 
-    def add(name: str, handler: Callable[..., Any], parallel: Parallel = "never") -> None:
-        schema = {"type": "object", "properties": {"path": {"type": "string"}, "who": {"type": "string"}}}
+    def add(name: str, handler: Callable[..., Any], parallel: Parallel = "never", *arguments: str) -> None:
+        found = {"path": {"type": "string"}, "who": {"type": "string"}}
+        schema = {"type": "object", "properties": found | {argument: {} for argument in arguments}}
         registry.register(name, TEST_TOOLS, schema, handler, description="A tool of a test.", parallel=parallel)
         names.append(name)
 

@@ -1,7 +1,9 @@
 """An MCP server made with the official SDK that wants a sign-in, with the SDK's own authorization server in it.
 
 It prints its address. Whoever asks is signed in at once. Its argument: the seconds that a token is good for. The tool
-`who` tells how often tokens were renewed; `GET /revoke` makes all tokens worthless.
+`who` tells how often tokens were renewed; `GET /revoke` makes all tokens worthless, `GET /forget` the access tokens,
+`GET /break` has the next renewal fail. Tokens are not made where one would guess, and a refresh token that is used
+twice ends all.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import secrets
 import socket
 import sys
 import time
+from typing import Any
 
 import uvicorn
 from mcp.server.auth.provider import (
@@ -19,12 +22,15 @@ from mcp.server.auth.provider import (
     RefreshToken,
     construct_redirect_uri,
 )
-from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions
+from mcp.server.auth.routes import build_metadata
+from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+_REGISTERS = ClientRegistrationOptions(enabled=True)
 
 
 class Store:
@@ -33,6 +39,8 @@ class Store:
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
         self.renewed = 0
+        self.is_broken = False
+        self.used: set[str] = set()
         self.clients: dict[str, OAuthClientInformationFull] = {}
         self.codes: dict[str, AuthorizationCode] = {}
         self.refreshes: dict[str, RefreshToken] = {}
@@ -70,12 +78,15 @@ class Store:
         return self._made(client.client_id)
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
+        if refresh_token in self.used:
+            self.revoke_all()
         return self.refreshes.get(refresh_token)
 
     async def exchange_refresh_token(
         self, client: OAuthClientInformationFull, refresh_token: RefreshToken, scopes: list[str]
     ) -> OAuthToken:
         del self.refreshes[refresh_token.token]
+        self.used.add(refresh_token.token)
         self.renewed += 1
         return self._made(client.client_id)
 
@@ -98,6 +109,29 @@ class Store:
         return OAuthToken(access_token=access, refresh_token=refresh, expires_in=self.seconds, token_type="Bearer")
 
 
+class Elsewhere:
+    """The server's app with the place of its tokens moved from where one would guess."""
+
+    def __init__(self, app: Any, origin: str, store: Store) -> None:
+        self._app = app
+        self._origin = origin
+        self._store = store
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        app, path = self._app, scope.get("path")
+        if path == "/token":
+            app = PlainTextResponse("no", status_code=404)
+        elif path == "/elsewhere/token":
+            scope = {**scope, "path": "/token", "raw_path": b"/token"}
+            if self._store.is_broken:
+                app, self._store.is_broken = PlainTextResponse("no", status_code=503), False
+        elif path == "/.well-known/oauth-authorization-server":
+            found = build_metadata(AnyHttpUrl(self._origin), None, _REGISTERS, RevocationOptions())
+            found.token_endpoint = AnyHttpUrl(f"{self._origin}/elsewhere/token")
+            app = JSONResponse(found.model_dump(mode="json", exclude_none=True))
+        await app(scope, receive, send)
+
+
 def main() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -110,7 +144,7 @@ def main() -> None:
             issuer_url=AnyHttpUrl(origin),
             resource_server_url=AnyHttpUrl(f"{origin}/mcp"),
             validate_token_resource=False,
-            client_registration_options=ClientRegistrationOptions(enabled=True),
+            client_registration_options=_REGISTERS,
         ),
     )
 
@@ -124,7 +158,17 @@ def main() -> None:
         store.revoke_all()
         return PlainTextResponse("revoked")
 
-    app = server.streamable_http_app()
+    @server.custom_route("/forget", methods=["GET"])
+    async def forget(request: Request) -> Response:
+        store.tokens.clear()
+        return PlainTextResponse("forgotten")
+
+    @server.custom_route("/break", methods=["GET"])
+    async def fail(request: Request) -> Response:
+        store.is_broken = True
+        return PlainTextResponse("broken")
+
+    app = Elsewhere(server.streamable_http_app(), origin, store)
     sys.stdout.write(f"{origin}\n")
     sys.stdout.flush()
     uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)).run([listener])

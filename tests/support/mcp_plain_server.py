@@ -202,7 +202,7 @@ def _call(message: dict[str, Any], name: str, arguments: dict[str, Any]) -> None
             _say(message, str(Path.cwd()))
         case "offspring":
             # Takes the pipes with it.
-            _say(message, str(subprocess.Popen(["sleep", "600"]).pid))
+            _say(message, str(subprocess.Popen(["sleep", "600"], start_new_session=bool(arguments)).pid))
         case "crash":
             sys.stderr.write("out of cheese\n")
             sys.stderr.flush()

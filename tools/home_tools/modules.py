@@ -46,7 +46,7 @@ def run_bounded(source: str, work: Callable[[], object], seconds: float) -> None
         try:
             with registered_by(source):
                 work()
-        except (Exception, SystemExit) as problem:
+        except BaseException as problem:
             log.warning("%s could not be loaded", source, exc_info=True)
             problems.append(problem)
 

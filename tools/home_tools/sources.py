@@ -10,6 +10,7 @@ from pathlib import Path
 from tools.home_tools.modules import LoadFailed
 from tools.home_tools.trust import why_not_trusted
 
+_exported: set[str] = set()  # as the environment itself, the process's
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -30,4 +31,11 @@ def trusted_text(file: Path, home: Path) -> str:
 def export(text: str, variables: Mapping[str, str]) -> None:
     """Make variables of this process of those of `variables` that `text` names and that are not set."""
     for name in variables.keys() & set(_NAME.findall(text)):
-        os.environ.setdefault(name, variables[name])
+        if name not in os.environ:
+            os.environ[name] = variables[name]
+            _exported.add(name)
+
+
+def exported() -> frozenset[str]:
+    """The variables that `export` has made: this process's alone, and of no program that it starts."""
+    return frozenset(_exported)

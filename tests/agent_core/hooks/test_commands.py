@@ -193,6 +193,15 @@ def test_it_does_not_where_the_user_says_so_and_is_told_of(bench: Bench) -> None
     assert any("ended with status 1" in status.text for status in bench.ears.of("status"))
 
 
+def test_a_broken_one_that_must_be_asked_refuses_a_permission(bench: Bench) -> None:
+    approver = ScriptedApprover("allow_once")
+    hooks = {"PermissionRequest": group("exit 7", fail_closed=True)}
+    bench.run(hooks, WRITE, says("Ok."), mode="default", approver=approver)
+
+    assert approver.asked == []
+    assert not (bench.cwd / "a.txt").exists()
+
+
 def test_elsewhere_a_broken_one_is_told_and_passed_over(bench: Bench) -> None:
     agent = bench.run({"UserPromptSubmit": group("exit 3"), "Stop": group("exit 3")}, says("Ok."))
 
@@ -244,6 +253,15 @@ class TestProcess:
 
         wait_until(lambda: has_ended(int(ran.stdout)))
 
+    def test_so_is_what_has_left_its_group(self, tmp_path: Path, guardian: Guardian) -> None:
+        leaving = (
+            "setsid sh -c 'echo $$ > pid.tmp; mv pid.tmp pid; sleep 600' & while [ ! -e pid ]; do sleep 0.01; done"
+        )
+        self._run(leaving, tmp_path, guardian)
+
+        left = int((tmp_path / "pid").read_text(encoding="utf-8"))
+        wait_until(lambda: has_ended(left))
+
     def test_a_cancel_ends_it_at_once(self, tmp_path: Path, guardian: Guardian) -> None:
         token = CancelToken()
         running = in_background(
@@ -271,6 +289,10 @@ BLOCKED = Verdict(refusal="x", permission="deny", reason="x")
         ("pre_tool_call", "PreToolUse", Ran(0, "all is well", ""), Verdict()),
         ("pre_tool_call", "PreToolUse", Ran(2, '{"reason": "x", "decision": "block"}', "y"), Verdict(refusal="x")),
         ("pre_tool_call", "PreToolUse", Ran(2, "", ""), Verdict(refusal="it does not say why")),
+        ("prompt", "UserPromptSubmit", Ran(2, "{debug: on", "no"), Verdict(refusal="no")),
+        ("permission", "PermissionRequest", Ran(2, "{debug: on", "no"), Verdict(permission="deny", reason="no")),
+        ("stop", "Stop", Ran(0, '\ufeff{"decision": "block", "reason": "x"}', ""), BLOCKED),
+        ("stop", "Stop", Ran(0, 'looking …\n{"decision": "block", "reason": "x"}\n', ""), BLOCKED),
         ("permission", "PermissionRequest", Ran(2, "", "no"), Verdict(permission="deny", reason="no")),
         ("session_start", "SessionStart", Ran(2, "", "hm"), Verdict(note="hm")),
         ("session_start", "SessionStart", Ran(0, "Be brief.\n", ""), Verdict(context="Be brief.")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable
@@ -12,12 +13,18 @@ import pytest
 
 from agent_core.agent import AIAgent
 from agent_core.errors import HookRefused
+from agent_core.hooks.asking import HookAsker, HookedSession
+from agent_core.hooks.call_hooks import CallHooks, CallsUnderWay
 from agent_core.interrupt import CancelToken
 from tests.agent_core.conftest import AddTool
 from tests.support.agents import Ears, assert_well_formed, in_background, roles
+from tests.support.each import each
 from tests.support.hooks import hook, hooked_agent, into, session_hooks
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 from tests.support.tool_context import ScriptedApprover
+from tools.approval.actions import CallMcpTool
+from tools.approval.questions import Answer, Question
+from tools.mcp_port import CALL_BY_NAME
 
 
 def _results(agent: AIAgent) -> list[Any]:
@@ -54,6 +61,13 @@ def test_a_hook_refuses_a_call_and_the_model_reads_why(tmp_path: Path, echo: lis
 
     assert echo == []
     assert "not you (said by The hook of the test" in _results(agent)[0]["error"]
+
+
+def test_a_hook_that_ends_the_turn_lets_no_call_be_made(tmp_path: Path, echo: list[dict[str, Any]]) -> None:
+    hooks = session_hooks(hook("pre_tool_call", lambda: {"continue": False}))
+    hooked_agent(tmp_path, CALL, says("Ok."), hooks=hooks).chat("go")
+
+    assert echo == []
 
 
 def test_a_hook_changes_arguments_and_the_next_one_sees_that(tmp_path: Path, echo: list[dict[str, Any]]) -> None:
@@ -289,6 +303,50 @@ def test_what_runs_in_the_background_is_not_waited_for(tmp_path: Path, echo: lis
     assert done.wait(5)
 
 
+def test_a_tool_behind_the_search_of_servers_is_told_by_its_own_name(tmp_path: Path, add_tool: AddTool) -> None:
+    called: list[Any] = []
+    heard: list[Any] = []
+
+    def handler(args: dict[str, Any], **_: Any) -> str:
+        called.append(args)
+        return "{}"
+
+    def change(tool_name: str, args: dict[str, Any]) -> dict[str, Any]:
+        heard.append((tool_name, args))
+        return {"action": "modify", "args": {"to": "me"}}
+
+    add_tool(CALL_BY_NAME, handler, "never", "name", "arguments")
+    sends = uses(("call-1", CALL_BY_NAME, {"name": "mcp__mail__send", "arguments": {"to": "all", "text": "Hi"}}))
+    matcher = "mcp__mail__.*"
+    hooks = session_hooks(
+        hook("pre_tool_call", change, matcher=matcher),
+        hook("post_tool_call", lambda tool_name, args: heard.append((tool_name, args)), matcher=matcher),
+    )
+    hooked_agent(tmp_path, sends, says("Ok."), hooks=hooks).chat("go")
+
+    assert called == [{"name": "mcp__mail__send", "arguments": {"to": "me", "text": "Hi"}}]
+    assert heard == [
+        ("mcp__mail__send", {"to": "all", "text": "Hi"}),
+        ("mcp__mail__send", {"to": "me", "text": "Hi"}),
+    ]
+
+
+@each("answer", [{"decision": []}, {"action": {}}, {"decision": {"behavior": "deny"}}])
+def test_an_answer_of_any_form_ends_no_turn(tmp_path: Path, answer: dict[str, Any]) -> None:
+    agent = hooked_agent(tmp_path, says("Ok."), hooks=session_hooks(hook("stop", lambda: answer)))
+
+    assert agent.chat("go") == "Ok."
+
+
+def test_a_function_that_is_cancelled_itself_has_failed(tmp_path: Path) -> None:
+    def cancelled() -> None:
+        raise asyncio.CancelledError
+
+    agent = hooked_agent(tmp_path, says("Ok."), hooks=session_hooks(hook("stop", cancelled)))
+
+    assert agent.chat("go") == "Ok."
+
+
 class TestPermission:
     WRITE = uses(("call-1", "write_file", {"path": "a.txt", "content": "x"}))
 
@@ -326,6 +384,29 @@ class TestPermission:
         assert len(self._run(tmp_path, yes).asked) == 1
         (tmp_path / "a.txt").unlink()
         assert self._run(tmp_path, yes, may_allow=True).asked == []
+
+    def test_a_no_counts_more_than_a_yes_before_it(self, tmp_path: Path) -> None:
+        yes, no = hook("permission", lambda: {"decision": "allow"}), hook("permission", lambda: {"decision": "deny"})
+
+        assert self._run(tmp_path, yes, no, may_allow=True).asked == []
+        assert not (tmp_path / "a.txt").exists()
+
+    def test_a_yes_is_none_for_arguments_that_were_changed_behind_it(self, tmp_path: Path) -> None:
+        yes = hook("pre_tool_call", lambda: {"hookSpecificOutput": {"permissionDecision": "allow"}})
+        other = hook("pre_tool_call", lambda: {"action": "modify", "args": {"path": "b.txt"}})
+
+        assert len(self._run(tmp_path, yes, other, may_allow=True).asked) == 1
+        assert self._run(tmp_path, other, yes, may_allow=True).asked == []
+
+    def test_a_yes_to_a_call_is_none_to_a_model_s_answer_for_its_server(self) -> None:
+        calls = CallsUnderWay(allowed={"call-1"})
+        advice = CallHooks(HookAsker(HookedSession()), calls).permission
+
+        def answer(*, each: bool) -> Answer | None:
+            return advice(Question("call-1", CallMcpTool("s", "t", "{}", each=each), ""), CancelToken())
+
+        assert answer(each=False) == Answer(allowed=True)
+        assert answer(each=True) is None
 
     def test_a_broken_hook_leaves_it_to_the_person(self, tmp_path: Path) -> None:
         assert len(self._run(tmp_path, hook("permission", lambda: 1 / 0), may_allow=True).asked) == 1

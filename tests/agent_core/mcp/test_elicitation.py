@@ -43,6 +43,29 @@ def test_each_kind_of_field_is_one_of_ours() -> None:
 
 
 @each(
+    "name, schema",
+    [
+        ("password", {"title": "Your favourite colour"}),
+        ("apiKey", {}),
+        ("GITHUB_TOKEN", {"title": "GitHub"}),
+        ("it", {"title": "Token"}),
+        ("it", {"description": "Paste your API key here."}),
+        ("it", {"format": "password"}),
+    ],
+)
+def test_a_field_for_a_secret_is_refused_whatever_tells_of_it(name: str, schema: Any) -> None:
+    with pytest.raises(NoForm, match="Secrets"):
+        form({name: {"type": "string", **schema}})
+
+
+@each(
+    "name, kind", [("max_tokens", "integer"), ("keyboard", "string"), ("has_token", "boolean"), ("branch", "string")]
+)
+def test_what_only_sounds_like_a_secret_is_asked(name: str, kind: str) -> None:
+    assert form({name: {"type": kind}}).question.fields[0].name == name
+
+
+@each(
     "schema, value, wrong",
     [
         ({"type": "string", "format": "email"}, "nobody", "must have the form of email"),

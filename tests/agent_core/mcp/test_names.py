@@ -32,3 +32,5 @@ def test_a_long_name_does_not_depend_on_which_others_there_are() -> None:
 def test_labels_are_unique_short_and_without_the_separator() -> None:
     labels = server_labels(["a__b", "a b", "…", "", "s" * 40, "s" * 41])
     assert list(labels.values()) == ["a_b", "a_b_2", "server", "server_2", "s" * 24, "s" * 22 + "_2"]
+    labels = server_labels([f"{'s' * 21}_{end}" for end in ("aa1", "aa2")])
+    assert list(labels.values()) == ["s" * 21 + "_aa", "s" * 21 + "_2"]

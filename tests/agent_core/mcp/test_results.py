@@ -82,3 +82,7 @@ def test_a_prompt_is_its_words_with_who_says_them_where_several_do() -> None:
     assert to_words({"messages": [said("user", "a"), said("user", "b")]}).text == "a\n\nb"
     assert to_words({"messages": [said("user", "a"), said("assistant", "b")]}).text == "[user]\na\n\n[assistant]\nb"
     assert to_words({"messages": []}).failed
+
+
+def test_content_of_any_form_is_a_result() -> None:
+    assert to_result({"content": [{"type": ["odd"]}, {"type": "text", "text": "yes"}]}).text == "[['odd']]\nyes"

@@ -41,6 +41,29 @@ def test_what_models_servers_do_not_take_is_taken_out() -> None:
     }
 
 
+@each(
+    "written, kept",
+    [
+        ({"type": "any"}, {}),
+        ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
+        ({"type": "string", "required": True}, {"type": "string"}),
+        ({"type": "array", "items": "string"}, {"type": "array"}),
+        ({"minimum": 0, "exclusiveMinimum": True, "maximum": "5"}, {"minimum": 0}),
+        ({"type": "object", "properties": None}, {"type": "object"}),
+        ({"anyOf": []}, {}),
+        ({"enum": "a"}, {}),
+        ({"items": {"type": "text", "title": 3}}, {"items": {}}),
+    ],
+)
+def test_a_keyword_that_holds_what_it_must_not_is_left_out(written: Any, kept: Any) -> None:
+    assert safe_schema({"properties": {"a": written}})["properties"] == {"a": kept}
+
+
+def test_a_number_that_is_none_in_json_cannot_be_offered() -> None:
+    with pytest.raises(UnusableSchema, match="JSON does not have"):
+        safe_schema({"properties": {"a": {"default": float("nan")}}})
+
+
 def test_properties_that_are_named_like_keywords_stay() -> None:
     properties = {"$schema": {"type": "string"}, "description": {"type": "string"}}
     with pytest.raises(UnusableSchema, match="'\\$schema' has a name"):

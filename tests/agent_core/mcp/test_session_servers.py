@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,11 +15,12 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from agent_core.mcp.session_servers import SessionServers
-from agent_core.mcp.specs import McpLimits, ServerSpec
+from agent_core.mcp.specs import McpLimits, ServerPolicy, ServerSpec
 from tests.agent_core.mcp.conftest import Open
-from tests.support.mcp_servers import plain, with_tools
+from tests.support.mcp_servers import plain, rich, with_tools
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
+from tests.support.web_server import Exchange, WebServer
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 
@@ -176,6 +178,18 @@ def test_a_message_beyond_every_bound_ends_the_server_with_a_reason(open_servers
     assert "more than 1 MB" in error_of(servers, "big", size=5_000_000)
 
 
+def test_an_answer_over_the_network_has_a_limit_too(open_servers: Open) -> None:
+    def flood(exchange: Exchange) -> None:
+        exchange.head(content_type="application/json")
+        with contextlib.suppress(OSError):
+            for _ in range(100):
+                exchange.write(b" " * 100_000)
+
+    with WebServer({"/mcp": flood}) as web:
+        spec = ServerSpec("web", "http", url=web.url("/mcp"))
+        assert "more than 1 MB" in failure(open_servers(spec, limits=McpLimits(message_bytes=1024 * 1024)))
+
+
 def test_errors_of_a_tool_and_of_the_protocol_are_failures_for_the_model(open_servers: Open) -> None:
     servers = open_servers(plain())
     assert error_of(servers, "fail") == "no such issue"
@@ -230,6 +244,21 @@ def test_close_ends_the_process_and_its_children(open_servers: Open, guardian: G
     assert not guardian.groups()
     assert servers.status()[0].state == "closed"
     assert "closed" in error_of(servers, "echo", text="x")
+
+
+def test_what_the_settings_leave_out_cannot_be_had_by_its_name_either(open_servers: Open) -> None:
+    servers = open_servers(rich(policy=ServerPolicy(exclude=("pid",), resources=False)))
+    assert "is not used" in error_of(servers, "pid", "rich")
+    read = servers.read("rich", "note://one", CancelToken(), lambda _: None)
+    assert read.failed
+    assert "are not used" in read.text
+
+
+def test_close_ends_what_has_left_the_server_s_group(open_servers: Open) -> None:
+    servers = open_servers(plain())
+    child = int(say(servers, "offspring", leaves="the group"))
+    servers.close()
+    wait_until(lambda: has_ended(child))
 
 
 def test_close_ends_a_process_that_does_not_want_to(open_servers: Open) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import subprocess
 import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -37,9 +40,9 @@ def serving(seconds: int = 3600) -> Iterator[ServerSpec]:
 
 
 @contextmanager
-def session(spec: ServerSpec, home: Path) -> Iterator[SessionServers]:
+def session(spec: ServerSpec, home: Path, *more: ServerSpec) -> Iterator[SessionServers]:
     loop, guardian = ServiceLoop(), Guardian()
-    servers = SessionServers([spec], home, loop=loop, guardian=guardian, tokens=ServerTokens(home))
+    servers = SessionServers([spec, *more], home, loop=loop, guardian=guardian, tokens=ServerTokens(home))
     servers.start()
     servers.wait(30, CancelToken())
     try:
@@ -53,6 +56,11 @@ def session(spec: ServerSpec, home: Path) -> Iterator[SessionServers]:
 def visit(url: str) -> None:
     """What a browser does, on a thread of its own."""
     threading.Thread(target=lambda: urllib.request.urlopen(url).read(), daemon=True).start()
+
+
+def get(spec: ServerSpec, page: str) -> None:
+    """Have the server do what a page of it stands for."""
+    urllib.request.urlopen(spec.url.replace("/mcp", f"/{page}")).read()
 
 
 def who(servers: SessionServers) -> str:
@@ -84,10 +92,49 @@ def test_a_token_that_is_nearly_over_is_renewed_without_the_person(tmp_path: Pat
             assert "renewed 1 times" in who(servers)
 
 
+def test_sessions_that_begin_together_renew_once(tmp_path: Path) -> None:
+    with serving() as spec:
+        tokens = ServerTokens(tmp_path)
+        sign_in(spec, tmp_path, tokens, visit)
+        tokens.keep(spec.url, expires_at=1.0)
+        with session(spec, tmp_path, replace(spec, name="again")) as servers:
+            assert [status.state for status in servers.status()] == ["ready", "ready"]
+            assert who(servers) == "renewed 1 times"
+
+
+def test_a_token_that_is_over_early_is_renewed_before_it_is_given_up(tmp_path: Path) -> None:
+    with serving() as spec:
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
+        with session(spec, tmp_path) as servers:
+            assert who(servers) == "renewed 0 times"
+            get(spec, "forget")
+            assert who(servers) == "renewed 1 times"
+
+
+def test_what_another_process_has_renewed_is_used(tmp_path: Path) -> None:
+    with serving() as spec:
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
+        with session(spec, tmp_path) as one, session(spec, tmp_path) as two:
+            get(spec, "forget")
+            assert (who(one), who(two)) == ("renewed 1 times", "renewed 1 times")
+
+
+def test_a_renewal_that_fails_for_now_is_no_end_of_the_sign_in(tmp_path: Path) -> None:
+    with serving(seconds=10) as spec:
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
+        get(spec, "break")
+        with session(spec, tmp_path) as servers:
+            (status,) = servers.status()
+            assert status.retry, status.error
+            servers.reconnect("api")
+            servers.wait(30, CancelToken())
+            assert who(servers) == "renewed 1 times"
+
+
 def test_a_sign_in_that_was_taken_back_is_told_in_one_line(tmp_path: Path) -> None:
     with serving() as spec:
         sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
-        urllib.request.urlopen(spec.url.replace("/mcp", "/revoke")).read()
+        get(spec, "revoke")
         with session(spec, tmp_path) as servers:
             (status,) = servers.status()
             assert status.state == "failed"
@@ -101,3 +148,19 @@ def test_a_sign_in_that_is_refused_says_so(tmp_path: Path) -> None:
 
     with serving() as spec, pytest.raises(McpFailure, match="The sign-in was refused: No way"):
         sign_in(spec, tmp_path, ServerTokens(tmp_path), refuse)
+
+
+def test_connections_that_a_browser_does_not_use_hold_nothing_up(tmp_path: Path) -> None:
+    idle: list[socket.socket] = []
+
+    def preconnect(url: str) -> None:
+        back = urlsplit(unquote(url.partition("redirect_uri=")[2].partition("&")[0]))
+        idle.append(socket.create_connection((back.hostname, back.port), timeout=10))
+        with socket.create_connection((back.hostname, back.port), timeout=10) as odd:
+            odd.sendall(b"rubbish\r\n\r\n")
+        visit(url)
+
+    with serving() as spec:
+        assert sign_in(spec, tmp_path, ServerTokens(tmp_path), preconnect).tools == 1
+        with idle[0], contextlib.suppress(ConnectionError):
+            assert idle[0].recv(1) == b""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from agent_core.auxiliary.asking import Completion
 from agent_core.interrupt import CancelToken
+from agent_core.mcp.inbound import Events, Inbound, RunningCall
 from agent_core.mcp.service_loop import ServiceLoop
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.specs import McpLimits, ServerPolicy
@@ -120,3 +123,32 @@ def test_where_it_is_allowed_nobody_is_asked(tmp_path: Any, guardian: Guardian) 
     finally:
         servers.close()
         loop.stop()
+
+
+async def test_a_calls_time_goes_on_only_when_nothing_more_is_asked() -> None:
+    limit = asyncio.timeout(100)
+    async with limit:
+        await asyncio.sleep(0)
+        call = RunningCall(SimpleQueue(), limit)
+        second = call.paused()
+        with call.paused():
+            second.__enter__()
+        assert limit.when() is None
+        second.__exit__(None, None, None)
+        assert limit.when() is not None
+
+
+async def test_a_flood_of_wishes_and_words_is_kept_small() -> None:
+    events: Events = SimpleQueue()
+    inbound = Inbound(rich(), (), samples=False, changed=lambda _: None)
+    with inbound.serving(RunningCall(events)) as call:
+        for number in range(2_000):
+            call.tell(f"{number}\n")
+        wishes = [asyncio.create_task(inbound._wish("ask", FORM)) for _ in range(100)]
+        await asyncio.sleep(0)
+        assert events.qsize() <= 1_020
+        refused = {task.result() for task in wishes if task.done()}
+        assert len(refused) == 1
+        assert "Too many" in str(refused)
+    await asyncio.gather(*wishes)
+    assert not call.wishes

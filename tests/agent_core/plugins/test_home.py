@@ -168,6 +168,20 @@ def test_a_broken_plugin_is_told_and_leaves_nothing_behind(home: Path, source: s
         assert _names(registry) == ["whole"]
 
 
+def test_what_a_broken_plugin_had_replaced_is_there_again(home: Path) -> None:
+    add_plugin(home / "plugins", "first", tool("shared", "first"))
+    replacing = "ctx.register_tool('shared', 'other', {'type': 'object'}, lambda args, **kw: 'second', override=True)"
+    hooking = "ctx.add_hook('pre_tool_call', lambda *_: 'no')"
+    add_plugin(home / "plugins", "second", f"{replacing}; {hooking}; 1 / 0")
+    with plugin_registry() as registry:
+        loaded(home, registry)
+
+        entry = registry.get("shared")
+        assert entry is not None
+        assert entry.source == "plugin first"
+        assert registry.hooks("pre_tool_call") == ()
+
+
 def test_one_that_does_not_come_back_is_not_waited_for_and_can_add_nothing_later(
     home: Path, registry: ToolRegistry
 ) -> None:

@@ -118,6 +118,23 @@ def test_a_change_that_is_trusted_counts_at_once(plugins: Plugins, place: Path) 
     assert (_tools(project), project.problems()) == (["other"], ())
 
 
+def test_what_has_changed_or_come_since_it_was_shown_is_not_trusted(plugins: Plugins, place: Path) -> None:
+    add_plugin(place, "one", tool("one"))
+    project = _project(plugins, place)
+    project.show()
+    add_plugin(place, "one", tool("other"))
+
+    with pytest.raises(LoadFailed, match="has changed since it was shown"):
+        project.trust()
+    project.show()
+    add_plugin(place, "two", tool("two"))
+    with pytest.raises(LoadFailed, match="plugins/two"):
+        project.trust()
+    assert _states(project) == ["untrusted"]
+    project.show()
+    assert list(project.trust()) == ["plugins/one", "plugins/two"]
+
+
 def test_one_that_is_removed_is_used_until_the_program_ends(
     home: Path, plugins: Plugins, place: Path, registry: ToolRegistry
 ) -> None:
