@@ -52,9 +52,10 @@ def main(argv: list[str]) -> int:
 
 def _lines(name: str) -> tuple[list[str], str]:
     if name == "-":
-        return standard_input().splitlines(), "standard input"
+        return standard_input().split("\n"), "standard input"
     try:
-        return Path(name).read_text(encoding="utf-8-sig").splitlines(), name
+        # Not `splitlines`: signs that it takes for the end of a line may stand in a text of JSON.
+        return Path(name).read_text(encoding="utf-8-sig").split("\n"), name
     except (OSError, UnicodeDecodeError) as problem:
         raise BatchError(f"{name} cannot be read: {problem}.") from problem
 

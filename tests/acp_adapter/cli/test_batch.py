@@ -60,6 +60,16 @@ def test_prompts_that_are_wrong_begin_nothing(home, prompts, tmp_path, capsys):
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_prompt_may_hold_any_sign_that_json_allows(run, tmp_path, capsys):
+    line = json.dumps({"id": "a", "prompt": "say one\u2028two\x85three"}, ensure_ascii=False)
+    outcome = run("-", input=f"{line}\r\n", encoding="utf-8")
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    file = tmp_path / "prompts.jsonl"
+    file.write_text(f"{line}\n{{}}\n", encoding="utf-8")
+    assert main([str(file), "--out", str(tmp_path / "others"), *OFFLINE]) == 2
+    assert 'line 2: it has no "prompt"' in capsys.readouterr().err
+
+
 def test_ctrl_c_cancels_what_runs_and_the_next_time_runs_it_again(home, prompts, tmp_path):
     marker = tmp_path / "runs" / "work" / "slow" / "begun"
     file = prompts({"id": "slow", "prompt": "write begun x\nsleep 600"}, {"id": "later", "prompt": "say A"})
