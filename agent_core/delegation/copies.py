@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 _KEPT_SECONDS = 7 * 86_400.0
 _MOST_CHANGES = 500
 _LARGEST = 4 * 1024 * 1024
-_FILE_MODES = frozenset({"100644", "100755"})
+_EXECUTABLE = "100755"
+_FILE_MODES = frozenset({"100644", _EXECUTABLE})
 _REPOSITORY = "160000"
 _NOTHING = "000000"
 
@@ -38,12 +39,14 @@ class Change:
         path: below the top of the work tree.
         before, after: its content; None where it is not there.
         obstacle: why it cannot be brought back, in words that follow its name; '' where it can.
+        is_made_executable: it may be run in the copy, and could not before.
     """
 
     path: Path
     before: bytes | None
     after: bytes | None
     obstacle: str = ""
+    is_made_executable: bool = False
 
 
 @dataclass(slots=True)
@@ -107,16 +110,17 @@ class Copy:
         strange = [mode for mode in (old_mode, new_mode) if mode not in {_NOTHING, *_FILE_MODES}]
         if strange:
             return Change(path, None, None, "is no regular file")
-        before = None if old_mode == _NOTHING else self._content(old)
-        after = None if new_mode == _NOTHING else self._content(new)
+        before = None if old_mode == _NOTHING else self._content(old, path)
+        after = None if new_mode == _NOTHING else self._content(new, path)
         if max(len(before or b""), len(after or b"")) > _LARGEST:
             return Change(path, None, None, "is too large to be shown")
         if before == after:
             return Change(path, before, after, "has other permissions only")
-        return Change(path, before, after)
+        return Change(path, before, after, is_made_executable=new_mode == _EXECUTABLE != old_mode)
 
-    def _content(self, name: str) -> bytes:
-        return self._git("cat-file", "blob", name)
+    def _content(self, name: str, path: Path) -> bytes:
+        """As it lies in a work tree: with the line ends and the encoding that the attributes of its path say."""
+        return self._git("cat-file", "--filters", f"--path={path}", name)
 
     def _git(self, *arguments: str) -> bytes:
         return git(*arguments, cwd=self.tree, **self._seen())

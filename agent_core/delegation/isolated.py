@@ -69,6 +69,8 @@ def _brought_back(copy: Copy, report: AgentReport, call: ToolContext, delegation
         why, is_refused = _bring(change, path, call)
         if not why:
             brought.append(path)
+            if change.is_made_executable:
+                refused.append(f"{change.path} is brought back, but may not be executed yet: chmod +x it")
         else:
             (refused if is_refused else open_ones).append(f"{change.path} {why}")
     if open_ones:

@@ -76,6 +76,21 @@ def test_changes_are_told_with_their_contents_and_as_a_patch_that_applies(top, t
     assert not (top / "changed.txt").exists()
 
 
+def test_contents_are_told_as_they_lie_in_a_work_tree(top, tmp_path):
+    (top / ".gitattributes").write_text("*.bat text eol=crlf\n*.wide text working-tree-encoding=UTF-16LE\n")
+    (top / "old.bat").write_bytes(b"one\r\ntwo\r\n")
+    _git(top, "add", ".")
+    _git(top, "commit", "-qm", "second")
+    copy = make_copy(top, tmp_path / "copies", "one")
+    (copy.tree / "old.bat").write_bytes(b"one\r\n2\r\n")
+    (copy.tree / "new.wide").write_bytes("é\n".encode("utf-16-le"))
+    changes = {str(change.path): (change.before, change.after) for change in copy.changes()}
+    assert changes == {
+        "old.bat": (b"one\r\ntwo\r\n", b"one\r\n2\r\n"),
+        "new.wide": (None, "é\n".encode("utf-16-le")),
+    }
+
+
 def test_nothing_in_the_repository_or_in_the_copy_has_git_run_a_program(top, tmp_path):
     witness = tmp_path / "it-ran"
     script = f"touch {witness}; cat"
