@@ -272,9 +272,11 @@ async def test_a_session_that_is_closed_while_something_runs_tells_so_when_it_is
     await editor.request("session/close", {"sessionId": session})
     await editor.load_session(session, workspace)
     (task,) = await _tasks(editor, session)
+    assert (await editor.request("_hermes/session/tasks", {"sessionId": session}))["waiting"] == 1
     since = len(editor.frames)
     await editor.prompt(session, "say Next.")
 
+    assert (await editor.request("_hermes/session/tasks", {"sessionId": session}))["waiting"] == 0
     assert (task["state"], task["detail"]) == ("stopped", "the session was closed")
     told = [frame.update for frame in editor.frames[since:] if frame.is_update(session, "agent_thought_chunk")]
     assert "the session was closed" in json.dumps(told)
