@@ -144,6 +144,21 @@ def test_a_cancel_leaves_no_copy(agent, project, tmp_path, person):
     assert _copies(tmp_path) == []
 
 
+def test_a_cancel_while_changes_come_back_keeps_the_copy(agent, project, tmp_path, person):
+    def cancel(path):
+        if path == project / "new.txt":
+            agent.interrupt()
+
+    person.before = cancel
+    goal = "edit a.txt two => 2\nwrite new.txt n\nsay done"
+    result = agent.run_conversation(delegates(goal, "read a.txt\nsay nothing", isolated=True))
+    assert result["stop_reason"] == "cancelled"
+    assert (project / "a.txt").read_text() == "one\n2\n"
+    assert not (project / "new.txt").exists()
+    (kept,) = (tmp_path / "copies").iterdir()
+    assert (kept / "tree" / "new.txt").read_text() == "n"
+
+
 def test_where_there_are_no_copies_that_is_an_answer(tmp_path):
     plain = delegating_agent(tmp_path)
     result = plain.run_conversation(delegates("say x", isolated=True))
