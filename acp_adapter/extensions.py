@@ -88,7 +88,12 @@ class Extensions:
             stopped, lost), detail, tells (its end is news), startedAt and endedAt (seconds since the epoch, null for
             none); waiting: how many news no turn has told the model of yet.
         """
-        from acp_adapter.commands.tasks import VERBS, control_task, session_tasks  # noqa: PLC0415 - few clients ask
+        from acp_adapter.commands.tasks import (  # noqa: PLC0415 - few clients ask
+            VERBS,
+            control_task,
+            news_waiting,
+            session_tasks,
+        )
 
         session = await self._sessions.reach(_session_id(params))
         action, task_id = params.get("action"), params.get("taskId")
@@ -99,7 +104,7 @@ class Extensions:
             if action is not None:
                 control_task(self._factory, session, str(action), str(task_id))
             tasks = session_tasks(self._factory, session)
-            return {"tasks": [task_json(task) for task in tasks], "waiting": len(session.behind.waiting())}
+            return {"tasks": [task_json(task) for task in tasks], "waiting": news_waiting(self._factory, session)}
 
         try:
             return await self._run_blocking(told)

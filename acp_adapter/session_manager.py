@@ -339,6 +339,8 @@ class SessionManager:
     def _free(self, session: SessionState) -> None:
         if session.servers is not None:
             session.servers.close()
+        # Before what runs is ended: it would be taken for an end of its own.
+        self._factory.background.end(session.id, "the session was closed")
         session.workspace.close()
         self._let_go(session)
 

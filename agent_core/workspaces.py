@@ -21,6 +21,7 @@ from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.own_variables import OwnVariables
 from agent_core.permission_settings import permission_settings
 from agent_core.plugins.plugins import Plugins
+from agent_core.project_policy import ProjectPolicy
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
@@ -31,7 +32,7 @@ from agent_core.web_access import WebAccess
 from agent_core.workspace import CallIdentity, Workspace, local_workspace
 from tools.approval.kept_grants import FILE_NAME as PERMISSIONS_FILE
 from tools.approval.kept_grants import KeptGrants
-from tools.approval.rules.paths import places_denied
+from tools.approval.rules.paths import moved, places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.environments.guardian import Guardian
@@ -70,12 +71,18 @@ class Workspaces:
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
 
     def make(
-        self, cwd: Path, extra_roots: Sequence[Path], choices: SessionChoices, session_id: str = ""
+        self,
+        cwd: Path,
+        extra_roots: Sequence[Path],
+        choices: SessionChoices,
+        session_id: str = "",
+        further: Sequence[ProjectPolicy] = (),
     ) -> Workspace:
         """Where a session works: this machine's disk and shell, behind the user's rules; nobody is asked yet.
 
         Args:
             session_id: whose saved outputs may be read without a question; '' for none.
+            further: what holds beside the settings.
 
         Raises:
             SettingsError: the settings cannot be read.
@@ -84,7 +91,7 @@ class Workspaces:
         limits, roots = tool_settings(config), (cwd, *extra_roots)
         self._plugins.load_for_backend(config.settings.terminal.backend)
         elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
-        permissions = permission_settings(config, roots, policies_there(elsewhere))
+        permissions = permission_settings(config, roots, (*policies_there(elsewhere), *further))
 
         def history(call: CallIdentity) -> FileHistory:
             rows = self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)
@@ -146,14 +153,20 @@ class Workspaces:
     def at_copy(self, workspace: Workspace, roots: Sequence[Path]) -> Workspace:
         """A workspace like a given one in other directories, with the same mode, answers and rules; to be closed.
 
+        Args:
+            roots: copies of its directories, in their order.
+
         What is changed there is not kept for undo.
 
         Raises:
             SettingsError: the settings cannot be read.
         """
-        made = self.make(roots[0], roots[1:], SessionChoices())
-        theirs, ours = workspace.approvals.rules, made.approvals.rules
-        rules = replace(theirs, roots=ours.roots, confines=ours.confines)
+        theirs = workspace.approvals.rules
+        pairs = list(zip(theirs.roots, roots, strict=True))
+        there = tuple(rule for each in theirs.deny for root, place in pairs for rule in moved(each, root, place))
+        made = self.make(roots[0], roots[1:], SessionChoices(), further=(ProjectPolicy(there),))
+        ours = made.approvals.rules
+        rules = replace(theirs, roots=ours.roots, confines=ours.confines, deny=(*theirs.deny, *there))
         return replace(
             made,
             approvals=workspace.approvals.for_another(workspace.approvals.asker, rules=rules),

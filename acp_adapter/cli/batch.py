@@ -9,9 +9,11 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from acp_adapter.cli.batch_arguments import parse_batch_arguments
@@ -50,9 +52,10 @@ def main(argv: list[str]) -> int:
 
 def _lines(name: str) -> tuple[list[str], str]:
     if name == "-":
-        return standard_input().splitlines(), "standard input"
+        return standard_input().split("\n"), "standard input"
     try:
-        return Path(name).read_text(encoding="utf-8-sig").splitlines(), name
+        # Not `splitlines`: signs that it takes for the end of a line may stand in a text of JSON.
+        return Path(name).read_text(encoding="utf-8-sig").split("\n"), name
     except (OSError, UnicodeDecodeError) as problem:
         raise BatchError(f"{name} cannot be read: {problem}.") from problem
 
@@ -124,8 +127,20 @@ def _told(count: Counter[str]) -> str:
 
 
 def _in_worker() -> None:
-    """A worker waits for its next item: Ctrl-C is its parent's, and that of the item that runs."""
+    """A worker waits for its next item: Ctrl-C is its parent's, and that of the item that runs.
+
+    It does not outlive its parent: nobody would take what it does, and the next batch does the same items again.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), name="end of the batch", daemon=True).start()
+
+
+def _end_with(parent: BaseProcess) -> None:
+    parent.join()
+    # As if it had been killed, too: its commands end with it (the guardian sees to that).
+    os._exit(_INTERRUPTED)
 
 
 @contextlib.contextmanager

@@ -64,6 +64,15 @@ def session_tasks(factory: AgentFactory, session: SessionState) -> Sequence[Task
     return [_with_last_line(task, session) for task in found]
 
 
+def news_waiting(factory: AgentFactory, session: SessionState) -> int:
+    """How many news of the session no turn has told the model of. Blocks.
+
+    Raises:
+        StoreError: they cannot be read.
+    """
+    return factory.background.waiting(session.id, elsewhere=_runs_elsewhere(factory, session))
+
+
 def _runs_elsewhere(factory: AgentFactory, session: SessionState) -> bool:
     if factory.background.live(session.id) is not None:
         return False

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from agent_core.background.news import NewsBox
-from agent_core.background.telling import titles, told
+from agent_core.background.telling import fitting, titles, told
 from agent_core.callbacks import Status
 from agent_core.messages import Content, ToolCall, assistant_message, injected_message
 from agent_core.turn import Turn
@@ -18,7 +18,9 @@ _LOOKS = frozenset({"process", "terminal"})
 
 
 def deliver(turn: Turn, box: NewsBox, note: str = "", *, told_person: bool = False) -> bool:
-    """Tell the model all that waits, in a message that stands where one of the person's could; False if nothing does.
+    """Tell the model what waits, in a message that stands where one of the person's could; False if nothing does.
+
+    What is too much for one message waits for the next.
 
     Args:
         note: what it is told beside it.
@@ -27,7 +29,7 @@ def deliver(turn: Turn, box: NewsBox, note: str = "", *, told_person: bool = Fal
     Raises:
         TurnInterrupted: another turn has taken this one's place; the news still wait.
     """
-    news = box.waiting()
+    news = fitting(box.waiting())
     if not news:
         return False
     message = injected_message("\n\n".join(part for part in (told(news, box.missed), note) if part))
@@ -40,7 +42,7 @@ def deliver(turn: Turn, box: NewsBox, note: str = "", *, told_person: bool = Fal
 
 
 def deliver_before_prompt(turn: Turn, box: NewsBox) -> None:
-    """Tell the model all that waits before the person's message, which stays as the person wrote it.
+    """Tell the model what waits before the person's message, which stays as the person wrote it.
 
     Raises:
         TurnInterrupted: as `deliver`.

@@ -100,6 +100,23 @@ class Backgrounds:
         stored = self._kept.tasks(session_id)
         return stored if elsewhere else [_as_lost(task) for task in stored]
 
+    def waiting(self, session_id: str, *, elsewhere: bool) -> int:
+        """How many news of any session, live or stored, no message has told of.
+
+        Args:
+            elsewhere: as in `tasks`.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        found = self.live(session_id)
+        if found is not None:
+            return len(found.news.waiting())
+        stored = self._kept.news(session_id)
+        ended = {each.source for each in stored if each.kind == "ended"}
+        lost_ones = () if elsewhere else [task for task in self._kept.tasks(session_id) if task.is_live]
+        return len(stored) + sum(task.id not in ended for task in lost_ones)
+
     def end(self, session_id: str, why: str) -> None:
         """A session is unloaded or closed: what of it still runs is over.
 

@@ -19,7 +19,9 @@ _HEAD = (
 _TAIL_CHARS = 2_000
 _COMMAND_CHARS = 200
 _TITLE_CHARS = 60
-_MOST_CHARS = 20_000
+_MOST_CHARS = 30_000
+"""Of one message; the longest report of a sub-agent has room in it."""
+
 _MOST_OF_SOURCE = 6
 _LINES_OF_TITLES = 3
 _POLITE = frozenset({"SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"})
@@ -38,6 +40,18 @@ def told(news: Sequence[News], missed: int = 0) -> str:
     if len(text) <= _MOST_CHARS:
         return text
     return f"{text[:_MOST_CHARS]}\n[… {len(text) - _MOST_CHARS:,} characters more are left out: use `process` …]"
+
+
+def fitting(news: Sequence[News]) -> list[News]:
+    """Those that one message can tell of, all of a source or none and at least one; the others are for the next."""
+    chars, sources = len(_HEAD), set[str]()
+    by_source = _by_source(news)
+    for source, found in by_source.items():
+        chars += sum(len(part) + 2 for part in _shown(source, found))
+        if sources and chars > _MOST_CHARS:
+            break
+        sources.add(source)
+    return [each for each in news if each.source in sources]
 
 
 def titles(news: Sequence[News]) -> str:
@@ -115,16 +129,24 @@ def last_line(output: str) -> str:
 
 
 def _merged(news: Sequence[News]) -> Iterable[str]:
+    for source, found in _by_source(news).items():
+        yield from _shown(source, found)
+
+
+def _by_source(news: Sequence[News]) -> dict[str, list[News]]:
     by_source: dict[str, list[News]] = {}
     for each in news:
         by_source.setdefault(each.source, []).append(each)
-    for source, found in by_source.items():
-        shown = [each.text for each in found]
-        left_out = len(shown) - _MOST_OF_SOURCE
-        if left_out > 0:
-            half = _MOST_OF_SOURCE // 2
-            shown = [*shown[:half], f"[… {left_out} more of {source} are left out …]", *shown[-half:]]
-        yield from shown
+    return by_source
+
+
+def _shown(source: str, found: Sequence[News]) -> list[str]:
+    shown = [each.text for each in found]
+    left_out = len(shown) - _MOST_OF_SOURCE
+    if left_out <= 0:
+        return shown
+    half = _MOST_OF_SOURCE // 2
+    return [*shown[:half], f"[… {left_out} more of {source} are left out …]", *shown[-half:]]
 
 
 def _command(info: ProcessInfo) -> str:

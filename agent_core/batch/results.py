@@ -31,6 +31,7 @@ class Results:
             BatchError: it cannot be used, another batch writes to it, or what is in it is not a batch's.
         """
         self.directory = directory
+        self._refuse_others()
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -76,6 +77,14 @@ class Results:
         """Write no more."""
         os.close(self._lock)
 
+    def _refuse_others(self) -> None:
+        """Nothing is taken away from files that no batch has written: where one has, there is its lock."""
+        if os.path.lexists(self.directory / _LOCK):
+            return
+        for name in (RESULTS, *_TRAJECTORIES.values()):
+            if os.path.lexists(self.directory / name):
+                raise BatchError(_not_ours(self.directory / name))
+
     def _settled(self) -> Iterator[dict[str, Any]]:
         results = [_read(line, self.directory / RESULTS) for line in _whole_lines(self.directory / RESULTS)]
         told = {line.get("session_id") for line in results}
@@ -107,8 +116,12 @@ def _read(line: bytes, path: Path) -> dict[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, dict) or (path.name == RESULTS and not {"id", "status"} <= value.keys()):
-        raise BatchError(f"{path} is not what a batch has written. Move it away, or choose another --out.")
+        raise BatchError(_not_ours(path))
     return value
+
+
+def _not_ours(path: Path) -> str:
+    return f"{path} is not what a batch has written. Move it away, or choose another --out."
 
 
 def _append(path: Path, line: str) -> None:

@@ -87,11 +87,13 @@ def _telling(delegation: TurnDelegation, child: Child, call: ToolContext, togeth
 
     def over(child: Child) -> None:
         try:
-            leave(child)
-            if child.report is not None and child.report.status != "interrupted":
-                report = bounded(child.report, together, call, delegation.file_of)
-                delegation.tell(News(child.id, "ended", _headline(report), _text(report)))
+            if child.report is None or child.report.status == "interrupted":
+                return
+            report = bounded(child.report, together, call, delegation.file_of)
+            # Stored before its task is over: were the process to die in between, nobody would hear of it.
+            delegation.tell(News(child.id, "ended", _headline(report), _text(report)), lambda: leave(child))
         finally:
+            leave(child)
             call.interrupt.notify()
 
     return over

@@ -102,6 +102,8 @@ class Child:
         if self.ended_by is None and not self.is_over:
             self.ended_by, self.stopped_at = (status, why), self.watch.seconds
             self.token.cancel()
+            if self._thread is None:  # still in line: there is nothing that could end
+                self._report(status, "", why)
 
     def abandon(self) -> None:
         """It does not end: go on without it. Nothing that it still does has an effect."""

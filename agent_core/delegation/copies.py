@@ -25,7 +25,9 @@ log = logging.getLogger(__name__)
 _KEPT_SECONDS = 7 * 86_400.0
 _MOST_CHANGES = 500
 _LARGEST = 4 * 1024 * 1024
-_FILE_MODES = frozenset({"100644", "100755"})
+_EXECUTABLE = "100755"
+_FILE_MODES = frozenset({"100644", _EXECUTABLE})
+_REPOSITORY = "160000"
 _NOTHING = "000000"
 
 
@@ -37,12 +39,14 @@ class Change:
         path: below the top of the work tree.
         before, after: its content; None where it is not there.
         obstacle: why it cannot be brought back, in words that follow its name; '' where it can.
+        is_made_executable: it may be run in the copy, and could not before.
     """
 
     path: Path
     before: bytes | None
     after: bytes | None
     obstacle: str = ""
+    is_made_executable: bool = False
 
 
 @dataclass(slots=True)
@@ -77,7 +81,7 @@ class Copy:
         Raises:
             ToolError: git cannot tell.
         """
-        self._git("add", "--all", "--", ".")
+        _add_all(self.tree, **self._seen())
         told = self._git("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", self.base)
         parts = told.decode("utf-8", "surrogateescape").split("\0")
         rows = [(facts[1:].split(" "), Path(path)) for facts, path in zip(parts[::2], parts[1::2], strict=False)]
@@ -106,19 +110,23 @@ class Copy:
         strange = [mode for mode in (old_mode, new_mode) if mode not in {_NOTHING, *_FILE_MODES}]
         if strange:
             return Change(path, None, None, "is no regular file")
-        before = None if old_mode == _NOTHING else self._content(old)
-        after = None if new_mode == _NOTHING else self._content(new)
+        before = None if old_mode == _NOTHING else self._content(old, path)
+        after = None if new_mode == _NOTHING else self._content(new, path)
         if max(len(before or b""), len(after or b"")) > _LARGEST:
             return Change(path, None, None, "is too large to be shown")
         if before == after:
             return Change(path, before, after, "has other permissions only")
-        return Change(path, before, after)
+        return Change(path, before, after, is_made_executable=new_mode == _EXECUTABLE != old_mode)
 
-    def _content(self, name: str) -> bytes:
-        return self._git("cat-file", "blob", name)
+    def _content(self, name: str, path: Path) -> bytes:
+        """As it lies in a work tree: with the line ends and the encoding that the attributes of its path say."""
+        return self._git("cat-file", "--filters", f"--path={path}", name)
 
     def _git(self, *arguments: str) -> bytes:
-        return git(*arguments, cwd=self.tree, GIT_DIR=str(self.directory / "git"), GIT_WORK_TREE=str(self.tree))
+        return git(*arguments, cwd=self.tree, **self._seen())
+
+    def _seen(self) -> dict[str, str]:
+        return {"GIT_DIR": str(self.directory / "git"), "GIT_WORK_TREE": str(self.tree)}
 
     def lock(self) -> None:
         """Hold it for this process: one that nobody holds is left over from a crash."""
@@ -206,7 +214,7 @@ def _fill(copy: Copy) -> None:
         with contextlib.suppress(OSError):
             shutil.copyfile(source, target)
     seen = {"GIT_DIR": str(own), "GIT_WORK_TREE": str(top)}
-    git("add", "--all", "--", ".", cwd=top, **seen)
+    _add_all(top, **seen)
     tree = git("write-tree", cwd=top, **seen).decode().strip()
     head = _head(top)
     parent = ("-p", head) if head else ()
@@ -215,6 +223,35 @@ def _fill(copy: Copy) -> None:
     _borrow(copy.tree / ".git", common / "objects", own / "objects")
     git("reset", "--quiet", "--hard", copy.base, cwd=copy.tree)
     git("read-tree", copy.base, cwd=copy.tree, GIT_DIR=str(own), GIT_WORK_TREE=str(copy.tree))
+
+
+def _add_all(work_tree: Path, **seen: str) -> None:
+    """Put all that is in a work tree into the index that `seen` names.
+
+    Git asks a repository within it that it knows already how it stands, and that one's settings name programs
+    (filters) which would be run. So git hears of these as of new ones.
+    """
+    inner = _repositories_within(work_tree, **seen)
+    if inner:
+        git("update-index", "--force-remove", "--", *inner, cwd=work_tree, **seen)
+    git("add", "--all", "--", ".", cwd=work_tree, **seen)
+    empty = [f"{_REPOSITORY},{head},{path}" for path, head in inner.items() if _is_empty(work_tree / path)]
+    if empty:
+        entries = [word for entry in empty for word in ("--cacheinfo", entry)]
+        git("update-index", "--add", *entries, cwd=work_tree, **seen)
+
+
+def _repositories_within(work_tree: Path, **seen: str) -> dict[str, str]:
+    """The commits of the repositories that the index has, by their paths."""
+    rows = git("ls-files", "--stage", "-z", cwd=work_tree, **seen).decode("utf-8", "surrogateescape").split("\0")
+    found = (row.partition("\t") for row in rows if row.startswith(_REPOSITORY))
+    return {path: facts.split(" ")[1] for facts, _, path in found}
+
+
+def _is_empty(directory: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return next(directory.iterdir(), None) is None
+    return False
 
 
 def _borrow(repository: Path, *objects: Path) -> None:

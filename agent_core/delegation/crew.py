@@ -55,6 +55,8 @@ class Crew:
         while waiting or working:
             while waiting and len(working) < self.at_once:
                 child = waiting.popleft()
+                if child.is_over:
+                    continue
                 working.append(child)
                 child.start()
             self.interrupt.wait_for(_one_is_over(working), self._next_look(working))

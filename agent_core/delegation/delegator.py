@@ -60,9 +60,9 @@ class TurnDelegation:
         """How many sub-agents may work in the background."""
         return self._settings.part.max_background_children
 
-    def tell(self, news: News) -> None:
-        """The session shall know."""
-        self._parent.loop.services.news.put(news)
+    def tell(self, news: News, first: Callable[[], None]) -> None:
+        """The session shall know; `first` is done in between, as `NewsBox.put` has it."""
+        self._parent.loop.services.news.put(news, first)
 
     def run(self, tasks: Sequence[AgentTask], call: ToolContext, *, isolated: bool = False) -> Sequence[AgentReport]:
         """Do all tasks and wait; a report for each, in their order.

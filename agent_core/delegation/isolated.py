@@ -15,7 +15,7 @@ from agent_core.delegation.reports import bounded
 from tools.context import ToolContext
 from tools.delegation_port import AgentReport
 from tools.environments.output_file import save_text
-from tools.errors import Denied, FileAccessError, ToolError
+from tools.errors import Denied, FileAccessError, ToolError, ToolInterrupted
 from tools.result import ShownDiff
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def run_isolated(delegation: TurnDelegation, plans: Sequence[Plan], call: ToolCo
 
     Raises:
         ToolError: there can be no copies here.
-        ToolInterrupted: the turn is over; the copies are gone.
+        ToolInterrupted: the turn is over; the copies are gone, but those that were only to be brought back.
     """
     with contextlib.ExitStack() as stack:
         copies, there = [], []
@@ -43,10 +43,27 @@ def run_isolated(delegation: TurnDelegation, plans: Sequence[Plan], call: ToolCo
             # Its sub-agents are among the session's, which ends them.
             there.append(replace(plan, workspace=replace(workspace, children=delegation.workspace.children)))
         reports = delegation.work(there, call)
-        return [
-            bounded(_brought_back(copy, report, call, delegation), len(plans), call, delegation.file_of)
-            for copy, report in zip(copies, reports, strict=True)
-        ]
+        told, waiting = list[AgentReport](), list(copies)
+        try:
+            for copy, report in zip(copies, reports, strict=True):
+                brought = _brought_back(copy, report, call, delegation)
+                told.append(bounded(brought, len(plans), call, delegation.file_of))
+                waiting.remove(copy)
+        except ToolInterrupted:
+            # Their work is done, and would be lost.
+            if kept := [str(copy.tree) for copy in waiting if _keep(copy)]:
+                call.progress(f"Not brought back, and kept for a week: {', '.join(kept)}\n")
+            raise
+        return told
+
+
+def _keep(copy: Copy) -> bool:
+    """Keep a copy in which something was changed."""
+    with contextlib.suppress(ToolError):
+        if not copy.changes():
+            return False
+    copy.keep()
+    return True
 
 
 def _brought_back(copy: Copy, report: AgentReport, call: ToolContext, delegation: TurnDelegation) -> AgentReport:
@@ -69,6 +86,8 @@ def _brought_back(copy: Copy, report: AgentReport, call: ToolContext, delegation
         why, is_refused = _bring(change, path, call)
         if not why:
             brought.append(path)
+            if change.is_made_executable:
+                refused.append(f"{change.path} is brought back, but may not be executed yet: chmod +x it")
         else:
             (refused if is_refused else open_ones).append(f"{change.path} {why}")
     if open_ones:

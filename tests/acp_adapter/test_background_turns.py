@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.delegating import delegates
 from tests.support.editor import PLAIN, ZED, Editor, Frame
 from tests.support.in_memory import EditorFactory
 from tests.support.settings_files import configure
@@ -271,12 +272,30 @@ async def test_a_session_that_is_closed_while_something_runs_tells_so_when_it_is
     await editor.request("session/close", {"sessionId": session})
     await editor.load_session(session, workspace)
     (task,) = await _tasks(editor, session)
+    assert (await editor.request("_hermes/session/tasks", {"sessionId": session}))["waiting"] == 1
     since = len(editor.frames)
     await editor.prompt(session, "say Next.")
 
+    assert (await editor.request("_hermes/session/tasks", {"sessionId": session}))["waiting"] == 0
     assert (task["state"], task["detail"]) == ("stopped", "the session was closed")
     told = [frame.update for frame in editor.frames[since:] if frame.is_update(session, "agent_thought_chunk")]
     assert "the session was closed" in json.dumps(told)
+
+
+async def test_a_sub_agent_that_ended_with_its_session_is_told_of_though_others_take_longer_to_end(
+    start: EditorFactory, workspace: Path
+) -> None:
+    editor, session = await _start(start, workspace)
+    stays = {"command": "trap '' TERM; echo on; while :; do sleep 0.05; done", "background": True}
+    script = f"call terminal {json.dumps(stays)}\n{delegates('sleep 600', background=True)}\nsay Begun."
+    await editor.prompt(session, script)
+    await editor.request("session/close", {"sessionId": session})
+    await editor.load_session(session, workspace)
+    since = len(editor.frames)
+    await editor.prompt(session, "say Next.")
+
+    told = [frame.update for frame in editor.frames[since:] if frame.is_update(session, "agent_thought_chunk")]
+    assert "sleep 600 was ended: the session was closed" in json.dumps(told)
 
 
 async def test_a_turn_of_its_own_is_taken_back_as_any(start: EditorFactory, workspace: Path) -> None:

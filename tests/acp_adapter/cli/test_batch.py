@@ -1,6 +1,7 @@
 """`hermes-acp batch`, as a process with workers of its own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -59,6 +60,16 @@ def test_prompts_that_are_wrong_begin_nothing(home, prompts, tmp_path, capsys):
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_prompt_may_hold_any_sign_that_json_allows(run, tmp_path, capsys):
+    line = json.dumps({"id": "a", "prompt": "say one\u2028two\x85three"}, ensure_ascii=False)
+    outcome = run("-", input=f"{line}\r\n", encoding="utf-8")
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    file = tmp_path / "prompts.jsonl"
+    file.write_text(f"{line}\n{{}}\n", encoding="utf-8")
+    assert main([str(file), "--out", str(tmp_path / "others"), *OFFLINE]) == 2
+    assert 'line 2: it has no "prompt"' in capsys.readouterr().err
+
+
 def test_ctrl_c_cancels_what_runs_and_the_next_time_runs_it_again(home, prompts, tmp_path):
     marker = tmp_path / "runs" / "work" / "slow" / "begun"
     file = prompts({"id": "slow", "prompt": "write begun x\nsleep 600"}, {"id": "later", "prompt": "say A"})
@@ -74,3 +85,30 @@ def test_ctrl_c_cancels_what_runs_and_the_next_time_runs_it_again(home, prompts,
     assert "slow: cancelled" in out
     assert "The same command goes on" in out
     assert not (tmp_path / "runs" / "results.jsonl").exists()
+
+
+def test_whoever_kills_it_leaves_no_worker_at_work(home, prompts, tmp_path):
+    made = tmp_path / "runs" / "work" / "slow" / "pids"
+    command = json.dumps({"command": "echo $$ $PPID > pids.new; mv pids.new pids; sleep 600"})
+    file = prompts({"id": "slow", "prompt": f"call terminal {command}"})
+    batch = [*MAIN, file, "--out", str(tmp_path / "runs"), *OFFLINE, "--workers", "1", "--mode", "dont_ask"]
+    process = subprocess.Popen(batch, stdout=subprocess.DEVNULL)
+    try:
+        wait_until(made.exists, timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    pids = made.read_text().split()
+    try:
+        wait_until(lambda: not any(map(_lives, pids)), timeout=10)
+    finally:
+        for pid in filter(_lives, pids):
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def _lives(pid):
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -56,6 +56,19 @@ def test_news_that_come_with_the_last_answer_keep_the_turn_going(tmp_path: Path)
     assert_well_formed(result["messages"])
 
 
+def test_news_that_are_too_much_for_one_message_come_whole_with_the_next(tmp_path: Path) -> None:
+    reports = [News(f"agent-{letter}", "ended", "done", letter * 20_000) for letter in "abc"]
+    agent = make_agent(tmp_path, says("one"), says("two"), says("three"))
+    for report in reports:
+        _box(agent).put(report)
+    result = agent.run_conversation("go")
+
+    told = "".join(text_of(message["content"]) for message in result["messages"] if message.get("injected"))
+    assert [told.count(report.text) for report in reports] == [1, 1, 1]
+    assert _box(agent).waiting() == ()
+    assert_well_formed(result["messages"])
+
+
 def test_words_of_the_persons_go_first_and_news_with_the_next_request(tmp_path: Path, add_tool: Any) -> None:
     agent = make_agent(tmp_path, uses(("a", "act", {})), says("first"), says("second"))
 

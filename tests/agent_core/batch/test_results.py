@@ -79,12 +79,16 @@ def test_two_batches_do_not_write_to_one_directory(place):
     Results(place).close()
 
 
-def test_a_file_of_somebody_elses_is_refused_and_left_as_it_is(place):
+@pytest.mark.parametrize("name", [RESULTS, "completed.jsonl", "failed.jsonl"])
+@pytest.mark.parametrize("content", ["mine\n", '{"id": "a"}\n{"id": "b"}\n', "no end", ""])
+def test_a_file_of_somebody_elses_is_refused_and_left_as_it_is(place, name, content):
     place.mkdir()
-    (place / RESULTS).write_text("mine\n")
-    with pytest.raises(BatchError, match="is not what a batch has written"):
-        Results(place)
-    assert (place / RESULTS).read_text() == "mine\n"
+    (place / name).write_text(content)
+    for _ in range(2):
+        with pytest.raises(BatchError, match="is not what a batch has written"):
+            Results(place)
+    assert (place / name).read_text() == content
+    assert [path.name for path in place.iterdir()] == [name]
 
 
 def test_a_directory_that_cannot_be_made_is_told(tmp_path):

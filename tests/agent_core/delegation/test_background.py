@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from agent_core.background.news import NewsBox
+from agent_core.background.tasks import TaskBoard
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.services import SessionServices
 from agent_core.settings_delegation import DelegationPart
@@ -29,6 +31,31 @@ def test_a_call_returns_at_once_and_the_report_is_news(tmp_path, add_tool):
     assert "call wait_here" in news.title
     assert "All is well." in news.text
     assert services.tasks.get(task.id).state == "done"
+
+
+def test_a_report_is_stored_before_its_task_is_over(tmp_path):
+    order = []
+    services = SessionServices()
+    services.news = NewsBox(keep=lambda news: order.append(("news", news.source)))
+    services.tasks = TaskBoard(keep=lambda task: order.append((task.state, task.id)))
+    agent = delegating_agent(tmp_path, services=services)
+    agent.run_conversation(f"{delegates('say well', background=True)}\nsay on")
+    wait_until(lambda: len(order) == 3)
+    assert [what for what, _ in order] == ["running", "news", "done"]
+
+
+def test_one_that_is_still_in_line_can_be_stopped_at_once(tmp_path):
+    services = SessionServices()
+    limits = DelegationSettings(DelegationPart(max_concurrent_children=1))
+    agent = delegating_agent(tmp_path, services=services, delegation=limits)
+    agent.run_conversation(f"{delegates('sleep 600', 'write a.txt x', background=True)}\nsay on")
+    first, second = (task.id for task in services.tasks.list())
+    services.tasks.stop(second)
+    assert services.tasks.get(second).state == "stopped"
+    services.tasks.stop(first)
+    wait_until(lambda: not agent.workspace.children.working())
+    assert [news.source for news in services.news.waiting()] == [second, first]
+    assert not (tmp_path / "a.txt").exists()
 
 
 def test_a_turn_that_is_cancelled_or_over_leaves_them_at_work_and_the_end_of_the_session_ends_them(tmp_path):

@@ -94,6 +94,30 @@ def test_in_a_copy_the_sessions_directory_is_outside_and_the_users_rules_hold(ho
         copy.close()
 
 
+def test_what_a_rule_names_by_its_whole_path_is_denied_in_a_copy_too(home, tmp_path, factory):
+    top = tmp_path / "project"
+    (top / "secrets").mkdir(parents=True)
+    (top / "secrets" / "key").write_text("a secret word")
+    configure(
+        home,
+        {
+            "model": {"provider": "offline", "default": "offline"},
+            "approvals": {"deny": [f"read: {top}/secrets/**", f"write: {tmp_path}/*/kept.txt"]},
+        },
+    )
+    subprocess.run(["git", "init", "-q"], cwd=top, check=True)
+    agent = make(factory, top)
+    goal = "read secrets/key\nwrite kept.txt x\nwrite new.txt n\nsay done"
+    report = told(agent.run_conversation(delegates(goal, isolated=True))["messages"])
+    assert report["brought_back"] == report["files_changed"] == ["new.txt"]
+    (child,) = factory.sessions.archive.children("s1")
+    assert "a secret word" not in str(factory.sessions.recall.around(child.id, 0, 9))
+    (tmp_path / "copy" / "secrets").mkdir(parents=True)
+    copy = factory._workspaces.at_copy(agent.workspace, (tmp_path / "copy",))
+    copy.close()
+    assert tmp_path / "copy" / "secrets" in copy.containment.grounds().hidden
+
+
 def test_their_conversations_are_found_by_a_search_and_not_among_the_latest(home, tmp_path, factory):
     configure(home, {"model": {"provider": "offline", "default": "offline"}})
     agent = make(factory, tmp_path)

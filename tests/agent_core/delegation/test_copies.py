@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -75,6 +76,21 @@ def test_changes_are_told_with_their_contents_and_as_a_patch_that_applies(top, t
     assert not (top / "changed.txt").exists()
 
 
+def test_contents_are_told_as_they_lie_in_a_work_tree(top, tmp_path):
+    (top / ".gitattributes").write_text("*.bat text eol=crlf\n*.wide text working-tree-encoding=UTF-16LE\n")
+    (top / "old.bat").write_bytes(b"one\r\ntwo\r\n")
+    _git(top, "add", ".")
+    _git(top, "commit", "-qm", "second")
+    copy = make_copy(top, tmp_path / "copies", "one")
+    (copy.tree / "old.bat").write_bytes(b"one\r\n2\r\n")
+    (copy.tree / "new.wide").write_bytes("é\n".encode("utf-16-le"))
+    changes = {str(change.path): (change.before, change.after) for change in copy.changes()}
+    assert changes == {
+        "old.bat": (b"one\r\ntwo\r\n", b"one\r\n2\r\n"),
+        "new.wide": (None, "é\n".encode("utf-16-le")),
+    }
+
+
 def test_nothing_in_the_repository_or_in_the_copy_has_git_run_a_program(top, tmp_path):
     witness = tmp_path / "it-ran"
     script = f"touch {witness}; cat"
@@ -91,6 +107,42 @@ def test_nothing_in_the_repository_or_in_the_copy_has_git_run_a_program(top, tmp
     (copy.tree / "kept.txt").write_text("other\n")
     assert [str(change.path) for change in copy.changes()] == ["kept.txt"]
     assert not witness.exists()
+
+
+def test_nor_does_a_repository_within_it(top, tmp_path):
+    witness = tmp_path / "it-ran"
+    inner = _with_repository_within(top)
+    _git(inner, "config", "filter.evil.clean", f"sh -c 'touch {witness}; cat'")
+    (inner / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+    (inner / "f").write_text("OF ANOTHER\n")
+    copy = make_copy(top, tmp_path / "copies", "one")
+    assert not witness.exists()
+    assert copy.changes() == []
+    # What a sub-agent may do: the same commit there, and a file that is another.
+    shutil.copytree(inner, copy.tree / "inner", dirs_exist_ok=True)
+    (copy.tree / "inner" / "f").write_text("Of Another\n")
+    assert copy.changes() == []
+    assert not witness.exists()
+
+
+def test_what_is_done_to_a_repository_within_it_is_told(top, tmp_path):
+    _with_repository_within(top)
+    copy = make_copy(top, tmp_path / "copies", "one")
+    assert (copy.tree / "inner").is_dir()
+    assert _git(copy.tree, "status", "--porcelain") == ""
+    (copy.tree / "inner").rmdir()
+    assert [(str(change.path), bool(change.obstacle)) for change in copy.changes()] == [("inner", True)]
+
+
+def _with_repository_within(top: Path) -> Path:
+    inner = top / "inner"
+    inner.mkdir()
+    _git(inner, "init", "-q")
+    (inner / "f").write_text("of another\n")
+    _git(inner, "add", ".")
+    _git(inner, "commit", "-qm", "its first")
+    _git(top, "add", "inner")
+    return inner
 
 
 def test_a_repository_without_a_commit_can_be_copied_and_what_is_none_cannot(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from dataclasses import replace
 
@@ -12,7 +13,6 @@ from agent_core.workspace import local_workspace
 from tests.support.agents import Ears
 from tests.support.delegating import delegates, delegating_agent, told
 from tools.approval.questions import Answer
-from tools.environments.guardian import Guardian
 
 
 class Person:
@@ -48,7 +48,7 @@ def person():
 @pytest.fixture
 def agent(project, tmp_path, person):
     def at_copy(workspace, roots):
-        made = local_workspace(roots[0], guardian=Guardian())
+        made = local_workspace(roots[0])
         rules = replace(workspace.approvals.rules, roots=made.approvals.rules.roots)
         return replace(made, approvals=workspace.approvals.for_another("", rules=rules))
 
@@ -121,6 +121,14 @@ def test_a_conflict_is_told_and_the_copy_is_kept(agent, project, tmp_path, perso
     assert str(kept / "tree") in report["not_brought_back"]
 
 
+def test_what_may_be_executed_there_is_told_of(agent, project):
+    agent.workspace.approvals.mode = "dont_ask"
+    command = json.dumps({"command": "echo true > run.sh; chmod +x run.sh"})
+    report = told(agent.run_conversation(delegates(f"call terminal {command}", isolated=True))["messages"])
+    assert report["brought_back"] == ["run.sh"]
+    assert "chmod +x" in report["not_brought_back"]
+
+
 def test_without_changes_nothing_is_asked_and_nothing_stays(agent, tmp_path, person):
     report = told(agent.run_conversation(delegates("read a.txt\nsay read", isolated=True))["messages"])
     assert report["summary"] == "read"
@@ -134,6 +142,21 @@ def test_a_cancel_leaves_no_copy(agent, project, tmp_path, person):
     assert agent.run_conversation(delegates("write new.txt n", isolated=True))["stop_reason"] == "cancelled"
     assert not (project / "new.txt").exists()
     assert _copies(tmp_path) == []
+
+
+def test_a_cancel_while_changes_come_back_keeps_the_copy(agent, project, tmp_path, person):
+    def cancel(path):
+        if path == project / "new.txt":
+            agent.interrupt()
+
+    person.before = cancel
+    goal = "edit a.txt two => 2\nwrite new.txt n\nsay done"
+    result = agent.run_conversation(delegates(goal, "read a.txt\nsay nothing", isolated=True))
+    assert result["stop_reason"] == "cancelled"
+    assert (project / "a.txt").read_text() == "one\n2\n"
+    assert not (project / "new.txt").exists()
+    (kept,) = (tmp_path / "copies").iterdir()
+    assert (kept / "tree" / "new.txt").read_text() == "n"
 
 
 def test_where_there_are_no_copies_that_is_an_answer(tmp_path):

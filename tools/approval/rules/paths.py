@@ -72,6 +72,26 @@ def places_denied(rules: Iterable[PermissionRule], roots: tuple[Path, ...]) -> t
     return tuple(dict.fromkeys(found))
 
 
+def moved(rule: PermissionRule, root: Path, to: Path) -> Iterator[PermissionRule]:
+    """The same for a copy `to` of the directory `root`, where the rule names what is there by its whole path.
+
+    What it names from the session's directories, or by its name, it means there anyhow.
+    """
+    if rule.kind not in {"read", "write", "delete"} or not rule.pattern.startswith(("/", "~/")):
+        return
+    (place,) = _places(rule.pattern, ())
+    parts, end = place.split("/"), "/" if rule.pattern.endswith("/") else ""
+    for at, above in enumerate(root.parts):
+        if at == len(parts):  # the rule is about a directory that `root` is in
+            break
+        if parts[at] == "**":
+            yield replace(rule, pattern="/".join((str(to), *parts[at:])) + end)
+            return
+        if at and not _whole(parts[at].casefold(), above.casefold()):
+            return
+    yield replace(rule, pattern="/".join((str(to), *parts[len(root.parts) :])) + end)
+
+
 def _is_name(pattern: str) -> bool:
     return not pattern.startswith("/") and "/" not in pattern.rstrip("/")
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.each import each
 from tools.approval.rules.parsing import parse_rule
-from tools.approval.rules.paths import covers_path, denies_path, places_denied, with_real_places
+from tools.approval.rules.paths import covers_path, denies_path, moved, places_denied, with_real_places
 
 ROOT = Path("/srv/project")
 ROOTS = (ROOT, Path("/srv/library"))
@@ -79,3 +79,23 @@ def test_what_is_denied_from_the_sessions_directories_is_denied_where_its_links_
 def test_a_sandbox_can_hide_what_is_denied_by_name():
     rules = [parse_rule(each) for each in ("read: keys/", "read: /srv/data/**", "read: *.pem", "write: src/")]
     assert places_denied(rules, ROOTS) == (ROOT / "keys", Path("/srv/library/keys"), Path("/srv/data"))
+
+
+@each(
+    ("rule", "there"),
+    [
+        ("read: /home/x/project/secrets/**", ["read: /copy/secrets/**"]),
+        ("write: /home/*/project/a.txt", ["write: /copy/a.txt"]),
+        ("read: /home/**/key", ["read: /copy/**/key"]),
+        ("read: /home/x/", ["read: /copy/"]),
+        ("read: /HOME/x/Project", ["read: /copy"]),
+        ("read: /home/x/project2/a", []),
+        ("read: /srv/**", []),
+        ("read: secrets/**", []),
+        ("read: *.pem", []),
+        ("run: /home/x/project/a", []),
+    ],
+)
+def test_a_rule_about_a_whole_path_is_moved_to_a_copy(rule, there):
+    found = moved(parse_rule(rule, ""), Path("/home/x/project"), Path("/copy"))
+    assert [one.shown for one in found] == there
