@@ -74,6 +74,13 @@ def test_variables_do_not_stand_among_the_processes(side, tmp_path):
     assert "not-for-others" not in outcome.output
 
 
+def test_what_ssh_speaks_is_not_what_commands_there_speak(shared, guardian, tmp_path, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    side = FarSide(SshMachine(shared.target(SendEnv="LANG LC_*")), guardian)
+    assert run(side, 'echo "${LC_ALL-none}|$LC_CTYPE|$LANG"', tmp_path).output == "none|C.UTF-8|C.UTF-8\n"
+    side.close()
+
+
 def test_what_is_no_text_and_what_looks_like_a_script_comes_through(side, tmp_path):
     command = "printf '%s|' 'a\\nb' \"it's\" '$HOME' '%d' 'größe'; printf '\\377\\000x'"
     assert run(side, command, tmp_path).output == "a\\nb|it's|$HOME|%d|größe|\ufffd\0x"
