@@ -160,7 +160,7 @@ class DockerMachine:
         words += [f"--network={box.network}", "--security-opt=no-new-privileges", "--cap-drop=ALL"]
         words += [f"--cap-add={name}" for name in _CAPABILITIES]
         for place in box.mounts:
-            words.append(f"--mount=type=bind,source={place},target={place}")
+            words.append(f"--mount=type=bind,{_field('source', place)},{_field('target', place)}")
         words += [f"--volume={volume}" for volume in box.volumes]
         words += [f"--env={name}" for name in box.forwarded if name in os.environ]
         words += self._user()
@@ -248,12 +248,22 @@ def _engine(program: str) -> str:
     )
 
 
+def _field(name: str, place: Path) -> str:
+    """A field of a mount: these are a line of comma-separated values, where a directory's name ends none."""
+    text = f"{name}={place}"
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text
+
+
 def _is_left(name: re.Match[str]) -> bool:
     return name["host"] == _host() and _began(int(name["pid"])) != int(name["began"])
 
 
 def _host() -> str:
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+    """Whose processes' numbers this process knows: its user's, and those of its own namespace of processes."""
+    space = ""
+    with contextlib.suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - no path
+    return hashlib.sha256(f"{socket.gethostname()} {os.getuid()} {space}".encode()).hexdigest()[:8]
 
 
 def _began(pid: int) -> int:
