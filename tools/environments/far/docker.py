@@ -37,6 +37,7 @@ _MOST_COMPLAINT = 2_000
 # shell that waits does: so no `--init` is needed, for which not every engine has a program.
 _IDLE = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
 _CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL")
+_GONE = r"No such container|is not running|no container with"
 _WORDS: Sequence[tuple[str, str]] = (
     (r"permission denied while trying to connect|dial unix.*permission denied", (
         "you may not use it. Add yourself to its group (docker), or set terminal.docker_program to podman"
@@ -47,7 +48,7 @@ _WORDS: Sequence[tuple[str, str]] = (
     (r"pull access denied|manifest unknown|repository does not exist|No such image|short-name|unauthorized", (
         "the image {image} cannot be fetched. Look at terminal.docker_image, or build or pull it by hand"
     )),
-    (r"No such container|is not running|no container with", (
+    (_GONE, (
         "the container is gone. Try again: another one is started"
     )),
 )  # fmt: skip
@@ -138,6 +139,10 @@ class DockerMachine:
                 told = meaning.format(program=self._program, image=self._box.image)
                 return f"Could not use {self.name}: {told}.{said}"
         return f"Could not use {self.name}: see that `{self._program} info` works.{said}"
+
+    def never_started(self, complaint: str) -> bool:
+        """Whether there was no container to start it in."""
+        return re.search(_GONE, complaint, re.IGNORECASE) is not None
 
     def close(self) -> None:
         """Remove the container, or stop it where it is kept. Its removal goes on if it takes longer than a moment."""

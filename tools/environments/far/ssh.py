@@ -43,6 +43,8 @@ _ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=false")
 # A short path: the name of a socket is limited to about a hundred characters.
 _SHORT = "/tmp"  # noqa: S108 - a directory in it, for us alone
 _FOLDERS = "hermes-ssh-"
+# What a program says that tries to connect by itself: nobody is behind `false`.
+_OF_ITS_OWN = r"(?:kex|ssh)_exchange_identification|UNKNOWN port 65535|banner exchange"
 _PLAIN = frozenset(string.ascii_letters + string.digits + " _-./:=,+@%")
 _READY = b"ready\n"
 _HOLD = "echo ready; exec cat >/dev/null"
@@ -175,6 +177,10 @@ class SshMachine:
             if re.search(pattern, complaint):
                 return f"Could not connect to {self.name}: {meaning.format(by_hand=by_hand)}.{said}"
         return f"Could not connect to {self.name}: see that {by_hand} works.{said}"
+
+    def never_started(self, complaint: str) -> bool:
+        """Whether it got no session of the shared connection, and none of its own, which it may not have."""
+        return re.search(_OF_ITS_OWN, complaint) is not None
 
     def close(self) -> None:
         """End all connections."""
