@@ -239,7 +239,9 @@ class DockerMachine:
 
     def _named(self) -> str:
         if self._is_kept:
-            return f"{_PREFIX}kept-{hashlib.sha256(self._session.encode()).hexdigest()[:16]}"
+            # What was made under other settings, as with a network, is not what these mean.
+            meant = f"{self._session} {self._box}"
+            return f"{_PREFIX}kept-{hashlib.sha256(meant.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
         return f"{_PREFIX}{_host()}-{os.getpid()}-{_began(os.getpid())}-{secrets.token_hex(4)}"
 
 

@@ -33,6 +33,7 @@ _ALWAYS = (
     "ClearAllForwardings=yes",
     "ForwardAgent=no",
     "ForwardX11=no",
+    "Tunnel=no",
     "PermitLocalCommand=no",
     "RemoteCommand=none",
     "EscapeChar=none",
