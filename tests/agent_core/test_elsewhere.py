@@ -155,7 +155,9 @@ def test_a_link_there_leads_where_it_leads_there(session, place):
 
 
 @needs_other_disk
-def test_what_the_person_denies_is_denied_under_the_names_that_it_has_there(session, place, server, guardian, tmp_path):
+def test_what_the_person_denies_is_denied_under_the_names_that_it_has_there(
+    session, place, server, guardian, tmp_path
+):
     (place / "there" / "vault").mkdir(exist_ok=True)
     (place / "there" / "vault" / "x.txt").write_text("not for you")
     elsewhere = session.workspace.elsewhere
@@ -177,6 +179,17 @@ def test_secrets_there_are_not_printed_by_a_search_unasked(session):
 
 
 @needs_other_disk
+def test_a_link_there_to_a_secret_is_not_printed_unasked(session, place):
+    there = place / "there"
+    (there / "deep").mkdir()
+    (there / "deep" / "peek").symlink_to("../.env")
+    (there / "deep" / "plain.txt").write_text("plain")
+    for command in ("cat deep/peek", "cat 'deep/pee'*", "cd deep && cat peek", "cat < deep/peek"):
+        assert "Denied" in session.call("terminal", command=command)["error"], command
+        assert session.approver.asked[-1].reveals == ".env", command
+    assert session.call("terminal", command="cat deep/plain.txt")["output"] == "plain"
+
+
 def test_settings_of_git_there_that_name_programs_are_asked_about(session, place):
     git = place / "there" / ".git"
     subprocess.run(["git", "init", "-q", place / "there"], check=True)

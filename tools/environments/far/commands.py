@@ -94,8 +94,8 @@ class FarEnvironment:
                 left_by=lambda report: read_report(report, fresh, given) if is_shell else None,
             )
             far = started.far
-            # A connection that had broken off without a word is noticed now; it is made anew, or says why not. Silence
-            # alone does not say that the command has not begun: nothing is done twice.
+            # A connection that had broken off without a word is noticed now; it is made anew, or says why not.
+            # Silence alone does not say that the command has not begun: nothing is done twice.
             if not (isinstance(far, _FarCommand) and far.lost and far.never_started):
                 break
         self._complain(far, spec, outcome)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
+import itertools
 import json
 import os
 import stat
@@ -21,6 +23,7 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # A handle that only stands for a directory needs no right to list it.
 _HANDLE = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_MOST_MAGIC, _MOST_NAMES = 2, 1_000
 _KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access", "security.selinux")
 _NOT_RENAMED_OVER = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS, errno.EXDEV)
 
@@ -321,6 +324,17 @@ def do_mode(asked: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]
 def do_resolve(asked: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], bytes]:
     """Where a path leads, its links resolved."""
     return {}, os.fsencode(os.path.realpath(asked["path"]))
+
+
+def do_leads(_asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    """Where what fits each of several patterns leads."""
+    found: set[bytes] = set()
+    for pattern in body.split(b"\0"):
+        # Patterns in many of its parts may take long.
+        if sum(1 for part in pattern.split(b"/") if glob.has_magic(part)) <= _MOST_MAGIC:
+            fitting = [pattern] if os.path.lexists(pattern) else glob.iglob(pattern)  # noqa: PTH207 - bytes
+            found.update(os.path.realpath(name) for name in itertools.islice(fitting, _MOST_NAMES))
+    return {}, b"\0".join(sorted(found))
 
 
 def do_times(_asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:

@@ -1,4 +1,4 @@
-"""What writing files on another machine leaves as it was: who may read them, whose they are, their lists of access."""
+"""What writing files on another machine leaves as it was: who may read them, whose they are, their attributes."""
 
 import os
 import shutil
@@ -91,3 +91,15 @@ def test_a_file_keeps_its_attributes(files_by, tmp_path):
         pytest.skip("The file system of the tests knows no attributes")
     files_by("python").write(path, b"two", expected=b"one")
     assert os.getxattr(path, "user.mine") == b"1"
+
+
+@pytest.mark.parametrize("kind", ["python", "sh"])
+def test_where_names_lead_is_told_by_the_machine_that_has_them(files_by, kind, tmp_path):
+    (tmp_path / "it's [a]").mkdir()
+    (tmp_path / "it's [a]" / "x y").write_text("")
+    (tmp_path / "link").symlink_to("it's [a]/x y")
+    found = files_by(kind).leads(
+        [f"{tmp_path}/li*", f"{tmp_path}/none", f"{tmp_path}/$(touch {tmp_path}/gone-wrong)"]
+    )
+    assert [path.name for path in found] == ["x y"]
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["it's [a]", "link"]
