@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
 from agent_core.settings import Settings
+from tools.approval.rules.paths import below_home, with_real_places
 from tools.environments.resolving import real_path
 from tools.errors import FileMissing, ToolError
 from tools.files.history import FileHistory, NoHistory
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agent_core.sessions.files.call_history import CallHistory
     from agent_core.sessions.files.disk import Disk
     from agent_core.workspace import Workspace
+    from tools.approval.rules.rule import PermissionRule
     from tools.environments.backends import Elsewhere
     from tools.environments.guardian import Guardian
     from tools.settings import ToolSettings
@@ -60,6 +61,23 @@ def policies_there(elsewhere: Elsewhere | None) -> tuple[ProjectPolicy, ...]:
     if elsewhere.problem:
         return (unreadable(f"{FILE} on {elsewhere.where}", "it cannot be reached"),)
     return tuple(_policy_of(root / FILE, elsewhere) for root in elsewhere.roots)
+
+
+def denied_there(rule: PermissionRule, elsewhere: Elsewhere | None) -> tuple[PermissionRule, ...]:
+    """What a rule that denies means besides, where a session's files are another machine's. Blocks.
+
+    `~/` is the home there as well, and a path is denied under the name that the links there lead to.
+    """
+    if elsewhere is None or elsewhere.shared:
+        return ()
+    if elsewhere.problem:
+        return (below_home(rule, "/**"),)  # nobody knows yet where the home there is
+    try:
+        files, theirs = elsewhere.files(None), below_home(rule, str(elsewhere.facts().home))
+        real = with_real_places(theirs, elsewhere.real_roots, lambda path: str(real_path(files, Path(path))))
+        return tuple(real)
+    except ToolError:
+        return (below_home(rule, "/**"),)
 
 
 def _policy_of(path: Path, elsewhere: Elsewhere) -> ProjectPolicy:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,13 +33,17 @@ class PermissionSettings:
 
 
 def permission_settings(
-    config: Configuration, roots: Sequence[Path], further: Sequence[ProjectPolicy] = ()
+    config: Configuration,
+    roots: Sequence[Path],
+    further: Sequence[ProjectPolicy] = (),
+    there: Callable[[PermissionRule], Iterable[PermissionRule]] = lambda _: (),
 ) -> PermissionSettings:
     """Read what the user's settings and the projects in `roots` say. Blocks for small files.
 
     Args:
         roots: the session's directories; each may have a `.hermes/config.yaml` that narrows the user's settings.
         further: what projects say that are not on this machine.
+        there: what a denying rule means besides on the machine that the session works on.
     """
     approvals, file = config.settings.approvals, config.home.config_file
     places = tuple(Path(os.path.realpath(root)) for root in roots)
@@ -51,7 +55,7 @@ def permission_settings(
         mode = stricter(mode, project.mode)
         warnings += project.warnings
     return PermissionSettings(
-        deny=tuple(dict.fromkeys(place for rule in own for place in with_real_places(rule, places))),
+        deny=tuple(dict.fromkeys(place for rule in own for place in (*with_real_places(rule, places), *there(rule)))),
         allow=(
             *(parse_rule(text, f"approvals.allow in {file}") for text in approvals.allow),
             *allowlist_rules(config.settings.command_allowlist, f"command_allowlist in {file}"),

@@ -15,7 +15,7 @@ from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
-from agent_core.elsewhere import elsewhere_of, history_there, policies_there
+from agent_core.elsewhere import denied_there, elsewhere_of, history_there, policies_there
 from agent_core.hooks.sessions import HookSessions
 from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.own_variables import OwnVariables
@@ -91,7 +91,8 @@ class Workspaces:
         limits, roots = tool_settings(config), (cwd, *extra_roots)
         self._plugins.load_for_backend(config.settings.terminal.backend)
         elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
-        permissions = permission_settings(config, roots, (*policies_there(elsewhere), *further))
+        further = (*policies_there(elsewhere), *further)
+        permissions = permission_settings(config, roots, further, lambda rule: denied_there(rule, elsewhere))
 
         def history(call: CallIdentity) -> FileHistory:
             rows = self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)

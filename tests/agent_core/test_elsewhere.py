@@ -3,11 +3,12 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent_core.elsewhere import elsewhere_of
+from agent_core.elsewhere import denied_there, elsewhere_of
 from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
 from agent_core.prompt.session_prompt import session_prompt
@@ -20,6 +21,8 @@ from tests.support.services import turn_services
 from tests.support.ssh_server import needs_other_disk, needs_sshd, ssh_server
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import ReadPath, RunCommand
+from tools.approval.rules.matching import denied_by
+from tools.approval.rules.parsing import parse_rule
 from tools.dispatch import dispatch
 from tools.environments.backends import forget_backend, register_backend
 from tools.environments.guardian import Guardian
@@ -152,12 +155,41 @@ def test_a_link_there_leads_where_it_leads_there(session, place):
 
 
 @needs_other_disk
+def test_what_the_person_denies_is_denied_under_the_names_that_it_has_there(
+    session, place, server, guardian, tmp_path
+):
+    (place / "there" / "vault").mkdir(exist_ok=True)
+    (place / "there" / "vault" / "x.txt").write_text("not for you")
+    elsewhere = session.workspace.elsewhere
+    # The home there is the project, and a link there leads to the vault.
+    elsewhere = replace(elsewhere, facts=lambda: replace(session.workspace.elsewhere.facts(), home=place / "project"))
+    (place / "there" / "door").symlink_to("vault")
+    x = ReadPath(place / "project" / "vault" / "x.txt", None)
+    for pattern in ("~/vault/", "door/", f"{place}/project/door/*.txt"):
+        rules = denied_there(parse_rule({"read": pattern}), elsewhere)
+        assert denied_by(x, rules, elsewhere.real_roots), pattern
+        (rule,) = denied_there(parse_rule({"read": pattern}), replace(elsewhere, problem="it is down"))
+        assert bool(denied_by(x, (rule,), ())) == pattern.startswith("~"), pattern
+    assert denied_there(parse_rule({"run": "git push"}), None) == ()
+
+
 def test_secrets_there_are_not_printed_by_a_search_unasked(session):
     session.call("terminal", command="grep -r KEY .")
     assert ".env" in session.approver.questions[0].reason
 
 
 @needs_other_disk
+def test_a_link_there_to_a_secret_is_not_printed_unasked(session, place):
+    there = place / "there"
+    (there / "deep").mkdir()
+    (there / "deep" / "peek").symlink_to("../.env")
+    (there / "deep" / "plain.txt").write_text("plain")
+    for command in ("cat deep/peek", "cat 'deep/pee'*", "cd deep && cat peek", "cat < deep/peek"):
+        assert "Denied" in session.call("terminal", command=command)["error"], command
+        assert session.approver.asked[-1].reveals == ".env", command
+    assert session.call("terminal", command="cat deep/plain.txt")["output"] == "plain"
+
+
 def test_settings_of_git_there_that_name_programs_are_asked_about(session, place):
     git = place / "there" / ".git"
     subprocess.run(["git", "init", "-q", place / "there"], check=True)

@@ -32,6 +32,7 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PermitRootLogin prohibit-password
 MaxSessions 10
+AcceptEnv LANG LC_*
 # So bash does not read the .bashrc of who runs the tests.
 SetEnv SHLVL=2 PATH={path}
 """

@@ -92,9 +92,10 @@ class Containment:
     def reveals(self, command: str, cwd: Path) -> str:
         """Which secret files of the workspace a command that only looks may print where it runs; '' for none."""
         is_hidden = self.sandbox is not None and not self.elsewhere()
-        if is_hidden or not searches_below(command, cwd):
+        if is_hidden:
             return ""
-        names = sorted(place.name for place in self.secrets())
+        found = self.secrets() if searches_below(command, cwd) else self.secrets.behind(command, cwd)
+        names = sorted(place.name for place in found)
         more = len(names) - _MOST_NAMES
         return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

@@ -36,6 +36,10 @@ class WorkspaceSecrets:
         with self._lock:
             return tuple(Path(os.path.realpath(path)) for root in self._roots for path in self._below(root))
 
+    def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:  # noqa: ARG002 - for those that can look
+        """Secret files that links among a command's words lead to; none where nobody looks."""
+        return ()
+
     def _below(self, root: Path) -> Iterator[str]:
         if why_sensitive(root / "x"):
             return  # the whole of it is: whoever works there has to see it

@@ -8,7 +8,7 @@ allowed where it is from the session's directories.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,11 +42,14 @@ def denies_path(rule: PermissionRule, path: Path, roots: tuple[Path, ...]) -> bo
     return any(_whole(place, text.casefold()) for text in above for place in places)
 
 
-def with_real_places(rule: PermissionRule, roots: tuple[Path, ...] = ()) -> Iterator[PermissionRule]:
+def with_real_places(
+    rule: PermissionRule, roots: tuple[Path, ...] = (), resolve: Callable[[str], str] = os.path.realpath
+) -> Iterator[PermissionRule]:
     """The rule, and the same for where its paths really are, if links lead there. Looks at the disk.
 
     Args:
         roots: the session's directories: what a name or a path from there leads to is meant as well.
+        resolve: where a path leads; of another machine's, as that has it.
     """
     yield rule
     if rule.kind not in {"read", "write", "delete"}:
@@ -55,9 +58,16 @@ def with_real_places(rule: PermissionRule, roots: tuple[Path, ...] = ()) -> Iter
     from_roots = tuple(f"{root}/{rule.pattern.rstrip('/')}" for root in roots)
     for place in from_roots if _is_name(rule.pattern) else _places(rule.pattern, roots):
         fixed, rest = _fixed_part(place)
-        real = os.path.realpath(fixed)
+        real = resolve(fixed)
         if real != fixed.rstrip("/"):
             yield replace(rule, pattern=f"{real.rstrip('/')}/{rest}".rstrip("/") + end)
+
+
+def below_home(rule: PermissionRule, home: str) -> PermissionRule:
+    """The rule for the home of another machine, where it names a place in the home. `home` may be a pattern."""
+    if rule.kind not in {"read", "write", "delete"} or not rule.pattern.startswith("~/"):
+        return rule
+    return replace(rule, pattern=f"{home.rstrip('/')}/{rule.pattern[2:]}")
 
 
 def places_denied(rules: Iterable[PermissionRule], roots: tuple[Path, ...]) -> tuple[Path, ...]:

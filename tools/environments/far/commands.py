@@ -18,7 +18,7 @@ from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.exit_status import exit_of
 from tools.environments.far.link import Footing, Link
-from tools.environments.far.machine import NotConnected, Streams
+from tools.environments.far.machine import NotConnected, Streams, TellsUnstarted
 from tools.environments.far.probe import FarFacts, probe
 from tools.environments.far.wrapping import READING, Framing, Wrapped, quoted, wrap
 from tools.environments.marked import VARIABLE
@@ -95,7 +95,8 @@ class FarEnvironment:
             )
             far = started.far
             # A connection that had broken off without a word is noticed now; it is made anew, or says why not.
-            if not (isinstance(far, _FarCommand) and far.lost and not far.framing.begun):
+            # Silence alone does not say that the command has not begun: nothing is done twice.
+            if not (isinstance(far, _FarCommand) and far.lost and far.never_started):
                 break
         self._complain(far, spec, outcome)
         return outcome
@@ -231,6 +232,7 @@ class _FarCommand:
     tells: bool
     sent: int = 0
     lost: str = ""
+    never_started: bool = False
     _started: float = field(default_factory=time.monotonic)
     _startup: float | None = None
 
@@ -281,8 +283,12 @@ class _FarCommand:
     def _why_lost(self) -> str:
         self.complaints.seek(0)
         words = self.complaints.read(_MOST_COMPLAINT).decode(errors="replace").strip()
+        machine = self.link.machine
+        self.never_started = (
+            not self.framing.begun and isinstance(machine, TellsUnstarted) and machine.never_started(words)
+        )
         why = f" ({' '.join(words.split())[:300]})" if words else ""
         return (
-            f"The connection to {self.link.machine.name} broke off while the command ran{why}: how it ended is not "
+            f"The connection to {machine.name} broke off while the command ran{why}: how it ended is not "
             "known, and what was left of it is ended there. Look at what it has done before you run it again."
         )

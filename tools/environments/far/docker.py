@@ -37,6 +37,7 @@ _MOST_COMPLAINT = 2_000
 # shell that waits does: so no `--init` is needed, for which not every engine has a program.
 _IDLE = "trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; done"
 _CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID", "KILL")
+_GONE = r"No such container|is not running|no container with"
 _WORDS: Sequence[tuple[str, str]] = (
     (r"permission denied while trying to connect|dial unix.*permission denied", (
         "you may not use it. Add yourself to its group (docker), or set terminal.docker_program to podman"
@@ -47,7 +48,7 @@ _WORDS: Sequence[tuple[str, str]] = (
     (r"pull access denied|manifest unknown|repository does not exist|No such image|short-name|unauthorized", (
         "the image {image} cannot be fetched. Look at terminal.docker_image, or build or pull it by hand"
     )),
-    (r"No such container|is not running|no container with", (
+    (_GONE, (
         "the container is gone. Try again: another one is started"
     )),
 )  # fmt: skip
@@ -139,6 +140,10 @@ class DockerMachine:
                 return f"Could not use {self.name}: {told}.{said}"
         return f"Could not use {self.name}: see that `{self._program} info` works.{said}"
 
+    def never_started(self, complaint: str) -> bool:
+        """Whether there was no container to start it in."""
+        return re.search(_GONE, complaint, re.IGNORECASE) is not None
+
     def close(self) -> None:
         """Remove the container, or stop it where it is kept. Its removal goes on if it takes longer than a moment."""
         if not self._is_used:
@@ -160,7 +165,7 @@ class DockerMachine:
         words += [f"--network={box.network}", "--security-opt=no-new-privileges", "--cap-drop=ALL"]
         words += [f"--cap-add={name}" for name in _CAPABILITIES]
         for place in box.mounts:
-            words.append(f"--mount=type=bind,source={place},target={place}")
+            words.append(f"--mount=type=bind,{_field('source', place)},{_field('target', place)}")
         words += [f"--volume={volume}" for volume in box.volumes]
         words += [f"--env={name}" for name in box.forwarded if name in os.environ]
         words += self._user()
@@ -234,7 +239,9 @@ class DockerMachine:
 
     def _named(self) -> str:
         if self._is_kept:
-            return f"{_PREFIX}kept-{hashlib.sha256(self._session.encode()).hexdigest()[:16]}"
+            # What was made under other settings, as with a network, is not what these mean.
+            meant = f"{self._session} {self._box}"
+            return f"{_PREFIX}kept-{hashlib.sha256(meant.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
         return f"{_PREFIX}{_host()}-{os.getpid()}-{_began(os.getpid())}-{secrets.token_hex(4)}"
 
 
@@ -248,12 +255,22 @@ def _engine(program: str) -> str:
     )
 
 
+def _field(name: str, place: Path) -> str:
+    """A field of a mount: these are a line of comma-separated values, where a directory's name ends none."""
+    text = f"{name}={place}"
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text
+
+
 def _is_left(name: re.Match[str]) -> bool:
     return name["host"] == _host() and _began(int(name["pid"])) != int(name["began"])
 
 
 def _host() -> str:
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+    """Whose processes' numbers this process knows: its user's, and those of its own namespace of processes."""
+    space = ""
+    with contextlib.suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - no path
+    return hashlib.sha256(f"{socket.gethostname()} {os.getuid()} {space}".encode()).hexdigest()[:8]
 
 
 def _began(pid: int) -> int:

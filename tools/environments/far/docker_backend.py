@@ -59,7 +59,7 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
         containment = Containment(
             why_not=why_not,
             places=FarPlaces(side.link, lambda: real_roots),
-            secrets=FarSecrets(side.link, lambda: real_roots),
+            secrets=FarSecrets(side, lambda: real_roots),
         )
     return Elsewhere(
         backend="docker",

@@ -25,7 +25,7 @@ _MOST_GREETING = 20_000
 # A connection's end reaches its programs one after the other.
 _NOTICED_SECONDS = 1.0
 # What may be asked again when the connection has broken off meanwhile.
-_ONLY_LOOKS = frozenset({"stat", "read", "list", "resolve", "times"})
+_ONLY_LOOKS = frozenset({"stat", "read", "list", "resolve", "times", "leads"})
 
 Told = dict[str, Any]
 

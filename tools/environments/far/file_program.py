@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
+import itertools
 import json
 import os
 import stat
@@ -19,6 +21,10 @@ from typing import Any
 _HEAD = struct.Struct(">I")
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A handle that only stands for a directory needs no right to list it.
+_HANDLE = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_MOST_MAGIC, _MOST_NAMES = 2, 1_000
+_KEPT_ATTRIBUTES = ("user.", "system.posix_acl_access", "security.selinux")
 _NOT_RENAMED_OVER = (errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS, errno.EXDEV)
 
 
@@ -37,7 +43,7 @@ def folder_of(path: str, *, make: bool = False) -> tuple[int, str]:
     parts = [part for part in path.split("/") if part]
     if not path.startswith("/") or ".." in parts or "." in parts:
         raise OSError(errno.EINVAL, "it is no absolute path without dots")
-    here = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    here = os.open("/", _HANDLE)
     try:
         for part in parts[:-1]:
             here = _below(here, part, make=make)
@@ -49,12 +55,12 @@ def folder_of(path: str, *, make: bool = False) -> tuple[int, str]:
 
 def _below(above: int, part: str, *, make: bool) -> int:
     try:
-        there = os.open(part, _FOLDER, dir_fd=above)
+        there = os.open(part, _HANDLE, dir_fd=above)
     except OSError as problem:
         if isinstance(problem, FileNotFoundError) and make:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(part, dir_fd=above)
-            there = os.open(part, _FOLDER, dir_fd=above)
+            there = os.open(part, _HANDLE, dir_fd=above)
         elif problem.errno == errno.ENOTDIR and stat.S_ISLNK(_facts(part, above).st_mode):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from problem
         else:
@@ -96,13 +102,20 @@ def _compare(descriptor: int, facts: os.stat_result, expected: bytes) -> None:
         raise Refused("changed")
 
 
+def _unchanged(name: str, folder: int, facts: os.stat_result) -> None:
+    """Writing the new content took a while."""
+    now = _facts(name, folder)
+    if (now.st_ino, now.st_size, now.st_mtime_ns) != (facts.st_ino, facts.st_size, facts.st_mtime_ns):
+        raise Refused("changed")
+
+
 def _put(descriptor: int, data: bytes) -> None:
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(data)
         stream.flush()
 
 
-def _temporary(folder: int, data: bytes, like: os.stat_result | None) -> str:
+def _temporary(folder: int, data: bytes, like: os.stat_result | None, instead: str = "") -> str:
     name = f".hermes-{os.urandom(6).hex()}.tmp"
     mode = 0o666 if like is None else stat.S_IMODE(like.st_mode)
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode & 0o777, dir_fd=folder)
@@ -115,12 +128,28 @@ def _temporary(folder: int, data: bytes, like: os.stat_result | None) -> str:
                 if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
                     os.fchown(copy, like.st_uid, like.st_gid)
                 os.fchmod(copy, mode)
+                _copy_attributes(copy, instead, folder)
         finally:
             os.close(copy)
     except BaseException:
         os.unlink(name, dir_fd=folder)
         raise
     return name
+
+
+def _copy_attributes(descriptor: int, name: str, folder: int) -> None:
+    """The access list, labels and users' attributes of the old file, as far as that may be done."""
+    if not hasattr(os, "listxattr"):
+        return
+    with contextlib.suppress(OSError):
+        old, _ = _regular(name, folder)
+        try:
+            for each in os.listxattr(old):
+                if each.startswith(_KEPT_ATTRIBUTES):
+                    with contextlib.suppress(OSError):
+                        os.setxattr(descriptor, each, os.getxattr(old, each))
+        finally:
+            os.close(old)
 
 
 def _onto(source: str, source_folder: int, target: str, folder: int) -> None:
@@ -196,8 +225,9 @@ def do_write(asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
         descriptor, facts = _regular(name, folder)
         _compare(descriptor, facts, expected)
         try:
-            temporary = _temporary(folder, data, facts)
+            temporary = _temporary(folder, data, facts, name)
             try:
+                _unchanged(name, folder, facts)
                 os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 os.unlink(temporary, dir_fd=folder)
@@ -296,6 +326,17 @@ def do_resolve(asked: dict[str, Any], _body: bytes) -> tuple[dict[str, Any], byt
     return {}, os.fsencode(os.path.realpath(asked["path"]))
 
 
+def do_leads(_asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+    """Where what fits each of several patterns leads."""
+    found: set[bytes] = set()
+    for pattern in body.split(b"\0"):
+        # Patterns in many of its parts may take long.
+        if sum(1 for part in pattern.split(b"/") if glob.has_magic(part)) <= _MOST_MAGIC:
+            fitting = [pattern] if os.path.lexists(pattern) else glob.iglob(pattern)  # noqa: PTH207 - bytes
+            found.update(os.path.realpath(name) for name in itertools.islice(fitting, _MOST_NAMES))
+    return {}, b"\0".join(sorted(found))
+
+
 def do_times(_asked: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
     """When each of several paths has changed, in nanoseconds; 0 where nothing is."""
     found = []
@@ -329,7 +370,10 @@ def main() -> None:
         if len(head) < _HEAD.size:
             return
         asked = json.loads(ours.read(_HEAD.unpack(head)[0]).decode("ascii"))
-        told, data = _answer(asked, ours.read(asked.get("follows", 0)))
+        body = ours.read(asked.get("follows", 0))
+        if len(body) < asked.get("follows", 0):
+            return  # the connection broke off: half of a text is none that anybody meant
+        told, data = _answer(asked, body)
         told["follows"] = len(data)
         line = json.dumps(told).encode("ascii")
         theirs.write(_HEAD.pack(len(line)) + line + data)

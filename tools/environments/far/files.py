@@ -40,6 +40,12 @@ class FarFileSystem:
         self._check("look at", path, told)
         return Path(os.fsdecode(data))
 
+    def leads(self, places: Sequence[str]) -> Sequence[Path]:
+        """Where what fits absolute patterns of a shell leads, with all links resolved."""
+        told, data = self.calls.ask("leads", "/", b"\0".join(map(os.fsencode, places)))
+        self._check("look at", Path("/"), told)
+        return [Path(os.fsdecode(name)) for name in data.split(b"\0") if name]
+
     def stat(self, path: Path) -> FileStat | None:
         """Facts of the path, None when nothing is there."""
         told, _ = self.calls.ask("stat", str(path))

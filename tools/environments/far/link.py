@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO
 
 from tools.environments.far.keeper import KEEPER, READY
@@ -32,6 +32,7 @@ log = logging.getLogger(__name__)
 _CONNECT_SECONDS = 40.0
 _ANSWER_SECONDS = 5.0
 _END_SECONDS = 2.0
+_LOOK_SECONDS = 0.1
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _MOST_COMPLAINT = 4_000
 _MOST_GREETING_LINES = 500
@@ -44,7 +45,8 @@ class _Line:
 
     process: subprocess.Popen[bytes]
     folder: str
-    asking: threading.Lock
+    asking: threading.Lock = field(default_factory=threading.Lock)
+    telling: threading.Lock = field(default_factory=threading.Lock)
     is_cut: bool = False
 
     @property
@@ -77,6 +79,7 @@ class Link:
         self._guardian = guardian
         self._lock = threading.Lock()
         self._line: _Line | None = None
+        self._connecting: subprocess.Popen[bytes] | None = None
         self._number = 0
         self._not_before = 0.0
         self._pause = 0.0
@@ -170,9 +173,10 @@ class Link:
 
     def tell(self, line: str) -> None:
         """Send the keeper a line that it does not answer; nothing where there is none."""
-        with self._lock:
-            if self._line is not None:
-                self._send(self._line, line)
+        # Who connects anew has the lock for long, and there is nobody to tell then.
+        if (there := self._line) is not None:
+            with there.telling:
+                self._send(there, line)
 
     def any_alive(self) -> bool:
         """Whether a command there is still alive; False where that is not known, for want of a connection."""
@@ -184,9 +188,14 @@ class Link:
         self._ask("kill")
 
     def close(self) -> None:
-        """End everything there, and the connection. A later call may connect again."""
-        with self._lock:
+        """End everything there, and the connection, or the attempt to make one. A later call may connect again."""
+        while not self._lock.acquire(timeout=_LOOK_SECONDS):
+            if (connecting := self._connecting) is not None and connecting.poll() is None:
+                signal_group(connecting.pid, _KILL)
+        try:
             line, self._line = self._line, None
+        finally:
+            self._lock.release()
         if line is not None:
             self._drop(line)
         self.machine.close()
@@ -214,10 +223,14 @@ class Link:
         with tempfile.TemporaryFile() as complaints:
             process = self.machine.connect(KEEPER, Streams(subprocess.PIPE, subprocess.PIPE, complaints))
             self._guardian.add(process.pid)
-            greeting = _greeting_of(process)
+            self._connecting = process
+            try:
+                greeting = _greeting_of(process)
+            finally:
+                self._connecting = None
             if greeting is not None and greeting.startswith(READY):
                 folder = os.fsdecode(greeting[len(READY) :].rstrip(b"\r\n"))
-                return _Line(process, folder, threading.Lock())
+                return _Line(process, folder)
             self.ended(process)
             _close_pipes(process)
             words = _read_tail(complaints)
@@ -226,12 +239,12 @@ class Link:
         raise CommandError(self.machine.why(words))
 
     def _ask(self, verb: str) -> bytes | None:
-        with self._lock:
-            line = self._line
+        line = self._line
         if line is None or not line.is_up:
             return None
         with line.asking:
-            self._send(line, verb)
+            with line.telling:
+                self._send(line, verb)
             answer = _line_from(line.process, _ANSWER_SECONDS)
         if not answer:
             line.is_cut = True  # what it may say later would be taken for another answer

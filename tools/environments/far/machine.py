@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, Protocol, runtime_checkable
 
 from tools.errors import CommandError
 
@@ -62,4 +62,13 @@ class Machine(Protocol):
 
     def close(self) -> None:
         """End the connection, and what there is only because of it."""
+        ...
+
+
+@runtime_checkable
+class TellsUnstarted(Protocol):
+    """A machine that knows of a program which never got there."""
+
+    def never_started(self, complaint: str) -> bool:
+        """Whether the words of a program that ended without an answer say that no script was started by it."""
         ...

@@ -32,6 +32,8 @@ plain() {
   [ -f "$p" ] || refuse kind other
 }
 same() { [ "$(sum "$p")" = "$expected" ] || refuse changed; }
+t=$d/$temporary
+whole() { [ "$(wc -c <"$t")" -eq "$size" ] || { rm -f "$t"; no EIO; }; }
 """
 _SCRIPTS = {
     "stat": """
@@ -48,21 +50,26 @@ exec cat "$p"
     "create": """
 [ -e "$p" ] || [ -h "$p" ] && refuse exists
 mkdir -p "$d" 2>/dev/null || no EACCES
-settled; cat >"$d/$temporary" || no EACCES
-ln "$d/$temporary" "$p" 2>/dev/null && { rm -f "$d/$temporary"; echo ok; exit 0; }
-[ -e "$p" ] || [ -h "$p" ] && { rm -f "$d/$temporary"; refuse exists; }
-mv "$d/$temporary" "$p" && echo ok
+settled; cat >"$t" || { rm -f "$t"; no EACCES; }
+whole
+ln "$t" "$p" 2>/dev/null && { rm -f "$t"; echo ok; exit 0; }
+[ -e "$p" ] || [ -h "$p" ] && { rm -f "$t"; refuse exists; }
+mv "$t" "$p" && echo ok
 """,
     "write": """
 settled; plain; [ -h "$p" ] && no ELOOP
 same
-if cat >"$d/$temporary"; then
-  chown "$(facts %u:%g %u:%g "$p")" "$d/$temporary" 2>/dev/null
-  chmod "$(facts %a %Lp "$p")" "$d/$temporary"
-  [ "$(sum "$p")" = "$expected" ] || { rm -f "$d/$temporary"; refuse changed; }
-  mv -f "$d/$temporary" "$p" && echo ok
+if (umask 077; cat >"$t"); then
+  whole
+  o=$(facts %u:%g %u:%g "$p")
+  [ "$(facts %u:%g %u:%g "$t")" = "$o" ] || chown "$o" "$t" 2>/dev/null || kept=no
+  chmod "$(facts %a %Lp "$p")" "$t"
+  [ "$(sum "$p")" = "$expected" ] || { rm -f "$t"; refuse changed; }
+  # Who may not give a file away leaves it whose it is.
+  [ -z "$kept" ] || { cat "$t" >"$p" || kept=; rm -f "$t"; [ -n "$kept" ] && echo ok || no EACCES; exit 0; }
+  mv -f "$t" "$p" && echo ok
 else
-  rm -f "$d/$temporary"; no EACCES
+  rm -f "$t"; no EACCES
 fi
 """,
     "list": """
@@ -90,6 +97,11 @@ r=$(readlink -f "$q" 2>/dev/null) || r=$(realpath "$q" 2>/dev/null) || r=$(cd -P
 [ "$r" = / ] && [ -n "$rest" ] && r=
 echo ok; printf '%s%s' "$r" "$rest"
 """,
+    "leads": """
+echo ok; IFS=; tr '\\000' '\\n' | while read -r w; do
+  for f in $w; do [ -e "$f" ] && { readlink -f "$f" || realpath "$f"; } 2>/dev/null; done
+done | sort -u | head -n 5000 | tr '\\n' '\\000'
+""",
     "times": """
 echo ok; tr '\\000' '\\n' | while IFS= read -r f; do facts %Y %m "$f" 2>/dev/null || echo 0; done
 """,
@@ -104,15 +116,17 @@ class ShellCalls:
 
     def ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
         """One request."""
-        values = {"p": path, "begin": "", "temporary": f".hermes-{new_token()}.tmp"}
+        values = {"p": path, "begin": "", "kept": "", "temporary": f".hermes-{new_token()}.tmp"}
         given = body
         if do == "write":
             given, expected = body[fields["expected"] :], body[: fields["expected"]]
             values["expected"] = hashlib.sha256(expected).hexdigest()
         elif do == "remove":
             given, values["expected"] = b"", hashlib.sha256(body).hexdigest()
-        elif do == "times":
+        elif do in {"times", "leads"}:
             given = body + b"\0"
+        # A connection that breaks off ends an input as well: what came then is not all of it.
+        values["size"] = str(len(given))
         values |= {name: str(value) for name, value in fields.items() if name in {"most", "target", "begin"}}
         if "mode" in fields:
             values["mode"] = f"{fields['mode']:o}"

@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import shutil
+import string
 import subprocess
 import tempfile
 import threading
@@ -18,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.environments.far.machine import NotConnected, Streams
-from tools.environments.far.wrapping import quoted
 from tools.errors import CommandError
 
 # Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
@@ -33,6 +33,7 @@ _ALWAYS = (
     "ClearAllForwardings=yes",
     "ForwardAgent=no",
     "ForwardX11=no",
+    "Tunnel=no",
     "PermitLocalCommand=no",
     "RemoteCommand=none",
     "EscapeChar=none",
@@ -43,6 +44,9 @@ _ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=false")
 # A short path: the name of a socket is limited to about a hundred characters.
 _SHORT = "/tmp"  # noqa: S108 - a directory in it, for us alone
 _FOLDERS = "hermes-ssh-"
+# What a program says that tries to connect by itself: nobody is behind `false`.
+_OF_ITS_OWN = r"(?:kex|ssh)_exchange_identification|UNKNOWN port 65535|banner exchange"
+_PLAIN = frozenset(string.ascii_letters + string.digits + " _-./:=,+@%")
 _READY = b"ready\n"
 _HOLD = "echo ready; exec cat >/dev/null"
 _WORDS: Sequence[tuple[str, str]] = (
@@ -97,6 +101,27 @@ class _Master:
     def has_room(self) -> bool:
         self.users = [user for user in self.users if user.poll() is None]
         return self.process.poll() is None and len(self.users) < _MOST_SESSIONS
+
+
+def remote_command(script: str) -> str:
+    """What the user's shell there is given, whichever it is.
+
+    Shells of other families (fish, csh) know `exec` and plain text in single quotes, but neither backslashes nor
+    quotes nor line ends in it as a POSIX shell does: so none stands in it but a backslash before digits.
+    """
+    plain = "".join(
+        chr(byte) if chr(byte) in _PLAIN else f"\\0{byte:03o}" for byte in script.encode("utf-8", "surrogateescape")
+    )
+    # `exec`: the script leads its process group.
+    return f"""exec sh -c 'eval "$(printf %b "{plain}")"'"""
+
+
+def _surroundings() -> dict[str, str]:
+    """This process's variables, so that ssh speaks English; many send their LC_ALL there, where it must stay."""
+    variables = dict(os.environ)
+    if everything := variables.pop("LC_ALL", ""):
+        variables |= {"LANG": everything, "LC_CTYPE": everything}
+    return {**variables, "LC_MESSAGES": "C"}
 
 
 class SshMachine:
@@ -154,6 +179,10 @@ class SshMachine:
                 return f"Could not connect to {self.name}: {meaning.format(by_hand=by_hand)}.{said}"
         return f"Could not connect to {self.name}: see that {by_hand} works.{said}"
 
+    def never_started(self, complaint: str) -> bool:
+        """Whether it got no session of the shared connection, and none of its own, which it may not have."""
+        return re.search(_OF_ITS_OWN, complaint) is not None
+
     def close(self) -> None:
         """End all connections."""
         with self._lock:
@@ -185,15 +214,14 @@ class SshMachine:
 
     def _popen(self, words: Sequence[str], script: str, streams: Streams) -> subprocess.Popen[bytes]:
         options = [f"-o{option}" for option in _ALWAYS]
-        # `exec`: whatever the user's shell there is, the script leads its process group.
-        command = f"exec sh -c {quoted(script)}"
+        command = remote_command(script)
         try:
             return subprocess.Popen(
                 [self._program, *words, *options, *self._target.arguments, command],
                 stdin=streams.stdin,
                 stdout=streams.stdout,
                 stderr=streams.stderr,
-                env={**os.environ, "LC_ALL": "C"},
+                env=_surroundings(),
                 close_fds=True,
                 start_new_session=True,
             )

@@ -47,7 +47,7 @@ def ssh_backend(wanted: Wanted) -> Elsewhere:
         containment=Containment(
             why_not=f"it runs on {where}, where this program has no sandbox",
             places=FarPlaces(side.link, lambda: places.real),
-            secrets=FarSecrets(side.link, lambda: places.real),
+            secrets=FarSecrets(side, lambda: places.real),
         ),
         problem=places.problem,
         wall="machine",

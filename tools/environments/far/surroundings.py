@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ cat "$g/config" "$h/config.worktree" 2>/dev/null
 find "$g/modules" -name config -exec cat {{}} + 2>/dev/null
 exit 0
 """
+_MOST_WORDS, _MOST_PLACES, _LONGEST_NAME = 20, 200, 300
 _SECRETS = "find {roots} -maxdepth 2 -type f 2>/dev/null | head -n 5000; exit 0"
 
 
@@ -84,9 +86,9 @@ class FarPlaces(KeptPlaces):
 class FarSecrets(WorkspaceSecrets):
     """Finds the files of the session's directories there that hold credentials."""
 
-    def __init__(self, link: Link, roots: Callable[[], tuple[Path, ...]]) -> None:
+    def __init__(self, side: FarSide, roots: Callable[[], tuple[Path, ...]]) -> None:
         super().__init__()
-        self._link = link
+        self._side, self._link = side, side.link
         self._far_roots = roots
 
     def __call__(self) -> tuple[Path, ...]:
@@ -100,3 +102,29 @@ class FarSecrets(WorkspaceSecrets):
             return (Path("files that could not be looked for"),)
         paths = [Path(line) for line in found.decode(errors="surrogateescape").splitlines()]
         return tuple(path for path in paths if why_sensitive(path))
+
+    def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:
+        """Those that links there lead to: the person is asked for what a command names, and sees no link in it."""
+        if why_sensitive(cwd / "x") or not (words := _names_in(command)):
+            return ()
+        try:
+            home = str(self._side.facts().home)
+            words = [home + word[1:] if word.startswith("~/") else word for word in words]
+            # Who goes to a directory first means the other words from there.
+            places = [str(base / word) for base in (cwd, *(cwd / word for word in words)) for word in words]
+            found = self._side.files().leads(places[:_MOST_PLACES])
+        except ToolError:
+            return (Path("files that could not be looked for"),)
+        return tuple(dict.fromkeys(path for path in found if why_sensitive(path)))
+
+
+def _names_in(command: str) -> list[str]:
+    """What of a command may be a name of a file."""
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split, lexer.commenters = True, ""
+        words = list(lexer)
+    except ValueError:
+        words = command.split()
+    names = (word.rpartition("=")[2] for word in words if len(word) < _LONGEST_NAME and "\0" not in word)
+    return [name for name in dict.fromkeys(names) if name.strip("();<>|&") and not name.startswith("-")][:_MOST_WORDS]

@@ -1,7 +1,9 @@
 """Containers: what the engine is told, how long they last, and what is left behind."""
 
+import csv
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,28 @@ def test_a_container_gets_no_network_no_rights_and_limits(engine, side_of, tmp_p
     assert not any("secret-value" in word or "ABSENT_HERE" in word for word in told)
 
 
+def test_a_directory_s_name_is_no_part_of_what_the_engine_is_told(engine):
+    place = Path('/srv/a,source=/,"b"')
+    box = Box("some:1", mounts=(place,))
+    told = DockerMachine(box, program=str(engine.program)).run_arguments()
+    (mount,) = [word for word in told if word.startswith("--mount=")]
+    # As the engines read it.
+    (fields,) = csv.reader([mount.removeprefix("--mount=")])
+    assert fields == ["type=bind", f"source={place}", f"target={place}"]
+
+
+def test_containers_of_other_users_and_of_other_spaces_of_processes_are_nobody_s_leftovers(engine, monkeypatch):
+    def host():
+        return DockerMachine(Box("some:1"), program=str(engine.program))._name.split("-")[2]
+
+    own = host()
+    assert own == host()
+    monkeypatch.setattr(os, "getuid", lambda: 4321)
+    other = host()
+    monkeypatch.setattr(os, "readlink", lambda _path: "pid:[7]")
+    assert len({own, other, host()}) == 3
+
+
 def test_no_command_stands_in_the_engines_arguments(engine, side_of):
     assert run(side_of(), "echo $MINE not-for-others", env={"MINE": "hidden"}).output == "hidden not-for-others\n"
     told = " ".join(word for words in engine.told("exec") for word in words)
@@ -102,6 +126,13 @@ def test_a_container_that_is_kept_is_stopped_and_started_again(engine, side_of):
     run(again, "true")
     assert list(engine.boxes().values()) == [True]
     assert len(engine.told("run")) == 1
+    again.close()
+    # What may be less now is not less in the container of then.
+    for other in (replace(box, network="bridge"), replace(box, volumes=("/data:/data",)), box):
+        side = side_of(other, "session-1")
+        run(side, "true")
+        side.close()
+    assert len(engine.told("run")) == 3
 
 
 def test_what_processes_that_are_gone_left_behind_is_removed(engine, side_of):

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,13 @@ def test_the_shell_leaves_its_directory_and_variables(side, tmp_path):
 def test_variables_do_not_stand_among_the_processes(side, tmp_path):
     outcome = run(side, "ps -e -o args", tmp_path, env={"MINE": "not-for-others"})
     assert "not-for-others" not in outcome.output
+
+
+def test_what_ssh_speaks_is_not_what_commands_there_speak(shared, guardian, tmp_path, monkeypatch):
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    side = FarSide(SshMachine(shared.target(SendEnv="LANG LC_*")), guardian)
+    assert run(side, 'echo "${LC_ALL-none}|$LC_CTYPE|$LANG"', tmp_path).output == "none|C.UTF-8|C.UTF-8\n"
+    side.close()
 
 
 def test_what_is_no_text_and_what_looks_like_a_script_comes_through(side, tmp_path):
@@ -175,6 +184,28 @@ def test_a_machine_that_is_gone_is_not_asked_again_at_once(server, guardian, tmp
     with pytest.raises(CommandError, match="The next attempt is possible in"):
         run(side, "echo gone", tmp_path)
     side.close()
+
+
+def test_the_end_of_a_session_does_not_wait_for_a_host_that_does_not_answer(guardian):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        side = FarSide(SshMachine(SshTarget("127.0.0.1", port=silent.getsockname()[1])), guardian)
+        failures = []
+
+        def ask():
+            with pytest.raises(CommandError) as failure:
+                side.facts()
+            failures.append(failure.value)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        connection, _ = silent.accept()
+        with connection:
+            began = time.monotonic()
+            side.environment.close()
+            side.close()
+            asking.join()
+        assert time.monotonic() - began < 8
+        assert failures
 
 
 def test_an_unknown_host_is_not_accepted(shared, guardian, tmp_path):
