@@ -66,7 +66,10 @@ def test_a_file_stays_as_it_was_when_the_connection_breaks_off_in_its_new_conten
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
 
 
-def test_a_command_that_may_have_begun_is_not_run_again(tmp_path):
+def test_a_command_that_may_have_begun_is_not_run_again(tmp_path, monkeypatch):
+    # A keeper that is killed leaves its directory behind.
+    (tmp_path / "kept").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "kept"))
     guardian, machine = Guardian(), DeafMachine()
     side = FarSide(machine, guardian)
     side.facts()
