@@ -1,17 +1,19 @@
-"""A real agent in turns in which everything happens at once, each cancelled at some moment, and what is looked at then."""
+"""A real agent in turns in which everything happens at once, each cancelled at some moment; and a look at it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import random
+import re
 import sqlite3
 import sys
+import time
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +30,8 @@ from tests.support.waiting import wait_until
 
 _UNKNOWN = "What it did so far is unknown"
 _MARK = "CHAOS_RUN"
+_HEARD = re.compile(r"Heard after r(\d+)\.")
 _SUPPORT = Path(__file__).parent
-_FRAMES = (10, 40, 100, 250)
-"""A turn is cancelled after fewer frames than one of these; a whole one has about 250."""
 _MORE = 4
 """Threads and sockets that there may be more of: those that wait for the next work, connections kept to the model."""
 _PATIENCE = 10.0
@@ -43,6 +44,7 @@ class ChaosRun:
     """One agent's process and the person before it.
 
     Attributes:
+        frames: a turn is cancelled after fewer frames than one of these; a whole one has about 250.
         cancelled: turns that were answered so.
         whole: turns that ended before they were cancelled.
     """
@@ -54,6 +56,7 @@ class ChaosRun:
     scratch: Path
     model: PlannedModel
     mark: str
+    frames: tuple[int, ...]
     cancelled: int = 0
     whole: int = 0
     rounds: int = 0
@@ -62,7 +65,13 @@ class ChaosRun:
     @classmethod
     @asynccontextmanager
     async def started(
-        cls, editor: Callable[..., Awaitable[Editor]], home: Path, scratch: Path, workspace: Path, seed: int
+        cls,
+        editor: Callable[..., Awaitable[Editor]],
+        home: Path,
+        scratch: Path,
+        workspace: Path,
+        seed: int,
+        frames: tuple[int, ...],
     ) -> AsyncIterator[ChaosRun]:
         """A run in `workspace`, from the agent's start to its end, after which nothing may be left."""
         model, mark, chance = PlannedModel(), uuid.uuid4().hex, random.Random(seed)
@@ -74,7 +83,7 @@ class ChaosRun:
             use_model(home, server, mcp_servers=_servers(scratch), delegation={"max_spawn_depth": 2})
             agent = await editor(home=home, env=environment)
             await agent.initialize(chance.choice((PLAIN, ZED)))
-            run = cls(agent, chance, ground, home, scratch, model, mark)
+            run = cls(agent, chance, ground, home, scratch, model, mark, frames)
             try:
                 yield run
                 await run.end()
@@ -105,6 +114,7 @@ class ChaosRun:
         again = merged_view(frame.update for frame in self.agent.frames[known:] if frame.is_update(session))
         _check_same(live, again)
         self._check_news(session)
+        _check_prompts(again)
         assert not self.model.problems
         await self.agent.request("session/close", {"sessionId": session})
         await self._check_remains()
@@ -114,6 +124,9 @@ class ChaosRun:
         await self.agent.close(expect=0)
         await _eventually(lambda: not running_with(_MARK, self.mark), lambda: running_with(_MARK, self.mark))
         assert list((self.scratch / "tmp").iterdir()) == []
+        log = (self.home / "logs" / "hermes-acp.log").read_text(encoding="utf-8")
+        assert " ERROR " not in log, log
+        assert "Traceback" not in log, log
 
     async def _round(self, session: str) -> None:
         self.rounds += 1
@@ -135,7 +148,7 @@ class ChaosRun:
     async def _moment(self, turn: asyncio.Future[Any]) -> None:
         """Wait until so many frames have gone either way, or none goes any more."""
         frames = self.agent.frames
-        wanted = len(frames) + self.chance.randrange(self.chance.choice(_FRAMES))
+        wanted = len(frames) + self.chance.randrange(self.chance.choice(self.frames))
         with suppress(AssertionError):
             while len(frames) < wanted and not turn.done():
                 known = len(frames)
@@ -173,22 +186,26 @@ class ChaosRun:
 
     async def _check_tasks(self, session: str) -> None:
         """What is told to run runs, and nothing else; then some of it may end, at whatever moment."""
-        wrong, deadline = ["unknown"], asyncio.get_running_loop().time() + _PATIENCE
-        while wrong and asyncio.get_running_loop().time() < deadline:  # one that has just begun tells its process soon
-            told = {task["title"].split(";")[0] for task in await self._running_tasks(session)}
-            lives = {name: any(not has_ended(pid) for pid in self.ground.pids(name)) for name in self.ground.waiting()}
-            wrong = [name for name in lives if lives[name] != (f"echo $$ > .pids/{name}" in told)]
-        assert not wrong, f"these run and are not told to, or the other way: {wrong}; told: {told}"
+        names, deadline = self.ground.waiting(), time.monotonic() + _PATIENCE
+        while wrong := [name for name in names if self._lives(name) != (name in await self._told_to_run(session))]:
+            # One that has just begun tells its process in a moment.
+            assert time.monotonic() < deadline, f"these run and are not told to, or the other way: {wrong}"
         self.ground.open_gates(*(name for name in self.ground.waiting() if self.chance.random() < 0.5))
+
+    def _lives(self, name: str) -> bool:
+        return any(not has_ended(pid) for pid in self.ground.pids(name))
+
+    async def _told_to_run(self, session: str) -> set[str]:
+        return {task["title"].partition(";")[0].rpartition("/")[2] for task in await self._running_tasks(session)}
 
     async def _running_tasks(self, session: str) -> list[dict[str, Any]]:
         return [task for task in (await self._tasks(session))["tasks"] if task["state"] == "running"]
 
     async def _until_quiet(self, session: str) -> None:
         """Until nothing runs in the background."""
-        async with asyncio.timeout(20):
-            while await self._running_tasks(session):
-                await asyncio.sleep(0.02)
+        deadline = time.monotonic() + 2 * _PATIENCE
+        while running := await self._running_tasks(session):
+            assert time.monotonic() < deadline, f"these still run: {running}"
 
     def _check_news(self, session: str) -> None:
         """Each news is told by one message."""
@@ -200,7 +217,7 @@ class ChaosRun:
         assert set(told.values()) <= {1}, told
 
     async def _check_remains(self) -> None:
-        """Without a session there is the agent with its guardian, and they hold what they held after the first one."""
+        """Without a session there are the agent and its guardian, and hold what they held after the first one."""
         assert self.agent.process is not None
         pid = self.agent.process.pid
         await _eventually(lambda: set(self._running()) == {pid}, self._running)
@@ -267,6 +284,12 @@ def _check_same(live: MergedView, again: MergedView) -> None:
             wrong = "".join(f"\n{name}:\n  {before.get(name)!r}\n  {after.get(name)!r}" for name in names)
             raise AssertionError(f"{before.get('toolCallId', before['kind'])} is shown otherwise again: {wrong}")
     assert len(shown(live)) == len(shown(again))
+
+
+def _check_prompts(again: MergedView) -> None:
+    """What the person said is there once, in order."""
+    numbers = [int(found[1]) for text in again.texts("user_message_chunk") if (found := _HEARD.search(text))]
+    assert numbers == sorted(set(numbers)), numbers
 
 
 def _turn_of(entry: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """An MCP server over stdio that cannot be relied on: it dies, hangs, answers late, and does not always come back.
 
-Its argument is a file in which it counts its starts: of eight, one exits at once, one never answers. `do` is its tool:
-`how` says whether it answers, answers late, dies, hangs, or leaves a child with its pipes.
+Its argument is a file in which it counts its starts: of eight, one exits at once, one never answers. Of its tool
+`do`, `how` says whether it answers, answers late, dies, hangs, or leaves a child with its pipes.
 """
 
 from __future__ import annotations

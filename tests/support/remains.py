@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +48,7 @@ def running_with(variable: str, value: str) -> dict[int, str]:
 def _links(directory: Path) -> Iterator[str]:
     for entry in directory.iterdir():
         try:
-            yield os.readlink(entry)
+            yield str(entry.readlink())
         except OSError:  # closed meanwhile
             continue
 
