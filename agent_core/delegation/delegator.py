@@ -155,6 +155,7 @@ class TurnDelegation:
         call_id: str,
         spent: Callable[[Usage, float | None], None],
         approver: Approver | None = None,
+        tells: bool = False,
     ) -> Child:
         """A sub-agent that has not begun; it is among the session's tasks.
 
@@ -162,6 +163,7 @@ class TurnDelegation:
             number: counts the tasks of a call from 1.
             spent: is told what its requests use.
             approver: who is asked in place of the person.
+            tells: its end is news, since nobody waits for its report.
         """
         loop, agent_id = self._parent.loop, f"agent-{secrets.token_hex(_ID_BYTES)}"
         above = loop.workspace.approvals.asker
@@ -185,7 +187,8 @@ class TurnDelegation:
         child.doing = lambda what: loop.services.tasks.update(agent_id, detail=what)
         child.on_end = lambda child: self._leave(child, services)
         loop.workspace.children.add(agent_id, token)
-        loop.services.tasks.begin("delegation", agent_id, _title(plan.task), _control(child, loop.services.tasks))
+        tasks = loop.services.tasks
+        tasks.begin("delegation", agent_id, _title(plan.task), _control(child, tasks), tells=tells)
         return child
 
     def file_of(self, name: str) -> Path | None:

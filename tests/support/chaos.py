@@ -11,7 +11,7 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,14 +106,15 @@ class ChaosRun:
         self.ground.open_gates(*self.ground.waiting())
         await self._until_quiet(session)
         await self._say(session, "at last")
-        assert (await self._tasks(session))["waiting"] == 0
+        known = await self._tasks(session)
+        assert known["waiting"] == 0
         assert not [pid for pid in self.ground.pids("r") if not has_ended(pid)]
         live = merged_view(self.agent.updates(session))
-        known = len(self.agent.frames)
+        since = len(self.agent.frames)
         await self.agent.load_session(session, workspace)
-        again = merged_view(frame.update for frame in self.agent.frames[known:] if frame.is_update(session))
+        again = merged_view(frame.update for frame in self.agent.frames[since:] if frame.is_update(session))
         _check_same(live, again)
-        self._check_news(session)
+        self._check_news(session, known["tasks"])
         _check_prompts(again)
         assert not self.model.problems
         await self.agent.request("session/close", {"sessionId": session})
@@ -207,14 +208,21 @@ class ChaosRun:
         while running := await self._running_tasks(session):
             assert time.monotonic() < deadline, f"these still run: {running}"
 
-    def _check_news(self, session: str) -> None:
-        """Each news is told by one message."""
+    def _check_news(self, session: str, tasks: Sequence[dict[str, Any]]) -> None:
+        """Each news is told by one message, and each end is news."""
         told: Counter[str] = Counter()
+        texts: list[str] = []
         with closing(sqlite3.connect(f"file:{self.home / 'hermes-acp.db'}?mode=ro", uri=True)) as database:
             rows = database.execute("SELECT body FROM messages WHERE session_id = ?", (session,)).fetchall()
-        for (body,) in rows:
-            told.update(unpack(body).get("news") or ())
+        for message in (unpack(body) for (body,) in rows):
+            if message.get("news"):
+                told.update(message["news"])
+                texts.append(str(message["content"]))
         assert set(told.values()) <= {1}, told
+        for task in tasks:
+            if task["tells"] and task["state"] in ("done", "failed"):
+                times = sum(text.count(f"{task['id']} ended") for text in texts)
+                assert times == 1, f"the end of {task} was told {times} times"
 
     async def _check_remains(self) -> None:
         """Without a session there are the agent and its guardian, and hold what they held after the first one."""
