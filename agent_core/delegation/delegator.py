@@ -21,7 +21,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Approver
-from tools.context import ToolContext
+from tools.context import Interrupt, ToolContext
 from tools.delegation_port import AgentBegun, AgentReport, AgentStatus, AgentTask, DelegationLimits
 from tools.errors import ToolError
 
@@ -88,11 +88,12 @@ class TurnDelegation:
 
         return begin_in_background(self, [planned(task, self._parent, self._settings) for task in tasks], call)
 
-    def copy(self, name: str) -> Copy:
+    def copy(self, name: str, interrupt: Interrupt) -> Copy:
         """A copy of the session's work tree.
 
         Raises:
             ToolError: there can be none.
+            ToolInterrupted: the turn is over.
         """
         from agent_core.delegation.copies import make_copy  # noqa: PLC0415 - most work needs no copies
 
@@ -100,7 +101,7 @@ class TurnDelegation:
             raise ToolError("There are no copies to work on here: leave out isolated.")
         if self.workspace.elsewhere is not None:
             raise ToolError("On another machine there are no copies to work on: leave out isolated.")
-        return make_copy(self.workspace.cwd, self._settings.copies, name)
+        return make_copy(self.workspace.cwd, self._settings.copies, name, interrupt)
 
     def workspace_at(self, copy: Copy) -> Workspace:
         """The session's workspace with a copy in place of its directories; to be closed."""

@@ -14,15 +14,18 @@ from tests.e2e.conftest import EditorFactory
 from tests.support.chaos import ChaosRun
 
 SEED = int(os.environ.get("CHAOS_SEED", "9"))
+_TOOLS = {"terminal", "write_file", "delegate_task", "execute_code", "mcp__steady__echo", "mcp__flapping__do"}
 _SHORT, _LONG = 10, int(os.environ.get("CHAOS_CANCELS", "200"))
 
 
 async def _run(
     editor: EditorFactory, home: Path, tmp_path: Path, workspace: Path, cancels: int, *frames: int
-) -> None:
+) -> set[str]:
+    """The names of tools of which a call was completed."""
     async with ChaosRun.started(editor, home, tmp_path, workspace, SEED, frames) as run:
         while run.cancelled < cancels:
             await run.session(min(10, cancels - run.cancelled))
+    return run.done
 
 
 async def test_ten_cancels_at_any_moment(editor: EditorFactory, home: Path, tmp_path: Path, workspace: Path) -> None:
@@ -34,4 +37,5 @@ async def test_ten_cancels_at_any_moment(editor: EditorFactory, home: Path, tmp_
 async def test_hundreds_of_cancels_at_any_moment(
     editor: EditorFactory, home: Path, tmp_path: Path, workspace: Path
 ) -> None:
-    await _run(editor, home, tmp_path, workspace, _LONG, 10, 40, 100, 250)
+    done = await _run(editor, home, tmp_path, workspace, _LONG, 10, 40, 100, 250)
+    assert done >= _TOOLS
