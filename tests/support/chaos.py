@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import re
-import sqlite3
 import sys
 import time
 import uuid
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent_core.sessions.database.bodies import unpack
+from tests.support.chaos_checks import check_news, check_prompts, check_same
 from tests.support.chaos_model import PlannedModel, planned
 from tests.support.chaos_plans import Ground, Round, make_round
 from tests.support.editor import PLAIN, ZED, Editor
-from tests.support.merged_view import MergedView, merged_view
+from tests.support.merged_view import merged_view
 from tests.support.model_server import ModelServer
 from tests.support.processes import has_ended
 from tests.support.remains import Held, held_by, running_with
@@ -30,7 +27,6 @@ from tests.support.waiting import wait_until
 
 _UNKNOWN = "What it did so far is unknown"
 _MARK = "CHAOS_RUN"
-_HEARD = re.compile(r"Heard after r(\d+)\.")
 _SUPPORT = Path(__file__).parent
 _MORE = 4
 """Threads and sockets that there may be more of: those that wait for the next work, connections kept to the model."""
@@ -116,9 +112,9 @@ class ChaosRun:
         since = len(self.agent.frames)
         await self.agent.load_session(session, workspace)
         again = merged_view(frame.update for frame in self.agent.frames[since:] if frame.is_update(session))
-        _check_same(live, again)
-        self._check_news(session, known["tasks"])
-        _check_prompts(again)
+        check_same(live, again)
+        check_news(self.home / "hermes-acp.db", session, known["tasks"])
+        check_prompts(again)
         assert not self.model.problems
         await self.agent.request("session/close", {"sessionId": session})
         await self._check_remains()
@@ -210,22 +206,6 @@ class ChaosRun:
         while running := await self._running_tasks(session):
             assert time.monotonic() < deadline, f"these still run: {running}"
 
-    def _check_news(self, session: str, tasks: Sequence[dict[str, Any]]) -> None:
-        """Each news is told by one message, and each end is news."""
-        told: Counter[str] = Counter()
-        texts: list[str] = []
-        with closing(sqlite3.connect(f"file:{self.home / 'hermes-acp.db'}?mode=ro", uri=True)) as database:
-            rows = database.execute("SELECT body FROM messages WHERE session_id = ?", (session,)).fetchall()
-        for message in (unpack(body) for (body,) in rows):
-            if message.get("news"):
-                told.update(message["news"])
-                texts.append(str(message["content"]))
-        assert set(told.values()) <= {1}, told
-        for task in tasks:
-            if task["tells"] and task["state"] in ("done", "failed"):
-                times = sum(text.count(f"{task['id']} ended") for text in texts)
-                assert times == 1, f"the end of {task} was told {times} times"
-
     async def _check_remains(self) -> None:
         """Without a session there are the agent and its guardian, and hold what they held after the first one."""
         assert self.agent.process is not None
@@ -278,35 +258,6 @@ def _servers(scratch: Path) -> dict[str, Any]:
         "steady": python | {"args": ["-IS", steady, "plain"]},
         "flapping": python | {"args": ["-IS", flapping, str(scratch / "starts")], "connect_timeout": 2},
     }
-
-
-def _check_same(live: MergedView, again: MergedView) -> None:
-    # A prompt that is cancelled while it waits for the MCP servers begins no turn: nothing of it is stored.
-    begun = {_turn_of(entry) for entry in again.entries}
-
-    def shown(view: MergedView) -> list[dict[str, Any]]:
-        return [
-            entry
-            for entry in view.entries
-            if entry["kind"] != "user_message_chunk" and ("card" in entry["kind"] or _turn_of(entry) in begun)
-        ]
-
-    for before, after in zip(shown(live), shown(again), strict=False):
-        if before != after:
-            names = [name for name in before | after if before.get(name) != after.get(name)]
-            wrong = "".join(f"\n{name}:\n  {before.get(name)!r}\n  {after.get(name)!r}" for name in names)
-            raise AssertionError(f"{before.get('toolCallId', before['kind'])} is shown otherwise again: {wrong}")
-    assert len(shown(live)) == len(shown(again))
-
-
-def _check_prompts(again: MergedView) -> None:
-    """What the person said is there once, in order."""
-    numbers = [int(found[1]) for text in again.texts("user_message_chunk") if (found := _HEARD.search(text))]
-    assert numbers == sorted(set(numbers)), numbers
-
-
-def _turn_of(entry: dict[str, Any]) -> str:
-    return str(entry.get("messageId", "")).split("-")[0]
 
 
 async def _eventually(holds: Callable[[], bool], told: Callable[[], Any]) -> None:
