@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow crash golden golden-rc sdk-rc lint format bench docs facts node-clients lock clean
+.PHONY: help setup demo test slow crash chaos golden golden-rc sdk-rc lint format bench docs facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -43,6 +43,10 @@ slow: $(READY)  ## The long tests that `make test` leaves out
 CRASH_TURNS ?= 300
 crash: $(READY)  ## Kill the agent in hundreds of turns, at any moment, and look what is left (CRASH_TURNS=N)
 	@CRASH_TURNS=$(CRASH_TURNS) $(BIN)/python -m pytest tests/e2e/test_crash.py
+
+CHAOS_CANCELS ?= 200
+chaos: $(READY)  ## Cancel hundreds of turns in which everything happens at once, and look what is left (CHAOS_CANCELS=N)
+	@CHAOS_CANCELS=$(CHAOS_CANCELS) $(BIN)/python -m pytest -m slow tests/e2e/test_chaos.py
 
 golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript

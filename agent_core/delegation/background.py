@@ -61,6 +61,7 @@ def begin_in_background(delegation: TurnDelegation, plans: Sequence[Plan], call:
             call_id=call.tool_call_id,
             spent=delegation.spend_behind,
             approver=NobodyBehind(),
+            tells=True,
         )
         for number, plan in enumerate(plans, 1)
     ]

@@ -12,11 +12,12 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_core.delegation.quiet_git import git
+from agent_core.delegation.quiet_git import NO_VARIABLES, git
+from tools.context import Interrupt
 from tools.environments.git_state import git_root
 from tools.errors import ToolError
 
@@ -58,12 +59,14 @@ class Copy:
         directory: everything of it; the work tree is `tree`.
         base: the commit that holds what `top` had.
         is_kept: it was left to the person.
+        interrupt: ends what git does for it while it is made; what is in it later must not be lost.
     """
 
     top: Path
     directory: Path
     base: str = ""
     is_kept: bool = False
+    interrupt: Interrupt | None = None
     _lock: int | None = field(default=None, repr=False)
 
     @property
@@ -81,7 +84,7 @@ class Copy:
         Raises:
             ToolError: git cannot tell.
         """
-        _add_all(self.tree, **self._seen())
+        _add_all(self, self.tree, self._seen())
         told = self._git("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", self.base)
         parts = told.decode("utf-8", "surrogateescape").split("\0")
         rows = [(facts[1:].split(" "), Path(path)) for facts, path in zip(parts[::2], parts[1::2], strict=False)]
@@ -123,7 +126,11 @@ class Copy:
         return self._git("cat-file", "--filters", f"--path={path}", name)
 
     def _git(self, *arguments: str) -> bytes:
-        return git(*arguments, cwd=self.tree, **self._seen())
+        return self.git(*arguments, cwd=self.tree, variables=self._seen())
+
+    def git(self, *arguments: str, cwd: Path, variables: Mapping[str, str] = NO_VARIABLES) -> bytes:
+        """`quiet_git.git`, ended by `interrupt`."""
+        return git(*arguments, cwd=cwd, interrupt=self.interrupt, variables=variables)
 
     def _seen(self) -> dict[str, str]:
         return {"GIT_DIR": str(self.directory / "git"), "GIT_WORK_TREE": str(self.tree)}
@@ -139,14 +146,16 @@ class Copy:
             self._lock = None
 
 
-def make_copy(cwd: Path, copies: Path, name: str) -> Copy:
+def make_copy(cwd: Path, copies: Path, name: str, interrupt: Interrupt | None = None) -> Copy:
     """A copy of the work tree that `cwd` is in, with what is not committed and what git does not know yet.
 
     Args:
         copies: where copies are made.
+        interrupt: ends it.
 
     Raises:
         ToolError: `cwd` is in no repository, or it cannot be copied.
+        ToolInterrupted: nothing of it is left.
     """
     tidy_copies(copies)
     top = git_root(cwd)
@@ -155,11 +164,12 @@ def make_copy(cwd: Path, copies: Path, name: str) -> Copy:
     top, copies = Path(os.path.realpath(top)), Path(os.path.realpath(copies))
     if copies.is_relative_to(top):
         raise ToolError(f"Copies are made in {copies}, which is inside of {top}: leave out isolated.")
-    copy = Copy(top, copies / name)
+    copy = Copy(top, copies / name, interrupt=interrupt)
     try:
         copy.directory.mkdir(mode=0o700, parents=True)
         copy.lock()
         _fill(copy)
+        copy.interrupt = None
     except OSError as problem:
         copy.drop()
         raise ToolError(f"No copy of {top} could be made: {problem}. Leave out isolated.") from problem
@@ -202,7 +212,7 @@ def _is_left_over(directory: Path) -> bool:
 
 def _fill(copy: Copy) -> None:
     """Our own repository with a commit of what is in `top`, and a work tree with its own of the same."""
-    own, top = copy.directory / "git", copy.top
+    own, top, git = copy.directory / "git", copy.top, copy.git
     told = git("rev-parse", "--git-dir", "--git-common-dir", cwd=top).decode("utf-8", "surrogateescape").splitlines()
     theirs, common = (Path(os.path.realpath(top / line)) for line in told)
     git("init", "--quiet", "--bare", str(own), cwd=copy.directory)
@@ -214,36 +224,40 @@ def _fill(copy: Copy) -> None:
         with contextlib.suppress(OSError):
             shutil.copyfile(source, target)
     seen = {"GIT_DIR": str(own), "GIT_WORK_TREE": str(top)}
-    _add_all(top, **seen)
-    tree = git("write-tree", cwd=top, **seen).decode().strip()
-    head = _head(top)
+    _add_all(copy, top, seen)
+    tree = git("write-tree", cwd=top, variables=seen).decode().strip()
+    head = _head(copy)
     parent = ("-p", head) if head else ()
-    copy.base = git("commit-tree", *parent, "-m", "What was there", tree, cwd=top, **seen).decode().strip()
+    copy.base = git("commit-tree", *parent, "-m", "What was there", tree, cwd=top, variables=seen).decode().strip()
     git("init", "--quiet", str(copy.tree), cwd=copy.directory)
     _borrow(copy.tree / ".git", common / "objects", own / "objects")
     git("reset", "--quiet", "--hard", copy.base, cwd=copy.tree)
-    git("read-tree", copy.base, cwd=copy.tree, GIT_DIR=str(own), GIT_WORK_TREE=str(copy.tree))
+    git("read-tree", copy.base, cwd=copy.tree, variables=seen | {"GIT_WORK_TREE": str(copy.tree)})
 
 
-def _add_all(work_tree: Path, **seen: str) -> None:
+def _add_all(copy: Copy, work_tree: Path, seen: Mapping[str, str]) -> None:
     """Put all that is in a work tree into the index that `seen` names.
 
     Git asks a repository within it that it knows already how it stands, and that one's settings name programs
     (filters) which would be run. So git hears of these as of new ones.
     """
-    inner = _repositories_within(work_tree, **seen)
+    inner = _repositories_within(copy, work_tree, seen)
     if inner:
-        git("update-index", "--force-remove", "--", *inner, cwd=work_tree, **seen)
-    git("add", "--all", "--", ".", cwd=work_tree, **seen)
+        copy.git("update-index", "--force-remove", "--", *inner, cwd=work_tree, variables=seen)
+    copy.git("add", "--all", "--", ".", cwd=work_tree, variables=seen)
     empty = [f"{_REPOSITORY},{head},{path}" for path, head in inner.items() if _is_empty(work_tree / path)]
     if empty:
         entries = [word for entry in empty for word in ("--cacheinfo", entry)]
-        git("update-index", "--add", *entries, cwd=work_tree, **seen)
+        copy.git("update-index", "--add", *entries, cwd=work_tree, variables=seen)
 
 
-def _repositories_within(work_tree: Path, **seen: str) -> dict[str, str]:
+def _repositories_within(copy: Copy, work_tree: Path, seen: Mapping[str, str]) -> dict[str, str]:
     """The commits of the repositories that the index has, by their paths."""
-    rows = git("ls-files", "--stage", "-z", cwd=work_tree, **seen).decode("utf-8", "surrogateescape").split("\0")
+    rows = (
+        copy.git("ls-files", "--stage", "-z", cwd=work_tree, variables=seen)
+        .decode("utf-8", "surrogateescape")
+        .split("\0")
+    )
     found = (row.partition("\t") for row in rows if row.startswith(_REPOSITORY))
     return {path: facts.split(" ")[1] for facts, _, path in found}
 
@@ -259,9 +273,10 @@ def _borrow(repository: Path, *objects: Path) -> None:
     (repository / "objects" / "info" / "alternates").write_text(lines, encoding="utf-8", errors="surrogateescape")
 
 
-def _head(top: Path) -> str:
-    """The commit that is checked out; '' before the first one."""
+def _head(copy: Copy) -> str:
+    """The commit that is checked out in its `top`; '' before the first one."""
+    words = ("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     try:
-        return git("rev-parse", "--verify", "--quiet", "HEAD^{commit}", cwd=top).decode().strip()
+        return copy.git(*words, cwd=copy.top).decode().strip()
     except ToolError:
         return ""

@@ -21,7 +21,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Approver
-from tools.context import ToolContext
+from tools.context import Interrupt, ToolContext
 from tools.delegation_port import AgentBegun, AgentReport, AgentStatus, AgentTask, DelegationLimits
 from tools.errors import ToolError
 
@@ -88,11 +88,12 @@ class TurnDelegation:
 
         return begin_in_background(self, [planned(task, self._parent, self._settings) for task in tasks], call)
 
-    def copy(self, name: str) -> Copy:
+    def copy(self, name: str, interrupt: Interrupt) -> Copy:
         """A copy of the session's work tree.
 
         Raises:
             ToolError: there can be none.
+            ToolInterrupted: the turn is over.
         """
         from agent_core.delegation.copies import make_copy  # noqa: PLC0415 - most work needs no copies
 
@@ -100,7 +101,7 @@ class TurnDelegation:
             raise ToolError("There are no copies to work on here: leave out isolated.")
         if self.workspace.elsewhere is not None:
             raise ToolError("On another machine there are no copies to work on: leave out isolated.")
-        return make_copy(self.workspace.cwd, self._settings.copies, name)
+        return make_copy(self.workspace.cwd, self._settings.copies, name, interrupt)
 
     def workspace_at(self, copy: Copy) -> Workspace:
         """The session's workspace with a copy in place of its directories; to be closed."""
@@ -155,6 +156,7 @@ class TurnDelegation:
         call_id: str,
         spent: Callable[[Usage, float | None], None],
         approver: Approver | None = None,
+        tells: bool = False,
     ) -> Child:
         """A sub-agent that has not begun; it is among the session's tasks.
 
@@ -162,6 +164,7 @@ class TurnDelegation:
             number: counts the tasks of a call from 1.
             spent: is told what its requests use.
             approver: who is asked in place of the person.
+            tells: its end is news, since nobody waits for its report.
         """
         loop, agent_id = self._parent.loop, f"agent-{secrets.token_hex(_ID_BYTES)}"
         above = loop.workspace.approvals.asker
@@ -185,7 +188,8 @@ class TurnDelegation:
         child.doing = lambda what: loop.services.tasks.update(agent_id, detail=what)
         child.on_end = lambda child: self._leave(child, services)
         loop.workspace.children.add(agent_id, token)
-        loop.services.tasks.begin("delegation", agent_id, _title(plan.task), _control(child, loop.services.tasks))
+        tasks = loop.services.tasks
+        tasks.begin("delegation", agent_id, _title(plan.task), _control(child, tasks), tells=tells)
         return child
 
     def file_of(self, name: str) -> Path | None:

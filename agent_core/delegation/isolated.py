@@ -35,7 +35,7 @@ def run_isolated(delegation: TurnDelegation, plans: Sequence[Plan], call: ToolCo
     with contextlib.ExitStack() as stack:
         copies, there = [], []
         for plan in plans:
-            copy = delegation.copy(f"copy-{secrets.token_hex(_ID_BYTES)}")
+            copy = delegation.copy(f"copy-{secrets.token_hex(_ID_BYTES)}", call.interrupt)
             stack.callback(copy.drop)
             workspace = delegation.workspace_at(copy)
             stack.callback(workspace.close)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
-from tools.errors import ToolError
+from tools.context import Interrupt
+from tools.errors import ToolError, ToolInterrupted
 
 _SETTINGS = (
     "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false",
@@ -26,33 +29,56 @@ _ENVIRONMENT = {
     "GIT_COMMITTER_NAME": "hermes-acp",
     "GIT_COMMITTER_EMAIL": "hermes-acp@localhost",
 }
+NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 _SECONDS = 120.0
 _LONGEST_TOLD = 300
 
 
-def git(*arguments: str, cwd: Path, **variables: str) -> bytes:
+def git(
+    *arguments: str,
+    cwd: Path,
+    interrupt: Interrupt | None = None,
+    variables: Mapping[str, str] = NO_VARIABLES,
+) -> bytes:
     """What git prints. Blocks for two minutes at most.
 
     Args:
+        interrupt: ends it at once; None: nobody does.
         variables: more of its environment, as GIT_DIR.
 
     Raises:
         ToolError: there is no git, or it failed; the text says with which words.
+        ToolInterrupted: it was ended.
     """
     environ = {"PATH": os.environ.get("PATH", os.defpath), **_ENVIRONMENT, **variables}
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             ["git", *_SETTINGS, *arguments],
             cwd=cwd,
             env=environ,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
+        printed, complained = _to_its_end(process, interrupt)
     except (OSError, subprocess.SubprocessError) as problem:
         raise ToolError(f"git {arguments[0]} could not be run: {problem}. Leave out isolated.") from problem
-    if done.returncode != 0:
-        words = " ".join(done.stderr.decode("utf-8", "replace").split())[:_LONGEST_TOLD]
-        raise ToolError(f"git {arguments[0]} failed: {words or f'status {done.returncode}'}. Leave out isolated.")
-    return done.stdout
+    if interrupt is not None and interrupt.is_set():
+        raise ToolInterrupted
+    if process.returncode != 0:
+        words = " ".join(complained.decode("utf-8", "replace").split())[:_LONGEST_TOLD]
+        raise ToolError(f"git {arguments[0]} failed: {words or f'status {process.returncode}'}. Leave out isolated.")
+    return printed
+
+
+def _to_its_end(process: subprocess.Popen[bytes], interrupt: Interrupt | None) -> tuple[bytes, bytes]:
+    with process:
+        forget = interrupt.on_cancel(process.kill) if interrupt is not None else None
+        try:
+            return process.communicate(timeout=_SECONDS)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            if forget is not None:
+                forget()

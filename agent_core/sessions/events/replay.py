@@ -107,8 +107,8 @@ def _broken_off(events: Sequence[SessionEvent], result: ToolResult) -> Iterator[
                 return
     if call is not None:
         arguments = {} if isinstance(call, ToolAnnounced) else call.arguments
-        ran = isinstance(call, ToolRunning)
-        yield ToolFinished(call.call_id, call.name, arguments, call.cwd, with_tail(result, tail), ran)
+        ran, by = isinstance(call, ToolRunning), "" if isinstance(call, ToolAnnounced) else call.by
+        yield ToolFinished(call.call_id, call.name, arguments, call.cwd, with_tail(result, tail), ran, by=by)
 
 
 def _ending(turn: TurnRecord, *, goes_on: bool, after_text: bool) -> Iterator[AgentText]:

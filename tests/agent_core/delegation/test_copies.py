@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from agent_core.delegation.copies import make_copy, tidy_copies
-from tools.errors import ToolError
+from agent_core.delegation.quiet_git import git
+from agent_core.interrupt import CancelToken
+from tests.support.agents import in_background
+from tools.errors import ToolError, ToolInterrupted
 
 
 @pytest.fixture
@@ -53,6 +56,24 @@ def test_a_copy_holds_what_is_there_now_and_writes_nothing_where_it_came_from(to
     assert _git(copy.tree, "status", "--porcelain") == ""
     assert copy.changes() == []
     copy.drop()
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+def test_git_ends_with_the_turn(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    token = CancelToken()
+    waiting = in_background(lambda: git("hash-object", "pipe", cwd=tmp_path, interrupt=token))
+    with (tmp_path / "pipe").open("wb"):  # git has begun to read
+        token.cancel()
+        with pytest.raises(ToolInterrupted):
+            waiting.result(10)
+
+
+def test_a_copy_that_was_not_finished_in_time_is_gone(top, tmp_path):
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(ToolInterrupted):
+        make_copy(top, tmp_path / "copies", "one", token)
     assert list((tmp_path / "copies").iterdir()) == []
 
 

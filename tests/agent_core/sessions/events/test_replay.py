@@ -132,6 +132,15 @@ class TestOpenCalls:
         assert events[1] == ToolFinished("c", "terminal", {"command": "x"}, CWD, result, ran=False)
         assert events[2] == _PROMPT
 
+    @pytest.mark.parametrize("runs", [True, False])
+    def test_one_of_a_sub_agent_is_still_its_own(self, runs: bool) -> None:
+        asked = ToolRequested("c", "terminal", {}, CWD, announced=False, parent="p", by="Agent 3")
+        running = (ToolRunning("c", "terminal", {}, CWD, by="Agent 3"),) if runs else ()
+        events = list(replayed(transcript_of([_turn()], _items((asked, *running)))))
+        end = events[-1]
+        assert isinstance(end, ToolFinished)
+        assert (end.by, end.ran) == ("Agent 3", runs)
+
     def test_what_it_printed_stays(self) -> None:
         running = ToolRunning("c", "terminal", {"command": "x"}, CWD)
         events = list(replayed(transcript_of([_turn()], _items(_open(running, ToolOutput("c", "a\nb\n", "b\n"))))))

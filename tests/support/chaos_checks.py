@@ -1,0 +1,67 @@
+"""What has to hold of a session in which turns were cancelled: shown again as it was, each news told once."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from agent_core.sessions.database.bodies import unpack
+from tests.support.merged_view import MergedView
+
+_HEARD = re.compile(r"Heard after r(\d+)\.")
+
+
+def check_news(database: Path, session: str, tasks: Sequence[dict[str, Any]]) -> None:
+    """Each news is told by one message; each end of a task is news, or was seen in what a tool gave."""
+    told: Counter[str] = Counter()
+    texts: list[str] = []
+    seen: list[str] = []
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        rows = connection.execute("SELECT body FROM messages WHERE session_id = ?", (session,)).fetchall()
+    for message in (unpack(body) for (body,) in rows):
+        if message.get("news"):
+            told.update(message["news"])
+            texts.append(str(message["content"]))
+        elif message["role"] == "tool":
+            seen.append(str(message["content"]))
+    assert set(told.values()) <= {1}, told
+    for task in tasks:
+        if task["tells"] and task["state"] in ("done", "failed"):
+            times = sum(text.count(f"{task['id']} ended") for text in texts)
+            times += any(f'"{task["id"]}", "running": false' in text for text in seen)
+            assert times == 1, f"the end of {task} was told {times} times"
+
+
+def check_same(live: MergedView, again: MergedView) -> None:
+    """What was shown live is shown again, but the prompts, which the editor shows by itself."""
+    # A prompt that is cancelled while it waits for the MCP servers begins no turn: nothing of it is stored.
+    begun = {_turn_of(entry) for entry in again.entries}
+
+    def shown(view: MergedView) -> list[dict[str, Any]]:
+        return [
+            entry
+            for entry in view.entries
+            if entry["kind"] != "user_message_chunk" and ("card" in entry["kind"] or _turn_of(entry) in begun)
+        ]
+
+    for before, after in zip(shown(live), shown(again), strict=False):
+        if before != after:
+            names = [name for name in before | after if before.get(name) != after.get(name)]
+            wrong = "".join(f"\n{name}:\n  {before.get(name)!r}\n  {after.get(name)!r}" for name in names)
+            raise AssertionError(f"{before.get('toolCallId', before['kind'])} is shown otherwise again: {wrong}")
+    assert len(shown(live)) == len(shown(again))
+
+
+def check_prompts(again: MergedView) -> None:
+    """What the person said is there once, in order."""
+    numbers = [int(found[1]) for text in again.texts("user_message_chunk") if (found := _HEARD.search(text))]
+    assert numbers == sorted(set(numbers)), numbers
+
+
+def _turn_of(entry: dict[str, Any]) -> str:
+    return str(entry.get("messageId", "")).split("-")[0]
