@@ -59,12 +59,13 @@ def test_one_that_is_still_in_line_can_be_stopped_at_once(tmp_path):
 
 
 def test_only_the_end_of_one_that_nobody_waits_for_is_news(tmp_path):
-    services = SessionServices()
+    services, told = SessionServices(), []
+    services.news = NewsBox(keep=told.append)
     agent = delegating_agent(tmp_path, services=services)
     agent.run_conversation(f"{delegates('say here')}\n{delegates('say behind', background=True)}\nsay on")
     assert {task.title: task.tells for task in services.tasks.list()} == {"say here": False, "say behind": True}
-    wait_until(services.news.waiting)
-    assert [news.source for news in services.news.take()] == [services.tasks.list()[1].id]
+    wait_until(lambda: not agent.workspace.children.working())
+    assert [news.source for news in told] == [services.tasks.list()[1].id]
 
 
 def test_a_turn_that_is_cancelled_or_over_leaves_them_at_work_and_the_end_of_the_session_ends_them(tmp_path):
