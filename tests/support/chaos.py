@@ -225,9 +225,15 @@ class ChaosRun:
         await _eventually(lambda: not self._places(), self._places)
 
     def _places(self) -> list[Path]:
-        """Temporary files and copies of the work tree."""
-        copies = self.scratch / "cache" / "hermes-acp" / "copies"
-        return [*(self.scratch / "tmp").iterdir(), *(copies.iterdir() if copies.exists() else ())]
+        """Temporary files, and copies of the work tree but those of which the person was told that they are kept."""
+        directory = self.scratch / "cache" / "hermes-acp" / "copies"
+        copies = [copy for copy in (directory.iterdir() if directory.exists() else ()) if not self._is_kept(copy)]
+        return [*(self.scratch / "tmp").iterdir(), *copies]
+
+    def _is_kept(self, copy: Path) -> bool:
+        if not (copy / "kept").exists():
+            return False
+        return any(copy.name in json.dumps(frame.message) for frame in self.agent.frames)
 
     def _running(self) -> dict[int, str]:
         """All processes of the run but the guardian."""
