@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sys
 import time
 import uuid
@@ -233,7 +234,10 @@ class ChaosRun:
     def _is_kept(self, copy: Path) -> bool:
         if not (copy / "kept").exists():
             return False
-        return any(copy.name in json.dumps(frame.message) for frame in self.agent.frames)
+        # Its path stands in its own calls' cards too: only words that say that it is kept count.
+        said = (json.dumps(frame.message, ensure_ascii=False) for frame in self.agent.frames if not frame.ours)
+        told = re.compile(rf"kept(?: for a week)?: [^\n\"]*{re.escape(copy.name)}")
+        return any(told.search(words) for words in said)
 
     def _running(self) -> dict[int, str]:
         """All processes of the run but the guardian."""
