@@ -23,6 +23,7 @@ from agent_core.callbacks import (
     Step,
     ToolProgress,
 )
+from agent_core.calls.live_output import tail_of, with_tail
 from agent_core.events import (
     AgentText,
     AgentThought,
@@ -40,7 +41,6 @@ from agent_core.events import (
     UserSaid,
 )
 from agent_core.interrupt import CancelToken
-from agent_core.live_output import tail_of, with_tail
 from agent_core.messages import INTERRUPTED_RESULT, Message
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.store import Journal

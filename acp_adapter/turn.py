@@ -24,7 +24,7 @@ from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
 from agent_core.prompt_parts import SaidPart
-from agent_core.turn_result import ConversationResult, StopReason, TurnUsage
+from agent_core.turn.result import ConversationResult, StopReason, TurnUsage
 
 log = logging.getLogger(__name__)
 

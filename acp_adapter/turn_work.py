@@ -21,7 +21,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
 from agent_core.prompt_parts import SaidPart
 from agent_core.services import SessionServices, TurnServices
-from agent_core.turn_result import ConversationResult
+from agent_core.turn.result import ConversationResult
 from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext

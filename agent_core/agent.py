@@ -18,6 +18,7 @@ from agent_core.asking.survive import Patience
 from agent_core.background.delivery import open_turn
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
+from agent_core.calls.repeats import Repeats
 from agent_core.context.compaction import Compaction
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
@@ -31,17 +32,16 @@ from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
 from agent_core.providers.by_name import provider_by_name
 from agent_core.providers.choice import ModelChoice
-from agent_core.repeats import Repeats
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
 from agent_core.trajectories.turns import keep, log_for
-from agent_core.turn import Turn
-from agent_core.turn_ending import Ending
-from agent_core.turn_history import TurnHistory
-from agent_core.turn_loop import Target, TurnLoop
-from agent_core.turn_result import ConversationResult, never_begun
-from agent_core.turn_telling import tell_undelivered, tell_unused
+from agent_core.turn.ending import Ending
+from agent_core.turn.history import TurnHistory
+from agent_core.turn.loop import Target, TurnLoop
+from agent_core.turn.result import ConversationResult, never_begun
+from agent_core.turn.telling import tell_undelivered, tell_unused
+from agent_core.turn.turn import Turn
 from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
 from tools.approval.plan import plan_note

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ValidationError
 from agent_core.errors import SettingsError
 from agent_core.home import Home
 from agent_core.providers.resolution.names import plain
-from agent_core.settings import OLD_NAMES, SHARED_PARTS, Settings, SettingsPart, normalized
-from agent_core.settings_words import describe, told
+from agent_core.settings.model import OLD_NAMES, SHARED_PARTS, Settings, SettingsPart, normalized
+from agent_core.settings.words import describe, told
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_core.errors import SettingsError
-from agent_core.settings_tools import SandboxPart
+from agent_core.settings.tools import SandboxPart
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_hosts import GatedHosts
 from tools.environments.kept_places import KeptPlaces

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
-from agent_core.settings import Settings
+from agent_core.settings.model import Settings
 from tools.approval.rules.paths import below_home, with_real_places
 from tools.environments.resolving import real_path
 from tools.errors import FileMissing, ToolError

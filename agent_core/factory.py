@@ -47,7 +47,7 @@ from agent_core.services import SessionServices
 from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
-from agent_core.settings import Settings
+from agent_core.settings.model import Settings
 from agent_core.signed_out import SignedOut, sign_out
 from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces

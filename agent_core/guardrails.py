@@ -1,7 +1,7 @@
 """What is done about a model that goes round in circles: it is warned, its call is not run, its turn is ended.
 
-Here is the decision alone, from plain numbers; `agent_core.repeats` counts. Three things are counted, each without
-anything having come of the turn in between:
+Here is the decision alone, from plain numbers; `agent_core.calls.repeats` counts. Three things are counted, each
+without anything having come of the turn in between:
 
 same_call      the same call (tool and arguments) failed
 same_tool      calls of the same tool failed, one after the other, with whatever arguments
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from agent_core.settings import GuardrailSettings
+    from agent_core.settings.model import GuardrailSettings
 
 Circle = Literal["same_call", "same_tool", "no_progress"]
 Step = Literal["go", "warn", "block", "halt"]

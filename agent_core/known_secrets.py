@@ -12,8 +12,8 @@ from tools.redaction.known import secret_values
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
-    from agent_core.settings import ServerSettings
-    from agent_core.settings_mcp import McpServerPart
+    from agent_core.settings.mcp import McpServerPart
+    from agent_core.settings.model import ServerSettings
 
 _SECRET_HEADERS = ("auth", "key", "token", "secret", "cookie")
 

@@ -30,8 +30,8 @@ from tools.recall import SessionRecall
 from tools.result import ResultImage, ToolResult
 
 if TYPE_CHECKING:
+    from agent_core.calls.nested import NestedCalls
     from agent_core.memory.session_memory import SessionMemory
-    from agent_core.nested_calls import NestedCalls
     from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
     from tools.approval.plan import PlanAnswer

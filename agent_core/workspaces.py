@@ -25,7 +25,7 @@ from agent_core.project_policy import ProjectPolicy
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
-from agent_core.settings import Settings
+from agent_core.settings.model import Settings
 from agent_core.skills.making import session_skills
 from agent_core.tool_settings import tool_settings
 from agent_core.web_access import WebAccess

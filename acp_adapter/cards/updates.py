@@ -8,8 +8,8 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.cards.blocks import image_block, live_block, saved_blocks, shown_block, terminal_block, text_block
 from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.cards.places import found_places
+from agent_core.calls.live_output import readable_error
 from agent_core.events import TerminalShown, ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
-from agent_core.live_output import readable_error
 from agent_core.messages import INTERRUPTED_RESULT
 from tools.result import ShownOutput
 

@@ -12,7 +12,7 @@ from agent_core.providers.resolution.addresses import host_of
 from agent_core.providers.resolution.names import canonical
 from agent_core.providers.resolution.resolve import OFFLINE, resolve_named
 from agent_core.providers.resolution.servers import Server, find_server, own_servers
-from agent_core.settings import ModelSettings, ServerSettings
+from agent_core.settings.model import ModelSettings, ServerSettings
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

@@ -7,8 +7,8 @@ from typing import Any
 
 from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.export.story import Card, CardStatus
+from agent_core.calls.live_output import readable_error
 from agent_core.events import ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
-from agent_core.live_output import readable_error
 from agent_core.messages import INTERRUPTED_RESULT
 from agent_core.sessions.records import StoredEvent
 from tools.result import Shown, ShownOutput, ShownText, ToolResult

@@ -23,7 +23,7 @@ from agent_core.messages import assistant_message, injected_message
 from agent_core.providers.base import Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, classify
-from agent_core.turn_history import TurnHistory
+from agent_core.turn.history import TurnHistory
 from tools.result import error
 
 _GO_ON = (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from agent_core.auxiliary.client import AuxiliaryClient
+from agent_core.calls.result_images import image_part
 from agent_core.errors import TurnInterrupted
 from agent_core.interrupt import CancelToken
 from agent_core.messages import user_message
-from agent_core.result_images import image_part
 from tools.context import Interrupt
 from tools.errors import ToolError, ToolInterrupted
 from tools.result import ResultImage

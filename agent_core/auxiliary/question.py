@@ -10,7 +10,7 @@ from agent_core.providers.base import ModelRequest, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.resolution.traits import seems_to_reason
 from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
-from agent_core.settings import AuxiliaryTask, Settings
+from agent_core.settings.model import AuxiliaryTask, Settings
 
 AuxiliaryTaskName = str
 TASKS: Mapping[AuxiliaryTaskName, float] = {"title": 30.0, "compression": 120.0, "vision": 30.0, "approval": 30.0}

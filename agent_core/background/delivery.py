@@ -9,8 +9,8 @@ from agent_core.background.news import NewsBox
 from agent_core.background.telling import fitting, titles, told
 from agent_core.callbacks import Status
 from agent_core.messages import Content, ToolCall, assistant_message, injected_message
-from agent_core.turn import Turn
-from agent_core.turn_history import remember_prompt
+from agent_core.turn.history import remember_prompt
+from agent_core.turn.turn import Turn
 from tools.result import ToolResult
 
 _NOTED = "[Noted.]"

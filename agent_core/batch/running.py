@@ -28,7 +28,7 @@ from agent_core.home import Home
 from agent_core.interrupt import CancelToken
 from agent_core.providers.knowledge.present import resolve_chosen
 from agent_core.trajectories.log import Run, line_of
-from agent_core.turn_result import ConversationResult
+from agent_core.turn.result import ConversationResult
 
 if TYPE_CHECKING:
     from tools.approval.policy import Mode

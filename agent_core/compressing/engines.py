@@ -7,7 +7,7 @@ from collections.abc import Callable
 from agent_core.context.engine import ContextEngine
 from agent_core.errors import SettingsError
 from agent_core.services import SessionServices
-from agent_core.settings_context import DEFAULT_ENGINE, CompressionPart
+from agent_core.settings.context import DEFAULT_ENGINE, CompressionPart
 from tools.redaction.redactor import Redact, redact
 
 MakeEngine = Callable[[CompressionPart, str, Redact], ContextEngine]

@@ -13,7 +13,7 @@ from agent_core.messages import Message, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
-from agent_core.turn_history import TurnHistory
+from agent_core.turn.history import TurnHistory
 
 _MOST_REFUSALS = 3
 _TO_DO = "Send a shorter prompt, or type /reset to let the model begin anew."

@@ -17,7 +17,7 @@ from tools.delegation_port import AgentReport, AgentStatus, AgentTask
 
 if TYPE_CHECKING:
     from agent_core.agent import AIAgent
-    from agent_core.turn_result import ConversationResult
+    from agent_core.turn.result import ConversationResult
 
 log = logging.getLogger(__name__)
 

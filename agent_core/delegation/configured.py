@@ -13,7 +13,7 @@ from agent_core.delegation.settings import DelegationSettings
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import resolve_chosen
-from agent_core.turn_loop import Target
+from agent_core.turn.loop import Target
 from agent_core.workspaces import Workspaces
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_core.agent import AIAgent
     from agent_core.delegation.copies import Copy
     from agent_core.providers.base import Usage
-    from agent_core.turn import Turn
+    from agent_core.turn.turn import Turn
 
 _ID_BYTES = 6
 _LONGEST_TITLE = 120

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent_core.guardrails import Thresholds
     from agent_core.prompt.settings import PromptSettings
     from agent_core.providers.base import Usage
-    from agent_core.turn_loop import Target, TurnLoop
+    from agent_core.turn.loop import Target, TurnLoop
 
 PLATFORM = "sub-agent"
 _NEVER = ("clarify", "memory", "exit_plan_mode")

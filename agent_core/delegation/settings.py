@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.settings_delegation import DelegationPart
+from agent_core.settings.delegation import DelegationPart
 from tools.delegation_port import DelegationLimits
 
 if TYPE_CHECKING:
-    from agent_core.turn_loop import Target
+    from agent_core.turn.loop import Target
     from agent_core.workspace import Workspace
 
 

@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from agent_core.hooks.hook import HookFailed
-from agent_core.settings_hooks import HooksPart
+from agent_core.settings.hooks import HooksPart
 
 FILE_NAME = "hooks.yaml"
 

@@ -10,7 +10,7 @@ from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
 from agent_core.hooks.session_hooks import SessionHooks
 from agent_core.messages import Content, text_of
-from agent_core.turn import Turn
+from agent_core.turn.turn import Turn
 from tools.errors import ToolInterrupted
 
 _T = TypeVar("_T")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from agent_core.config import Configuration
 from agent_core.mcp.specs import OAuthClient, Sampling, ServerPolicy, ServerSpec, Transport
-from agent_core.settings_mcp import McpServerPart
+from agent_core.settings.mcp import McpServerPart
 
 _REFERENCE = re.compile(r"\$\{(?:env:)?([^}]+)\}")
 

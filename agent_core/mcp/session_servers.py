@@ -23,7 +23,7 @@ from agent_core.mcp.service_loop import ServiceLoop
 from agent_core.mcp.shelf import ToolShelf
 from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
 from agent_core.mcp.token_file import ServerTokens
-from agent_core.settings_mcp import ToolSearch
+from agent_core.settings.mcp import ToolSearch
 from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from agent_core.mcp.entries import resource_entries, search_entries, tool_entries
 from agent_core.mcp.names import tool_names
 from agent_core.mcp.offers import OfferedTool, Snapshot
-from agent_core.settings_mcp import ToolSearch
+from agent_core.settings.mcp import ToolSearch
 from tools.registry import ToolEntry
 
 _SIGNS_OF_TOKEN = 4

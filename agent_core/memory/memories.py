@@ -13,7 +13,7 @@ from agent_core.memory.session_memory import SessionMemory
 from agent_core.memory.store import MemoryStore
 
 if TYPE_CHECKING:
-    from agent_core.settings_memory import MemoryPart
+    from agent_core.settings.memory import MemoryPart
 
 _AT_EXIT = 3.0
 

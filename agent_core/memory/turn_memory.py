@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_core.callbacks import Status
 from agent_core.memory.session_memory import SessionMemory
 from agent_core.messages import Content, text_of
-from agent_core.turn import Turn
+from agent_core.turn.turn import Turn
 
 
 class TurnMemory:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_core.home import Home
 from agent_core.plugins.finding import PLUGINS
-from agent_core.settings import PluginSettings, Settings
+from agent_core.settings.model import PluginSettings, Settings
 from agent_core.skills.finding import Source, project_sources
 from agent_core.skills.library import SkillLibrary
 from agent_core.skills.session_skills import SessionSkills

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from agent_core.messages import Message
 from agent_core.trajectories.sharegpt import conversations
-from agent_core.turn_result import TurnUsage
+from agent_core.turn.result import TurnUsage
 from tools.redaction.redactor import Redact, redact
 
 log = logging.getLogger(__name__)

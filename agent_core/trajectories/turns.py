@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_core.services import SessionServices
     from agent_core.trajectories.log import Runs
-    from agent_core.turn import Turn
+    from agent_core.turn.turn import Turn
 
 
 def log_for(wanted: Runs | bool) -> Runs | None:

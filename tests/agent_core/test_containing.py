@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.containing import containment_of
-from agent_core.settings_tools import SandboxPart
+from agent_core.settings.tools import SandboxPart
 from tools.environments.containment import Containment
 
 

@@ -13,7 +13,7 @@ from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
 from agent_core.prompt.session_prompt import session_prompt
 from agent_core.prompt.settings import PromptSettings
-from agent_core.settings import Settings
+from agent_core.settings.model import Settings
 from agent_core.workspace import CallIdentity, local_workspace
 from tests.support.choices import choice_for
 from tests.support.fake_engine import FakeEngine

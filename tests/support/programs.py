@@ -13,17 +13,17 @@ from typing import Any, cast
 import pytest
 
 from agent_core.agent import AIAgent
-from agent_core.answer_tools import runners_of
 from agent_core.asking.survive import Patience
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested
+from agent_core.calls.answer_tools import runners_of
+from agent_core.calls.nested import NestedCalls
+from agent_core.calls.runner import ToolRunner
 from agent_core.containing import containment_of
 from agent_core.interrupt import CancelToken
-from agent_core.nested_calls import NestedCalls
 from agent_core.services import SessionServices
-from agent_core.settings_tools import SandboxPart
-from agent_core.tool_runner import ToolRunner
-from agent_core.turn import Turn
+from agent_core.settings.tools import SandboxPart
+from agent_core.turn.turn import Turn
 from agent_core.workspace import Workspace, local_workspace
 from tests.support.agents import TEST_TOOLS, Ears
 from tests.support.choices import choice_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent_core.home import Home
-from agent_core.settings import Settings
+from agent_core.settings.model import Settings
 from agent_core.skills.making import session_skills
 from agent_core.skills.session_skills import SessionSkills
 from tools.approval.rules.rule import PermissionRule

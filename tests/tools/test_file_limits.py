@@ -11,8 +11,8 @@ import pytest
 import tools.patch
 import tools.read_file
 import tools.write_file  # noqa: F401 - they register themselves
+from agent_core.calls.repeats import Repeats
 from agent_core.messages import ToolCall
-from agent_core.repeats import Repeats
 from tests.support.tool_context import call, error_of, make_context, payload
 from tools.context import ToolContext
 from tools.files.seen import FilesSeen, digest_of

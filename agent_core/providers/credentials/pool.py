@@ -16,7 +16,7 @@ from agent_core.providers.credentials.strategies import STRATEGIES
 from agent_core.providers.errors import Reason
 
 if TYPE_CHECKING:
-    from agent_core.settings import PoolStrategy
+    from agent_core.settings.model import PoolStrategy
 
 log = logging.getLogger(__name__)
 

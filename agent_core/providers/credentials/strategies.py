@@ -10,7 +10,7 @@ from agent_core.providers.credentials.credential import Credential
 from agent_core.providers.credentials.records import ProviderRecord
 
 if TYPE_CHECKING:
-    from agent_core.settings import PoolStrategy
+    from agent_core.settings.model import PoolStrategy
 
 Choose = Callable[[Sequence[Credential], Sequence[Credential], ProviderRecord], Credential]
 """Of all keys in their order, and of those that are usable (at least one, in the same order), the one to take."""

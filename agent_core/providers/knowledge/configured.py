@@ -17,7 +17,7 @@ from agent_core.providers.resolution.wishes import Wish, choose, wish, wishes_of
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
-    from agent_core.settings import NamedServer
+    from agent_core.settings.model import NamedServer
 
 _ANY = "any"
 

@@ -12,7 +12,7 @@ from agent_core.providers.resolution.places import Place
 from agent_core.providers.resolution.servers import Server
 
 if TYPE_CHECKING:
-    from agent_core.settings import ServerSettings, Settings
+    from agent_core.settings.model import ServerSettings, Settings
 
 _SENDABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

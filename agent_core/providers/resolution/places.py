@@ -14,7 +14,7 @@ from agent_core.providers.resolution.wishes import Wish, choose
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
-    from agent_core.settings import NamedServer, ServerSettings
+    from agent_core.settings.model import NamedServer, ServerSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from agent_core.providers.resolution.wishes import Chosen, Wish, choose, wish, w
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
-    from agent_core.settings import NamedServer, ServerSettings
+    from agent_core.settings.model import NamedServer, ServerSettings
 
 OFFLINE = "offline"
 LOCAL_STALL = 900.0

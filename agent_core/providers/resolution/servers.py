@@ -13,7 +13,7 @@ from agent_core.providers.resolution.names import ALIASES, plain, unknown_provid
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
-    from agent_core.settings import NamedServer, Settings
+    from agent_core.settings.model import NamedServer, Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from agent_core.providers.resolution.names import canonical, split_model
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
-    from agent_core.settings import ServerSettings
+    from agent_core.settings.model import ServerSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agent_core.calls.result_images import images_in
 from agent_core.events import AgentText, AgentThought, SessionEvent, ToolFinished, ToolRequested, UserSaid
 from agent_core.messages import (
     INTERRUPTED_RESULT,
@@ -18,7 +19,6 @@ from agent_core.messages import (
     text_of,
 )
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_mime
-from agent_core.result_images import images_in
 from tools.result import ToolResult, from_text
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from agent_core.calls.live_output import with_tail
 from agent_core.events import (
     AgentText,
     ContextUsed,
@@ -17,7 +18,6 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
 )
-from agent_core.live_output import with_tail
 from agent_core.messages import INTERRUPTED_RESULT
 from agent_core.sessions.events.message_events import events_from_messages
 from agent_core.sessions.records import StoredEvent, StoredMessage, Transcript, TurnRecord

@@ -13,7 +13,7 @@ from acp_adapter.links.draft import Draft, Link
 from acp_adapter.links.limits import Limits
 from acp_adapter.links.words import text_part
 from agent_core.callbacks import CallFinished, CallRequested
-from agent_core.live_output import readable_error
+from agent_core.calls.live_output import readable_error
 from tests.support.link_bench import LinkBench
 from tests.support.tool_context import ScriptedApprover
 from tools.errors import ToolInterrupted

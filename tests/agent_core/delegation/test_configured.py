@@ -12,8 +12,8 @@ from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.sessions.records import NewSession
-from agent_core.settings import Settings
-from agent_core.settings_delegation import DelegationPart
+from agent_core.settings.delegation import DelegationPart
+from agent_core.settings.model import Settings
 from tests.support.delegating import delegates, told
 from tests.support.model_server import Reply, ToolCall
 from tests.support.settings_files import configure, use_model

@@ -17,8 +17,8 @@ from agent_core.hooks.answers import verdict_of
 from agent_core.hooks.sessions import HookSessions
 from agent_core.plugins.offers import CommandCall
 from agent_core.plugins.plugins import Plugins
-from agent_core.settings import Settings
-from agent_core.settings_hooks import HooksPart
+from agent_core.settings.hooks import HooksPart
+from agent_core.settings.model import Settings
 from tests.support.doc_blocks import blocks, file_on
 from tests.support.each import each
 from tests.support.hooks import hooked_agent, of_home

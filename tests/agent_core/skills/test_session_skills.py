@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.home import Home
-from agent_core.settings import Settings
+from agent_core.settings.model import Settings
 from agent_core.skills.making import session_skills
 from tests.support.skills import put_skill, skill_text, skills_of
 from tools.approval.rules.parsing import parse_rule

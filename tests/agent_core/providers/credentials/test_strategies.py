@@ -13,7 +13,7 @@ from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.credentials.records import KeyRecord, ProviderRecord
 from agent_core.providers.credentials.state import MemoryPoolState
 from agent_core.providers.credentials.strategies import STRATEGIES
-from agent_core.settings import PoolStrategy
+from agent_core.settings.model import PoolStrategy
 from tests.support.each import each
 
 KEYS = ("key-a", "key-b", "key-c", "key-d")

@@ -1,0 +1,326 @@
+"""What a user can set: the model behind `config.yaml`. Upstream's names and values are accepted and mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from agent_core.settings.background import BackgroundPart
+from agent_core.settings.code import CodePart
+from agent_core.settings.context import CompressionPart
+from agent_core.settings.delegation import DelegationPart
+from agent_core.settings.environments import TerminalPart
+from agent_core.settings.hooks import HooksPart
+from agent_core.settings.mcp import McpPart, McpServerPart
+from agent_core.settings.memory import MemoryPart
+from agent_core.settings.prompt import ContextFilesPart
+from agent_core.settings.skills import SkillPart
+from agent_core.settings.tools import LspPart, SandboxPart, SecurityPart, WebPart
+from tools.approval.rules.parsing import rule_text
+
+RuleText = Annotated[str, BeforeValidator(rule_text)]
+"""A permission rule as `kind: pattern`; what is none is an error with its key."""
+
+ApiModeName = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse"]
+PoolStrategy = Literal["fill_first", "round_robin", "random", "least_used"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+_LONGEST_WAIT = 30 * 24 * 3600
+_APPROVAL_MODES = {"manual": "auto", "ask": "auto"}
+_OTHER_NAMES = {
+    "api": "base_url",
+    "url": "base_url",
+    "api_key_env": "key_env",
+    "transport": "api_mode",
+    "default_model": "model",
+}
+"""What upstream calls values of a server's entry, and we."""
+
+OLD_NAMES = frozenset({"fallback_model"})
+"""Keys that are understood though `Settings` has no field of that name."""
+
+SHARED_PARTS = frozenset(
+    {
+        "providers",
+        "custom_providers",
+        "fallback_providers",
+        "auxiliary",
+        "credential_pool_strategies",
+        "mcp_servers",
+    }
+)
+"""Parts whose entries other programs write too: a wrong one is left out, and is an error only if it is chosen."""
+
+
+class SettingsPart(BaseModel):
+    """A part of the settings: immutable, and what it does not know is reported elsewhere, not refused."""
+
+    # Inputs may be keys, and errors end up in logs.
+    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
+
+
+class ServerSettings(SettingsPart):
+    """A model server of the user's own, or other values for a known one."""
+
+    base_url: str | None = Field(None, description="The server's address.")
+    api_key: str | None = Field(
+        None, description="The key for base_url, or for the provider; ${NAME} is the variable NAME.", repr=False
+    )
+    api_keys: tuple[str, ...] = Field((), description="More keys for the same server, used in turn.", repr=False)
+    key_env: str | None = Field(None, description="The environment variable that holds the key.")
+    api_mode: ApiModeName | None = Field(None, description="The wire protocol; normally found by itself.")
+    headers: dict[str, str] = Field(default_factory=dict, description="Sent with each request.", repr=False)
+    context_length: int | None = Field(None, gt=0, description="The model's window, in tokens.")
+    max_tokens: int | None = Field(None, gt=0, description="The longest answer, in tokens.")
+    stall_timeout: float | None = Field(
+        None,
+        gt=0,
+        le=24 * 3600,
+        allow_inf_nan=False,
+        description="Seconds without an event; then it is given up.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_others(cls, value: object) -> object:
+        return _renamed(value)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_http(cls, value: str | None) -> str | None:
+        value = (value or "").strip()
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("it must begin with http:// or https://")
+        return value.rstrip("/") or None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that is written here, `api_key` first, none twice; `${NAME}` is not looked up yet."""
+        written = (key.strip() for key in (self.api_key or "", *self.api_keys))
+        return tuple(dict.fromkeys(key for key in written if key))
+
+
+class ModelSettings(ServerSettings):
+    """Which model is asked, and where."""
+
+    default: str | None = Field(None, description="The model's name, as its server knows it; also provider:model.")
+    provider: str | None = Field(None, description="Who serves it; see docs/models.md.")
+
+
+class NamedServer(ServerSettings):
+    """An entry of `providers` or `custom_providers`."""
+
+    name: str = Field("", description="What model.provider calls it.")
+    model: str | None = Field(None, description="The model that is used when only the provider is chosen.")
+
+
+class FallbackModel(ServerSettings):
+    """An entry of `fallback_providers`: asked when the models before it cannot answer."""
+
+    provider: str | None = Field(None, description="Who serves it.")
+    model: str | None = Field(None, description="The model's name; also provider:model.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_a_name(cls, value: object) -> object:
+        return {"model": value} if isinstance(value, str) else value
+
+
+class CachingSettings(SettingsPart):
+    """How long a server should keep a conversation's beginning."""
+
+    cache_ttl: Literal["5m", "1h"] = Field("5m", description="5m or 1h, for servers that let us choose.")
+
+
+class AuxiliaryTask(ServerSettings):
+    """The model of a side task."""
+
+    provider: str | None = Field(None, description="Who serves it; auto is the session's own model.")
+    model: str | None = Field(None, description="The model's name; also provider:model.")
+    timeout: float | None = Field(None, gt=0, le=600, allow_inf_nan=False, description="Seconds a task may take.")
+
+
+class AgentSettings(SettingsPart):
+    """How the agent works."""
+
+    max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most.")
+    api_max_retries: int = Field(4, ge=1, le=20, description="Attempts at one model request, at most.")
+    reasoning_effort: Effort | None = Field(None, description="How much the model thinks; none: not at all.")
+    disabled_toolsets: tuple[str, ...] = Field((), description="Toolsets, or single tools, that no session has.")
+    ephemeral_system_prompt: str = Field("", description="Goes behind the system prompt, and is stored nowhere.")
+
+    save_trajectories: bool = Field(False, description="Keep each finished turn as data to train with.")
+    verify_on_stop: bool = Field(
+        True, description="Tell the model once, before a turn ends, of code that it has edited and not checked."
+    )
+
+    @field_validator("reasoning_effort", mode="before")
+    @classmethod
+    def _known_efforts(cls, value: object) -> object:
+        if value is False:  # YAML reads a bare `off` or `no` so
+            return "none"
+        return (value.strip().lower() or None) if isinstance(value, str) else value
+
+
+class SessionSettings(SettingsPart):
+    """How stored sessions are handled."""
+
+    idle_minutes: float = Field(
+        30.0,
+        ge=0,
+        le=24 * 60,
+        allow_inf_nan=False,
+        description="Minutes until a session that nobody uses is unloaded; 0: never. Its next prompt brings it back.",
+    )
+
+
+class EditorSettings(SettingsPart):
+    """What new sessions use of their editor."""
+
+    terminals: bool = Field(False, description="Run commands in the editor's own terminals, where it offers them.")
+
+
+class ModelListSettings(SettingsPart):
+    """How the lists of models are kept that can be chosen in the editor."""
+
+    renew: bool = Field(True, description="Ask the providers for their models, in the background.")
+
+
+class LoopCounts(SettingsPart):
+    """From which count on something is done about a model that goes round in circles."""
+
+    exact_failure: int | None = Field(None, ge=0, description="Failures of the same call; 0: never.")
+    same_tool_failure: int | None = Field(None, ge=0, description="Failures of a tool in a row; 0: never.")
+    idempotent_no_progress: int | None = Field(None, ge=0, description="Equal results of a call; 0: never.")
+
+
+class GuardrailSettings(SettingsPart):
+    """What is done about a model that goes round in circles; the counts' defaults are in `agent_core.guardrails`."""
+
+    warnings_enabled: bool = Field(True, description="Tell the model.")
+    hard_stop_enabled: bool = Field(True, description="Do not run its call any more, and in the end stop the turn.")
+    warn_after: LoopCounts = Field(default_factory=LoopCounts)
+    block_after: LoopCounts = Field(default_factory=LoopCounts)
+    hard_stop_after: LoopCounts = Field(default_factory=LoopCounts)
+
+
+class PluginSettings(SettingsPart):
+    """Which plugins are loaded, and what they are told."""
+
+    enabled: tuple[str, ...] | None = Field(None, description="Only these, where there is such a list.")
+    disabled: tuple[str, ...] = Field((), description="Never these.")
+    entries: dict[str, Any] = Field(default_factory=dict, description="By plugin: its own settings.", repr=False)
+    hook_callback_timeout: float = Field(
+        30.0, ge=0, allow_inf_nan=False, description="Seconds that a plugin's hook has; 0, and more than 600: 600."
+    )
+
+    def allows(self, name: str) -> bool:
+        """Whether the plugin of that name is loaded."""
+        return name not in self.disabled and (self.enabled is None or name in self.enabled)
+
+
+class ApprovalSettings(SettingsPart):
+    """When the person is asked."""
+
+    mode: Literal["auto", "all", "off"] = Field(
+        "auto",
+        description="auto: as the session's mode says; all: whatever is not proven harmless; off: begin in dont_ask.",
+    )
+    smart: bool = Field(
+        False, description="Let a model say yes to what comes back by itself, as rm -rf node_modules."
+    )
+    deny: tuple[RuleText, ...] = Field((), description="What may not happen, as `run: git push*`; in every mode.")
+    allow: tuple[RuleText, ...] = Field((), description="What need not be asked about, likewise.")
+    timeout: float = Field(
+        1800.0,
+        gt=0,
+        le=_LONGEST_WAIT,
+        allow_inf_nan=False,
+        description="Seconds a question waits; no answer means no.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_of_others(cls, value: object) -> object:
+        if not isinstance(value, Mapping) or "mode" not in value:
+            return value
+        # YAML reads a bare `off` as false.
+        name = "off" if value["mode"] is False else value["mode"]
+        if name == "smart":
+            return {"smart": True, **value, "mode": "auto"}
+        return {**value, "mode": _APPROVAL_MODES.get(name, name) if isinstance(name, str) else name}
+
+
+class Settings(SettingsPart):
+    """Everything in `config.yaml` that this program reads."""
+
+    model: ModelSettings = Field(default_factory=ModelSettings)
+    agent: AgentSettings = Field(default_factory=AgentSettings)
+    approvals: ApprovalSettings = Field(default_factory=ApprovalSettings)
+    compression: CompressionPart = Field(default_factory=CompressionPart)
+    delegation: DelegationPart = Field(default_factory=DelegationPart)
+    sessions: SessionSettings = Field(default_factory=SessionSettings)
+    editor: EditorSettings = Field(default_factory=EditorSettings)
+    model_lists: ModelListSettings = Field(default_factory=ModelListSettings)
+    terminal: TerminalPart = Field(default_factory=TerminalPart)
+    web: WebPart = Field(default_factory=WebPart)
+    lsp: LspPart = Field(default_factory=LspPart)
+    memory: MemoryPart = Field(default_factory=MemoryPart)
+    security: SecurityPart = Field(default_factory=SecurityPart)
+    code_execution: CodePart = Field(default_factory=CodePart)
+    sandbox: SandboxPart = Field(default_factory=SandboxPart)
+    context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
+    skills: SkillPart = Field(default_factory=SkillPart)
+    mcp: McpPart = Field(default_factory=McpPart)
+    mcp_servers: dict[str, McpServerPart] = Field(default_factory=dict, description="MCP servers by name.")
+    background: BackgroundPart = Field(default_factory=BackgroundPart)
+    tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
+    providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
+    custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")
+    fallback_providers: tuple[FallbackModel, ...] = Field((), description="Asked when the model cannot answer.")
+    credential_pool_strategies: dict[str, PoolStrategy] = Field(
+        default_factory=dict, description="By provider: which of several keys is used."
+    )
+    prompt_caching: CachingSettings = Field(default_factory=CachingSettings)
+    auxiliary: dict[str, AuxiliaryTask] = Field(default_factory=dict, description="Models of side tasks, by task.")
+    plugins: PluginSettings = Field(default_factory=PluginSettings)
+    hooks: HooksPart = Field(default_factory=HooksPart)
+    platform_toolsets: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="By platform (acp): the toolsets that sessions have, instead of hermes-acp."
+    )
+    command_allowlist: tuple[str, ...] = Field(
+        (), description="Commands that run without a question, word for word, or patterns with a *."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_written(cls, value: object) -> object:
+        return normalized(value) if isinstance(value, Mapping) else value
+
+
+def normalized(written: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Settings as they may be written, in the form that `Settings` has: short forms and old names put in place."""
+    known = {key: _without_nulls(part) for key, part in written.items() if part is not None}
+    if isinstance(known.get("model"), str):
+        known["model"] = {"default": known["model"]}
+    old = known.pop("fallback_model", None)
+    if old and "fallback_providers" not in known:
+        known["fallback_providers"] = old if isinstance(old, list) else [old]
+    return known
+
+
+def _renamed(server: object) -> object:
+    """A server's entry with our names for upstream's, and without the keys that it has no value for."""
+    if not isinstance(server, Mapping):
+        return server
+    ours = {key: value for key, value in server.items() if value is not None}
+    for theirs, name in _OTHER_NAMES.items():
+        if theirs in ours and name not in ours:
+            ours[name] = ours[theirs]
+    return ours
+
+
+def _without_nulls(part: object) -> object:
+    """A part of the settings without the keys that YAML has no value for (`max_turns:`)."""
+    return {key: value for key, value in part.items() if value is not None} if isinstance(part, Mapping) else part

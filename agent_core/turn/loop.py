@@ -1,0 +1,304 @@
+"""The loop of one turn: ask the model, do what it calls for, until it has said its last word. A method per verb."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from zlib import crc32
+
+from agent_core.asking.reply import CallIds, Reply
+from agent_core.asking.route import Route
+from agent_core.asking.survive import Asker, Patience
+from agent_core.background.delivery import deliver, learn_from
+from agent_core.budget import PROGRAMMATIC
+from agent_core.callbacks import Status, Step
+from agent_core.calls.answer_tools import runners_of
+from agent_core.calls.result_images import result_content
+from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
+from agent_core.compressing.turn_compression import TurnCompression
+from agent_core.context.view import shown
+from agent_core.errors import AuthRequired, ModelFailed
+from agent_core.guardrails import with_warning
+from agent_core.hooks.turn_hooks import ask_hooked, must_go_on
+from agent_core.messages import (
+    Message,
+    ToolCall,
+    injected_message,
+    tool_message,
+    user_message,
+)
+from agent_core.prompt.context_files.settings import ContextFileSettings
+from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.knowledge.pricing import cost_of
+from agent_core.services import SessionServices
+from agent_core.turn.ending import CLOSING_NOTE, Ending
+from agent_core.turn.result import StopReason
+from agent_core.turn.turn import Turn
+from agent_core.workspace import Workspace
+from tools.delegation_port import Delegation, DelegationLimits, describing
+from tools.result import ToolResult
+from tools.toolsets import get_tool_definitions, select
+
+log = logging.getLogger(__name__)
+
+_CONTINUATIONS = 3
+_GO_ON = (
+    "[Your answer reached the output limit here. The person has seen it up to this point. "
+    "Go on exactly where it stops, and repeat nothing.]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which models are asked, the first one first, and how much they shall think."""
+
+    route: Route
+    reasoning: ReasoningEffort | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLoop:
+    """Runs the turns of one agent.
+
+    Attributes:
+        target: what is asked now; it may be another at each request.
+        toolsets, disabled: which tools the model is told of.
+        context_files: what is set about rules files, for those of sub-folders.
+        delegation: who has sub-agents work for a turn.
+        limits: how much may be delegated, as the tools tell it.
+    """
+
+    session_id: str
+    workspace: Workspace
+    services: SessionServices
+    target: Callable[[], Target]
+    toolsets: tuple[str, ...]
+    disabled: tuple[str, ...]
+    cache_ttl: CacheTtl
+    patience: Patience
+    context_files: ContextFileSettings = field(default_factory=ContextFileSettings)
+    delegation: Callable[[Turn], Delegation | None] = lambda _: None
+    limits: DelegationLimits = field(default_factory=DelegationLimits)
+
+    def run(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
+        """Run the turn: why it stopped, and the answer's text."""
+        self._renew_tools(turn)
+        asker = self._asker(turn)
+        while turn.budget.spend():
+            self._follow_target(turn, asker)
+            reply = self._ask(turn, asker)
+            if reply.finish == "refusal":
+                return ending.refused("".join((*asker.carried, reply.text)))
+            if reply.tool_calls:
+                self._remember(turn, asker, reply)
+                self._use_tools(turn, reply)
+                if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
+                    turn.budget.refund()
+                if _pass_on(turn, turn.steering.take()) or self._tell_news(turn):
+                    turn.repeats.begin_anew()
+                if turn.repeats.halted:
+                    return ending.in_a_circle(turn.repeats.halted)
+                if (why := self.workspace.hooks.ended) is not None:
+                    return ending.by_hook(why)
+            elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
+                turn.continuations += 1
+                asker.keep_unfinished(reply.text, _GO_ON)
+            elif reply.finish == "stop" and reply.text.strip() and self._owes_check(turn):
+                self._remember(turn, asker, reply)
+                _inject(turn, turn.edits.nudge(), "Code was changed and not checked: the model is asked to check it.")
+            elif wanted := must_go_on(self.workspace.hooks, turn, reply):
+                self._remember(turn, asker, reply)
+                _inject(turn, wanted, "A hook of yours wants more: the model goes on.")
+            elif reply.text.strip() and (words := self._last_words(turn)) is not None:
+                self._remember(turn, asker, reply)
+                _ = _pass_on(turn, words) or self._tell_news(turn)
+            else:
+                return ending.last_word(reply, asker.carried)
+        return self._sum_up(turn, asker, ending)
+
+    def _sum_up(self, turn: Turn, asker: Asker, ending: Ending) -> tuple[StopReason, str]:
+        """The budget is spent: one more request, for words alone."""
+        turn.closing = True
+        # Behind words of the person's the note stands in their message; an answer that was cut goes on as it is.
+        if turn.history.messages[-1]["role"] != "user":
+            turn.history.remember(injected_message(CLOSING_NOTE))
+        self._follow_target(turn, asker)
+        try:
+            reply = self._ask(turn, asker)
+        except (ModelFailed, AuthRequired):
+            log.info("the model gave no closing words", exc_info=True)
+            return ending.out_of_budget(asker.carried)
+        return ending.summed_up(reply, asker.carried)
+
+    def _asker(self, turn: Turn) -> Asker:
+        return Asker(
+            route=turn.route,
+            history=turn.history,
+            compression=self._compression(turn),
+            token=turn.token,
+            callbacks=turn.callbacks,
+            ids=CallIds(self.services.call_ids),
+            omissions=self.services.omissions,
+            prefix=self.services.prefix,
+            count=lambda usage, choice: self._count(turn, usage, choice),
+            patience=self.patience,
+        )
+
+    def _compression(self, turn: Turn) -> TurnCompression:
+        services, session = self.services, None
+        if services.engine is not None and services.by_itself and turn.keeps is not None:
+            listeners = CompressionListeners(
+                turn.callbacks.compression_callback,
+                turn.callbacks.status_callback,
+                lambda usage, cost: self._count_cost(turn, usage, cost),
+            )
+            session = SessionCompression(
+                services, services.engine, turn.keeps, self.workspace.seen.forget_all, turn.token, listeners
+            )
+        return TurnCompression(
+            services, turn.history, lambda choice, messages: self._request(turn, choice, messages), session
+        )
+
+    def _follow_target(self, turn: Turn, asker: Asker) -> None:
+        """Go on with other models, where they were switched since the last request."""
+        route = self.target().route
+        if route is not turn.planned:
+            turn.planned, turn.route = route, route.begin(turn.token)
+            asker.route = turn.route
+
+    def _request(self, turn: Turn, choice: ModelChoice, messages: Sequence[Message]) -> ModelRequest:
+        return ModelRequest(
+            model=choice.model,
+            messages=({"role": "system", "content": turn.system}, *messages),
+            tools=self._tool_definitions(),
+            max_tokens=choice.max_tokens,
+            reasoning=self.target().reasoning,
+            cache_ttl=self.cache_ttl,
+            session_id=self.session_id,
+            words_only=turn.closing,
+        )
+
+    def _ask(self, turn: Turn, asker: Asker) -> Reply:
+        self.services.activity.turn("waiting_for_model", turn.route.choice.name)
+        reply = ask_hooked(self.workspace.hooks, turn, asker.ask)
+        choice = turn.route.choice
+        if turn.callbacks.step_callback is not None:
+            turn.callbacks.step_callback(
+                Step(
+                    iteration=turn.budget.used,
+                    finish=reply.finish,
+                    usage=reply.usage,
+                    context_length=choice.context_length,
+                    model=choice.name,
+                    cost=cost_of(reply.usage, choice.facts, self.cache_ttl),
+                    session_cost=self.services.spent.cost,
+                )
+            )
+        return reply
+
+    def _count(self, turn: Turn, usage: Usage, choice: ModelChoice) -> None:
+        self._count_cost(turn, usage, cost_of(usage, choice.facts, self.cache_ttl))
+
+    def _count_cost(self, turn: Turn, usage: Usage, cost: float | None) -> None:
+        turn.count(usage, cost)
+        self.services.spend(usage, cost)
+
+    @staticmethod
+    def _remember(turn: Turn, asker: Asker, reply: Reply) -> None:
+        turn.history.remember(reply.message(turn.route.choice))
+        asker.carried.clear()
+
+    def _use_tools(self, turn: Turn, reply: Reply) -> None:
+        runner, nested = runners_of(
+            turn, self.session_id, self.workspace, self.services, self.tool_names(), delegation=self.delegation
+        )
+        turn.repeats.begin_answer()
+        for call, result in runner.run(reply.tool_calls, reply.problems):
+            turn.edits.see(call, result)
+            learn_from(self.services.news, call, result)
+            text = with_warning(result.text, nested.take_warnings(call["id"]), "calls_warning")
+            text = with_warning(text, turn.repeats.see(call, result))
+            if call is reply.tool_calls[-1]:
+                text = with_warning(text, turn.budget.warning(), "budget_warning")
+            told = replace(result, text=text)
+            turn.history.remember(tool_message(call, result_content(self._with_rules(turn, call, told))))
+
+    def _with_rules(self, turn: Turn, call: ToolCall, result: ToolResult) -> ToolResult:
+        """The result with the rules of the sub-folders that the call worked in."""
+        from agent_core.prompt.context_files.region import nested_rules  # noqa: PLC0415 - not before the first call
+
+        def tell(note: str) -> None:
+            if turn.callbacks.status_callback is not None:
+                turn.callbacks.status_callback(Status("context", note))
+
+        rules = nested_rules(self.workspace, self.context_files)
+        return rules.added(call, result, lambda: self._shown(turn), tell)
+
+    def _shown(self, turn: Turn) -> Sequence[Message]:
+        return shown(turn.history.messages, self.services.omissions, self.services.compaction)
+
+    def _owes_check(self, turn: Turn) -> bool:
+        """Whether the model would end with code that it has edited and not checked, though it could check it."""
+        if not turn.edits.owed(turn.budget.left) or turn.route.choice.provider == "offline":
+            return False
+        return "terminal" in self.tool_names() and self.workspace.approvals.mode != "plan"
+
+    def _tell_news(self, turn: Turn) -> bool:
+        """Tell the model what happened in the background; what the turn has no request left for waits."""
+        return bool(turn.budget.left) and deliver(turn, self.services.news)
+
+    def _last_words(self, turn: Turn) -> str | None:
+        """What the model has to be told before the turn ends: the person's words, '' for news; None: it may end."""
+        if turn.budget.left and self.services.news.waiting():
+            return turn.steering.take()
+        return turn.steering.take_or_close() or None
+
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that the model is told of."""
+        return frozenset(str(tool["function"]["name"]) for tool in self._tool_definitions())  # type: ignore[index]
+
+    def _renew_tools(self, turn: Turn) -> None:
+        """Tell the model of tools that came or went with the session's servers; else its list stays as it is."""
+        if self.workspace.mcp is not None:
+            self.workspace.mcp.fit(turn.route.choice.context_length, self.session_id)
+        if self.services.tools is not None and self.services.extra_tools != self._extra_tools():
+            self.services.tools = None
+            self.services.prefix.expect("tools")
+
+    def _tool_definitions(self) -> Sequence[dict[str, object]]:
+        if self.services.tools is None:
+            self.services.extra_tools = self._extra_tools()
+            with describing(self.limits):
+                self.services.tools = get_tool_definitions(self.toolsets, self.disabled, toolbox=self.workspace.tools)
+        return self.services.tools
+
+    def offered_tools(self) -> frozenset[str]:
+        """The names of the tools that the model is offered, and of their toolsets."""
+        entries = select(self.toolsets, self.disabled, self.workspace.tools)
+        return frozenset(name for entry in entries for name in (entry.name, entry.toolset))
+
+    def _extra_tools(self) -> tuple[str, ...]:
+        # A server may change what a tool takes, and leave its name.
+        return tuple(
+            f"{entry.name} {crc32(repr((entry.description, entry.schema)).encode())}"
+            for entry in self.workspace.tools.extra()
+        )
+
+
+def _inject(turn: Turn, note: str, told: str) -> None:
+    """Tell the model something in the person's place, and the person (`told`) that it goes on because of that."""
+    if turn.callbacks.thinking_callback is not None:
+        turn.callbacks.thinking_callback(told)
+    words = turn.steering.take()
+    # What the person has said meanwhile goes before, as the words of the same message.
+    turn.history.remember(user_message(words, note) if words else injected_message(note))
+
+
+def _pass_on(turn: Turn, words: str) -> bool:
+    """Put what the person has said meanwhile before the model's next request; False where it is nothing."""
+    if words:
+        note = "" if turn.budget.left else CLOSING_NOTE
+        turn.history.remember(user_message(words, note))
+    return bool(words)
