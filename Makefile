@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test slow crash chaos golden golden-rc sdk-rc lint format bench docs facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos golden golden-rc sdk-rc lint format bench docs facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -35,9 +35,12 @@ demo: $(READY)  ## Watch the agent find, fix and test a bug, offline, over the r
 	@$(BIN)/hermes-acp demo
 
 test: $(READY) lint  ## Everything that must hold: style, types, import rules, tests
-	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not slow"
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not slow and not long"
 
-slow: $(READY)  ## The long tests that `make test` leaves out
+ci-long: $(READY)  ## The short forms of the long runs: crash, chaos, fuzz, drill; CI runs them after `make test`
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long and not slow"
+
+slow: $(READY)  ## The long runs whole, which neither `make test` nor CI runs
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m slow
 
 CRASH_TURNS ?= 300

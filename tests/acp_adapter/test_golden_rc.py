@@ -18,6 +18,7 @@ _SOME = (*("handshake", "first_session", "edit_allowed", "cancel_request", "load
 _SAYS_VERSION = "import importlib.metadata as m; print(m.version('agent-client-protocol'))"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not (SDK / "acp").is_dir(), reason="the SDK's pre-release is not there: make sdk-rc")
 @pytest.mark.timeout(400)
 def test_the_transcripts_are_the_same_with_the_sdks_next_version() -> None:

@@ -78,6 +78,7 @@ def _assert_harmless_and_shown(struck: Sequence[Struck], attacks: Sequence[Attac
 
 
 @contained
+@pytest.mark.long
 @pytest.mark.parametrize("family", _FAMILIES)
 async def test_what_a_hostile_text_orders_does_no_harm_and_shows(family: str, world: World, opened: Open) -> None:
     agent, server = await opened()
@@ -88,6 +89,7 @@ async def test_what_a_hostile_text_orders_does_no_harm_and_shows(family: str, wo
 
 
 @contained
+@pytest.mark.long
 async def test_what_a_program_in_the_sandbox_reads_of_the_workspace_gets_no_further(
     world: World, opened: Open
 ) -> None:
@@ -99,6 +101,7 @@ async def test_what_a_program_in_the_sandbox_reads_of_the_workspace_gets_no_furt
 
 
 @contained
+@pytest.mark.long
 async def test_the_attacks_do_harm_where_they_are_allowed(world: World, opened: Open) -> None:
     """So that no harm means something."""
     agent, server = await opened()

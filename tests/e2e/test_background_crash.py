@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.editor import PLAIN, Editor
 from tests.support.waiting import wait_until
@@ -33,6 +35,7 @@ def _told(agent: Editor, session: str, since: int) -> str:
     return "".join(frame.update["content"]["text"] for frame in frames)
 
 
+@pytest.mark.long
 async def test_what_ended_unseen_and_what_was_lost_is_told_once_after_the_process_was_killed(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:
@@ -59,6 +62,7 @@ async def test_what_ended_unseen_and_what_was_lost_is_told_once_after_the_proces
     await asyncio.to_thread(wait_until, lambda: not Path(f"/proc/{pid}").exists())
 
 
+@pytest.mark.long
 async def test_what_ends_is_told_to_an_editor_that_shows_turns_of_their_own(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:

@@ -28,6 +28,7 @@ async def _run(
     return run.done
 
 
+@pytest.mark.long
 async def test_ten_cancels_at_any_moment(editor: EditorFactory, home: Path, tmp_path: Path, workspace: Path) -> None:
     await _run(editor, home, tmp_path, workspace, _SHORT, 10, 30, 80)
 

@@ -6,6 +6,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.editor import PLAIN
 from tests.support.model_replies import Scripted
@@ -17,6 +19,7 @@ LONG = "a sentence that says little about much. " * 300
 OFFERS = {**PLAIN, "session": {"compaction": {}}}
 
 
+@pytest.mark.long
 async def test_a_compression_is_stored_before_the_request_that_it_was_made_for(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:

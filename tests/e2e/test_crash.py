@@ -88,6 +88,7 @@ class Chaos:
         return f"write data.txt {content}"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(60 + 10 * TURNS)
 async def test_nothing_is_lost_and_nothing_is_there_twice(
     editor: EditorFactory, workspace: Path, home: Path, request: pytest.FixtureRequest

@@ -200,6 +200,7 @@ async def _in_memory(stack: AsyncExitStack, home: Path) -> Editor:
     return await stack.enter_async_context(serving(home, config=ConfigSource(Home(home)), front_door=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_over_sixty_turns_nothing_that_is_promised_is_lost(protocol: str, home: Path, workspace: Path) -> None:
     model = StrictModel(protocol, WINDOW, SUMMARIES["both"])
