@@ -47,6 +47,8 @@ def _subcommand(name: str, arguments: list[str]) -> int:
         from acp_adapter.cli.batch import main as run  # noqa: PLC0415
     elif name == "doctor":
         from acp_adapter.cli.doctor import main as run  # noqa: PLC0415
+    elif name == "inspect":
+        from acp_adapter.cli.inspect import main as run  # noqa: PLC0415
     elif name == "sessions":
         from acp_adapter.cli.sessions import main as run  # noqa: PLC0415
     elif name == "models":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import os
 import stat
 import sys
@@ -16,10 +16,12 @@ from acp_adapter.logs import set_up_logs, silence_early_logs
 from acp_adapter.server_arguments import ServerOptions
 from acp_adapter.stdio import claim_stdio
 from acp_adapter.transport import Transport
+from agent_core.errors import RequestError
 from agent_core.home import Home
 
 if TYPE_CHECKING:
-    from agent_core.config import ConfigSource
+    from acp_adapter.recording.recorder import Recorder
+    from agent_core.config import ConfigSource, Configuration
     from tools.redaction.redactor import Redactor
 
 _FLUSH_SECONDS = 0.5
@@ -31,37 +33,87 @@ def run_server(home: Home, options: ServerOptions) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("hermes-acp waits for an editor's messages on stdin. To see it at work: hermes-acp demo\n")
     silence_early_logs()
+    own = _Own(home, options)
     try:
+        recorder = _recorder(options, own)
         stdio = claim_stdio(_stray_output(home))
+    except RequestError as problem:
+        sys.stderr.write(f"hermes-acp: {problem.public}\n")
+        return 2
     except OSError as problem:
         sys.stderr.write(f"hermes-acp: stdin and stdout must be open for the protocol ({problem}).\n")
         return 2
     from_file = stat.S_ISREG(os.fstat(stdio.reader).st_mode)
-    transport = Transport(stdio, finish_before_end=from_file, on_over=_set_deadline)
+    tap = None if recorder is None else recorder.put
+    transport = Transport(stdio, finish_before_end=from_file, on_over=_set_deadline, tap=tap)
     transport.start()
+    greeting = greet(transport, own.load)
+    if not greeting.ended:
+        set_up_logs(home, verbose=options.verbose, redacting=own.redactor)
+        _log_ignored_settings(own.config)
+        _run_agent(transport, own.config, greeting)
+    transport.flush(_FLUSH_SECONDS)
+    if recorder is not None:
+        recorder.close(_FLUSH_SECONDS)
+    # Worker threads may be stuck in a tool or a read; they must not keep the process.
+    os._exit(0)
 
-    @functools.cache
-    def config() -> ConfigSource:
+
+class _Own:
+    """The process's settings and its redactor, made once, by whichever thread needs them first."""
+
+    def __init__(self, home: Home, options: ServerOptions) -> None:
+        self._home = home
+        self._options = options
+        self._lock = threading.RLock()
+        self._config: ConfigSource | None = None
+        self._redactor: Redactor | None = None
+
+    @property
+    def config(self) -> ConfigSource:
         from agent_core.config import ConfigSource, Overrides  # noqa: PLC0415 - after the first answer
         from agent_core.known_secrets import secrets_of  # noqa: PLC0415 - the same
 
-        overrides = Overrides(options.model, options.provider, options.base_url)
-        return ConfigSource(home, overrides, lambda settings: redactor().learn(secrets_of(settings)))
+        with self._lock:
+            if self._config is None:
+                chosen = Overrides(self._options.model, self._options.provider, self._options.base_url)
+                self._config = ConfigSource(
+                    self._home, chosen, lambda settings: self.redactor.learn(secrets_of(settings))
+                )
+            return self._config
 
-    @functools.cache
-    def redactor() -> Redactor:
+    @property
+    def redactor(self) -> Redactor:
         from tools.redaction.redactor import Redactor  # noqa: PLC0415 - the same
 
-        return Redactor()
+        with self._lock:
+            if self._redactor is None:
+                self._redactor = Redactor()
+            return self._redactor
 
-    greeting = greet(transport, lambda: config().load())
-    if not greeting.ended:
-        set_up_logs(home, verbose=options.verbose, redacting=redactor())
-        _log_ignored_settings(config())
-        _run_agent(transport, config(), greeting)
-    transport.flush(_FLUSH_SECONDS)
-    # Worker threads may be stuck in a tool or a read; they must not keep the process.
-    os._exit(0)
+    def load(self) -> Configuration:
+        """The settings as they are now."""
+        return self.config.load()
+
+    def knowing_redactor(self) -> Redactor:
+        """The redactor, once it knows the keys of the settings, as far as these can be read."""
+        from agent_core.errors import SettingsError  # noqa: PLC0415 - the same
+
+        with contextlib.suppress(SettingsError):
+            self.load()
+        return self.redactor
+
+
+def _recorder(options: ServerOptions, own: _Own) -> Recorder | None:
+    if options.record is None:
+        return None
+    from acp_adapter.recording.recorder import Recorder  # noqa: PLC0415 - few record
+
+    try:
+        return Recorder(Path(options.record), own.knowing_redactor)
+    except OSError as problem:
+        why = problem.strerror or problem
+        raise RequestError(f"--record: {options.record} cannot be written to: {why}. Name another file.") from problem
 
 
 def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -> None:

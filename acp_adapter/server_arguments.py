@@ -22,6 +22,7 @@ class ServerOptions:
     base_url: str | None = None
     profile: str | None = None
     verbose: bool = False
+    record: str | None = None
 
 
 def parse_arguments(arguments: list[str]) -> ServerOptions:
@@ -38,6 +39,7 @@ def parse_arguments(arguments: list[str]) -> ServerOptions:
     parser.add_argument("--offline", action="store_true", help="use the embedded stand-in for a model")
     parser.add_argument("--profile", help="use ~/.hermes/profiles/NAME as the home directory")
     parser.add_argument("--verbose", action="store_true", help="log to stderr too")
+    parser.add_argument("--record", metavar="FILE", help="keep what goes over the wire in this file, without secrets")
     if not arguments[0].startswith("-"):
         parser.error(f"there is no command {arguments[0]!r}; the commands are: {', '.join(SUBCOMMANDS)}")
     found = parser.parse_args(arguments)
@@ -45,4 +47,4 @@ def parse_arguments(arguments: list[str]) -> ServerOptions:
         if found.model or found.provider or found.base_url:
             parser.error("--offline goes without --model, --provider and --base-url")
         found.model = found.provider = "offline"
-    return ServerOptions(found.model, found.provider, found.base_url, found.profile, found.verbose)
+    return ServerOptions(found.model, found.provider, found.base_url, found.profile, found.verbose, found.record)

@@ -23,6 +23,8 @@ from acp_adapter.wire_rules import WireRules, wire_rules
 if TYPE_CHECKING:
     import asyncio  # not at run time: the first answer must not wait for it
 
+    from acp_adapter.recording.recorder import Tap
+
 log = logging.getLogger(__name__)
 
 _POURED_BYTES = 1024 * 1024
@@ -40,6 +42,7 @@ class Transport:
         finish_before_end: bool = False,
         on_over: Callable[[], None] = lambda: None,
         rules: WireRules | None = None,
+        tap: Tap | None = None,
     ) -> None:
         """Make it; `start` begins to read and write.
 
@@ -48,6 +51,7 @@ class Transport:
                 input from a regular file, where the end does not mean that the client left).
             on_over: called once, on any thread, when nothing more will be received.
             rules: what every message of ours is held to; None makes those of the process.
+            tap: gets each line in either direction, in its order.
         """
         self._inbox = Inbox()
         self._reader = LineReader(stdio.reader, self._on_line)
@@ -56,6 +60,7 @@ class Transport:
         self._on_over = on_over
         self._over = False
         self._rules = rules or wire_rules()
+        self._tap = tap
         self._putting = threading.Lock()
         self._lock = threading.Lock()
         self._unanswered: dict[RequestId, str] = {}
@@ -172,13 +177,20 @@ class Transport:
         line = encode(message)
         with self._putting:
             self._rules.check_sent(message)
-            return self._writer.put(line)
+            return self._put_line(line)
+
+    def _put_line(self, line: bytes) -> int:
+        if self._tap is not None:
+            self._tap("in", line)
+        return self._writer.put(line)
 
     def _on_line(self, line: bytes | None) -> None:
         """On the reader's thread."""
         if line is None:
             self._end_of_input()
             return
+        if self._tap is not None:
+            self._tap("out", line)
         if line is LineReader.OVERSIZED:
             parsed: Incoming | Rejected | None = Rejected(None, INVALID_REQUEST, "The message is larger than 64 MiB.")
         else:
@@ -233,7 +245,7 @@ class Transport:
 
     def _send_error(self, rejected: Rejected) -> None:
         error = make_error(rejected.code, rejected.text)
-        self._writer.put(encode({"jsonrpc": "2.0", "id": rejected.request_id, "error": error}))
+        self._put_line(encode({"jsonrpc": "2.0", "id": rejected.request_id, "error": error}))
 
     def _end_of_input(self) -> None:
         with self._lock:

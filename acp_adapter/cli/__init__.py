@@ -1,3 +1,15 @@
 """The subcommands that a person types."""
 
-SUBCOMMANDS = ("batch", "demo", "doctor", "mcp", "models", "permissions", "plugins", "prompt", "sessions", "setup")
+SUBCOMMANDS = (
+    "batch",
+    "demo",
+    "doctor",
+    "inspect",
+    "mcp",
+    "models",
+    "permissions",
+    "plugins",
+    "prompt",
+    "sessions",
+    "setup",
+)

@@ -51,6 +51,8 @@ class PromptOptions:
     own_server: bool
     earlier: Earlier | None = None
     wait_background: bool = False
+    record: Path | None = None
+    profile: str | None = None
 
 
 def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
@@ -70,6 +72,8 @@ def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
         own_server=found.agent is None,
         earlier=Earlier(found.session) if found.resumes or found.session else None,
         wait_background=found.wait_background,
+        record=found.record,
+        profile=found.profile,
     )
 
 
@@ -93,6 +97,12 @@ def _parser() -> argparse.ArgumentParser:
         "--approve", choices=POLICIES, default="ask", help="how questions are answered (default: ask)"
     )
     parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="keep every frame in FILE, without secrets; see hermes-acp inspect",
+    )
     parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel the turn after S seconds")
     parser.add_argument(
         "--wait-background",

@@ -13,16 +13,18 @@ from typing import Protocol
 
 from acp_adapter.cli.approve import Approver
 from acp_adapter.cli.arguments import PromptOptions, parse_prompt_arguments
-from acp_adapter.cli.client import AcpClient
+from acp_adapter.cli.client import AcpClient, Trace
 from acp_adapter.cli.client_errors import AUTH_REQUIRED, AgentRefused, ClientError
 from acp_adapter.cli.conversation import Opened, open_session, send_prompt
 from acp_adapter.cli.frames import Frames
 from acp_adapter.cli.interrupts import Interrupts, Stopped
 from acp_adapter.cli.question import terminal_question
+from acp_adapter.cli.recorded import recorded
 from acp_adapter.cli.safe_text import safe_text
 from acp_adapter.cli.style import style_for
 from acp_adapter.cli.transcript import Transcript
 from acp_adapter.cli.waiting import CAPABILITIES, BackgroundWatch, wait_for_background
+from agent_core.errors import RequestError
 
 FAILED = 1
 OTHER_STOP_REASON = 3
@@ -54,6 +56,8 @@ def main(argv: list[str]) -> int:
         return _timed_out(options) if stopped.reason == "timeout" else CANCELLED
     except AgentRefused as refused:
         return _fail(_refusal(refused, options))
+    except RequestError as problem:
+        return _fail(problem.public)
     except ClientError as error:
         return _fail(str(error))
     except BrokenPipeError:
@@ -66,15 +70,16 @@ def _run(options: PromptOptions, interrupts: Interrupts) -> int:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     ask = None if options.json else terminal_question(interrupts)
     approver = Approver(options.approve, options.cwd, ask)
+    view: Frames | Transcript
     if options.json:
-        frames = Frames(approver)
-        watch = BackgroundWatch(frames)
-        client = AcpClient(options.command, watch, trace=frames.trace)
-        return _turn(client, options, interrupts, approver, frames, watch)
-    transcript = Transcript(sys.stdout, style_for(sys.stdout), options.cwd, approver)
-    watch = BackgroundWatch(transcript)
-    client = AcpClient(options.command, watch)
-    return _turn(client, options, interrupts, approver, transcript, watch)
+        view = frames = Frames(approver)
+        trace: Trace | None = frames.trace
+    else:
+        view, trace = Transcript(sys.stdout, style_for(sys.stdout), options.cwd, approver), None
+    watch = BackgroundWatch(view)
+    with recorded(options.record, options.profile, trace) as kept:
+        client = AcpClient(options.command, watch, trace=kept)
+        return _turn(client, options, interrupts, approver, view, watch)
 
 
 def _turn(  # noqa: PLR0917 - the parts of one conversation

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
 from datetime import tzinfo
 from importlib.resources import files
@@ -11,6 +9,7 @@ from string import Template
 
 from acp_adapter.export.markup import Html, join, tag, text
 from acp_adapter.export.page_bar import bars, widths
+from acp_adapter.export.page_policy import content_policy
 from acp_adapter.export.page_turns import turn
 from acp_adapter.export.story import Story
 from acp_adapter.export.telling import tell
@@ -30,7 +29,7 @@ def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redac
     story = redacted(tell(transcript), redacting)
     style, script, segments = _resource("page.css"), _resource("page.js"), widths(story.turns)
     return Template(_resource("page.html")).substitute(
-        policy=_policy(styles=(style, segments), script=script),
+        policy=content_policy(styles=(style, segments), script=script),
         title=text(story.title),
         session=text(story.session.id),
         facts=join(_facts(story, zone)),
@@ -41,23 +40,6 @@ def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redac
         segments=segments,
         script=script,
     )
-
-
-def _policy(styles: tuple[str, ...], script: str) -> str:
-    """What the browser may run and load: this style, this script, pictures in the page, and nothing else."""
-    rules = (
-        "default-src 'none'",
-        "img-src data:",
-        f"style-src {' '.join(map(_hash, styles))}",
-        f"script-src {_hash(script)}",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
-    return "; ".join(rules)
-
-
-def _hash(source: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
 
 
 def _resource(name: str) -> str:

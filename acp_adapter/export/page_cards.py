@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 
 from acp_adapter.export.ansi import coloured
-from acp_adapter.export.file_change import Change, Line, change_of
+from acp_adapter.export.file_change import Change, change_of
 from acp_adapter.export.markup import NOTHING, Html, join, tag, text
+from acp_adapter.export.page_diff import diff_lines
 from acp_adapter.export.story import Card, CardStatus
 from acp_adapter.export.words import duration
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText
@@ -19,9 +20,7 @@ _SIGNS: dict[CardStatus, tuple[str, str]] = {
     "interrupted": ("–", "interrupted"),
 }
 _VERBS = {"execute": "run", "think": "plan", "other": "tool"}
-_LINE_CLASSES = {"+": "line add", "-": "line del", " ": "line"}
 _MOST_TEXT = 200_000
-_MOST_LINES = 5_000
 
 
 def card(made: Card) -> Html:
@@ -85,23 +84,7 @@ def _diff(diff: ShownDiff, cwd: str) -> Html:
     path = os.path.relpath(diff.path, cwd) if diff.path.is_relative_to(cwd) else str(diff.path)
     word = "new" if diff.before is None else "deleted" if diff.after is None else ""
     head = tag("figcaption", tag("span", text(path)), tag("span", text(word), class_="remark") if word else NOTHING)
-    return tag("figure", head, tag("pre", join(_hunks(change)), class_="diff"), class_="file")
-
-
-def _hunks(change: Change) -> Iterator[Html]:
-    left = _MOST_LINES
-    for index, hunk in enumerate(change.hunks):
-        if index and left:
-            yield tag("span", text("⋯"), class_="gap", aria_hidden="true")
-        yield join(_line(line) for line in hunk[:left])
-        left = max(0, left - len(hunk))
-    more = sum(len(hunk) for hunk in change.hunks) - _MOST_LINES
-    if more > 0:
-        yield tag("span", text(f"{more:,} more lines are left out."), class_="gap")
-
-
-def _line(line: Line) -> Html:
-    return tag("span", text(f"{line.sign}{line.text}\n"), class_=_LINE_CLASSES[line.sign], data_n=str(line.number))
+    return tag("figure", head, diff_lines(change), class_="file")
 
 
 def _bounded(words: str) -> tuple[str, Html]:

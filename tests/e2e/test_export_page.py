@@ -9,7 +9,7 @@ from datetime import UTC
 import pytest
 
 from acp_adapter.export.page import to_html
-from tests.support.browser import MISSING, Browser, find_browser
+from tests.support.browser import CONTRASTS, MISSING, Browser, find_browser
 from tests.support.sample_transcript import long_transcript, sample_transcript
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason=MISSING)
@@ -18,37 +18,6 @@ OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open =
 SHOWN_TURNS = (
     "[...document.querySelectorAll('.turn')].filter((turn) => turn.checkVisibility()).map((turn) => turn.id)"
 )
-CONTRASTS = """
-(() => {
-  const parse = (colour) => {
-    const found = colour.match(/[\\d.]+/g).map(Number);
-    return [...found.slice(0, 3), found[3] ?? 1];
-  };
-  const over = (top, under) => top.slice(0, 3).map((value, place) => value * top[3] + under[place] * (1 - top[3]));
-  const light = (colour) => {
-    const [red, green, blue] = colour
-      .map((value) => value / 255)
-      .map((part) => (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
-  const poor = new Set();
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-    if (element.closest('script, .readout')) continue;
-    const line = [];
-    for (let each = element; each; each = each.parentElement) line.unshift(each);
-    let ground = [255, 255, 255];
-    for (const each of line) ground = over(parse(getComputedStyle(each).backgroundColor), ground);
-    const ink = over(parse(getComputedStyle(element).color), ground);
-    const [high, low] = [light(ink), light(ground)].sort((one, other) => other - one);
-    const ratio = (high + 0.05) / (low + 0.05);
-    if (ratio < 4.5) poor.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
-  }
-  return [...poor];
-})()
-"""
 
 
 @pytest.fixture(scope="module")
