@@ -61,6 +61,8 @@ def _subcommand(name: str, arguments: list[str]) -> int:
         from acp_adapter.cli.plugins import main as run  # noqa: PLC0415
     elif name == "setup":
         from acp_adapter.cli.setup import main as run  # noqa: PLC0415
+    elif name == "usage":
+        from acp_adapter.cli.usage import main as run  # noqa: PLC0415
     else:
         from acp_adapter.cli.prompt import main as run  # noqa: PLC0415
     return run(arguments)

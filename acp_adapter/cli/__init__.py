@@ -12,4 +12,5 @@ SUBCOMMANDS = (
     "prompt",
     "sessions",
     "setup",
+    "usage",
 )

@@ -15,6 +15,7 @@ from agent_core.sessions.archive.session_rows import DELETING, Row
 from agent_core.sessions.database.bodies import pack, unpack
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.live.spending_rows import add_spending
 from tools.context import TodoItem
 
 _QUERY = (
@@ -66,6 +67,7 @@ def write_state(connection: sqlite3.Connection, session_id: str, packed: PackedS
         if text is not None:
             _store_text(connection, *text)
     state = packed.state
+    add_spending(connection, session_id, state.spent, plain_text(state.model))
     connection.execute(
         "UPDATE sessions SET kept = ?, system_hash = ?, tools_hash = ?, model = coalesce(?, model), requests = ?,"
         " usage = ?, cost = ? WHERE id = ?",
