@@ -7,11 +7,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from agent_core.home import Home
+from agent_core.log_context import where
 
 if TYPE_CHECKING:
     from tools.redaction.redactor import Redact
 
-_FORMAT = "%(asctime)s %(levelname)s %(name)s [%(threadName)s] %(message)s"
+_FORMAT = "%(asctime)s %(levelname)s session=%(session)s turn=%(turn)s %(name)s [%(threadName)s] %(message)s"
 _MAX_BYTES = 5 * 1024 * 1024
 
 
@@ -23,7 +24,8 @@ class RedactingFormatter(logging.Formatter):
         self._redact = redacting
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text."""
+        """The record as text; it says which session and turn its thread works for."""
+        record.session, record.turn = where()
         return self._redact(super().format(record))
 
 

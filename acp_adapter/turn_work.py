@@ -18,6 +18,7 @@ from agent_core.callbacks import AgentCallbacks, CallFinished, ToolProgress
 from agent_core.errors import KeyMissing, TurnInterrupted, UnknownSession
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
+from agent_core.log_context import working_for
 from agent_core.messages import Content
 from agent_core.prompt_parts import SaidPart
 from agent_core.services import SessionServices, TurnServices
@@ -70,13 +71,14 @@ class TurnWork:
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.archive, session, said)
         callbacks = self._offering_skills(bridge.callbacks(questions.ask, self.on_mode))
-        result = agent.run_conversation(
-            content,
-            turn_id=bridge.turn_id,
-            token=self.token,
-            callbacks=callbacks,
-            complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,
-        )
+        with working_for(session.id, bridge.turn_id):
+            result = agent.run_conversation(
+                content,
+                turn_id=bridge.turn_id,
+                token=self.token,
+                callbacks=callbacks,
+                complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,
+            )
         refresh_offer(session.shelf, session.outbox)
         if wants_better(self.factory, session):
             self.executor.submit(name_after_answer, self.factory, session, said, result["final_response"])

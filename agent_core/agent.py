@@ -35,6 +35,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
 from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
+from agent_core.telemetry.port import NoTrace, TurnTrace, begin_trace
 from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn.ending import Ending
 from agent_core.turn.history import TurnHistory
@@ -156,6 +157,7 @@ class AIAgent:
         self._turn: Turn | None = None
         # The running turn, as the session's activity knows it.
         self._began = 0
+        self._trace: TurnTrace = NoTrace()
 
     def chat(self, message: str) -> str:
         """Run one turn and return the answer's text."""
@@ -245,7 +247,8 @@ class AIAgent:
                 return never_begun(self._store.messages(self.session_id), self.model, turn_id)
             self._store.begin_turn(self.session_id, turn_id)
             self._began = self._services.activity.begin()
-            callbacks = self._services.activity.heard(callbacks or self.callbacks)
+            self._trace = begin_trace(self._services, self.session_id, turn_id)
+            callbacks = self._trace.heard(self._services.activity.heard(callbacks or self.callbacks))
             turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks)
             self._turn = turn
             result = self._run(turn, user_message, complete)
@@ -265,6 +268,8 @@ class AIAgent:
     def _wind_up(self, turn_id: str, turn: Turn | None, system: str | None, outcome: str, note: str) -> None:
         """The turn is over: it can store nothing more, and whoever must know is told."""
         self._services.activity.end(self._began)
+        trace, self._trace = self._trace, NoTrace()
+        trace.end(turn, outcome, note)
         self._store.end_turn(self.session_id, turn_id, outcome, note)
         if turn is None:
             return

@@ -75,6 +75,7 @@ class Step:
         model: which model answered, as provider:model.
         cost: of this request, in US dollars; None where the price or a count is not known.
         session_cost: of the session so far, likewise.
+        began: when it was asked, in seconds since the epoch; 0 where that is not known.
     """
 
     iteration: int
@@ -84,6 +85,7 @@ class Step:
     model: str = ""
     cost: float | None = None
     session_cost: float | None = None
+    began: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

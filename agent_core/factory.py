@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.agent import AIAgent
-from agent_core.asking.route import Member, Route
+from agent_core.asking.routes import Routes
 from agent_core.asking.survive import Patience
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.auxiliary.summarising import summarise
@@ -31,17 +31,10 @@ from agent_core.messages import Message
 from agent_core.plugins.plugins import Plugins
 from agent_core.project_context import context_file_settings
 from agent_core.prompt.settings import PromptSettings
-from agent_core.providers.base import Provider
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.credentials.oauth import OAuthBearer
-from agent_core.providers.credentials.pool import CredentialPool
-from agent_core.providers.credentials.state import pool_state
-from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
-from agent_core.providers.credentials.token_store import TokenStore
 from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import command_line_decides
-from agent_core.providers.make import make_provider
-from agent_core.providers.resolution.resolve import resolve_fallbacks, resolve_model
+from agent_core.providers.resolution.resolve import resolve_model
 from agent_core.running import RunReport
 from agent_core.services import SessionServices
 from agent_core.session_model import session_model
@@ -49,6 +42,7 @@ from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
 from agent_core.settings.model import Settings
 from agent_core.signed_out import SignedOut, sign_out
+from agent_core.telemetry.exporting import Traces
 from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces
 from tools.approval.commands import load_classifier
@@ -76,15 +70,14 @@ class AgentFactory:
 
     def __init__(self, config: ConfigSource, sessions: SessionLibrary | None = None) -> None:
         self._config = config
-        self._providers: dict[ModelChoice, Provider] = {}
-        self._pool_state = pool_state(config.home.root)
-        self._tokens = TokenStore(config.home.root / TOKENS_FILE)
+        self._routes = Routes(config.home.root)
         self.signed_out = SignedOut(config.home)
         self._lock = threading.Lock()
-        self._auxiliary = AuxiliaryClient(config, self._member, self._provider)
+        self._auxiliary = AuxiliaryClient(config, self._routes.member, self._routes.provider)
         self._ephemeral: str | None = None
         self._trajectories: TrajectoryLog | None = None
         self._run_report = RunReport(config.home.running)
+        self._traces = Traces(config.load)
         self._memories = Memories(config.home.root)
         self.sessions = sessions or SessionLibrary(config.home)
         self.background = Backgrounds(self.sessions.background)
@@ -140,6 +133,7 @@ class AgentFactory:
         """
         load_tools()  # a plugin may bring the memory, or who compresses
         services = SessionServices(lambda: self.sessions.recall, self._look)
+        services.tracing = self._traces.of_session()
         behind = self.background.of(session_id)
         services.news, services.tasks = behind.news, behind.tasks
         services.memory = self._memory(session_id)
@@ -212,7 +206,7 @@ class AgentFactory:
             AuthRequired, SettingsError: no usable model.
         """
         config, choices = self._config.load(), choices or SessionChoices()
-        route = self._route(config, session_model(config, choices.model, services.model, on_note))
+        route = self._routes.route(config, session_model(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
         services.activity.on_begin = lambda: self._run_report.follow(
             session_id, str(workspace.client_cwd), services.activity
@@ -232,7 +226,7 @@ class AgentFactory:
             workspace = replace(workspace, tools=Toolbox(lambda: (*workspace_tools.extra(), *added)))
         return AIAgent(
             choice.model,
-            self._provider(choice),
+            self._routes.provider(choice),
             route=route,
             reasoning=effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice),
             cache_ttl=config.settings.prompt_caching.cache_ttl,
@@ -240,7 +234,9 @@ class AgentFactory:
             max_iterations=config.settings.agent.max_turns,
             guardrails=Thresholds.of(config.settings.tool_loop_guardrails),
             verify_on_stop=config.settings.agent.verify_on_stop,
-            delegation=delegation_settings(config, self._workspaces, lambda choice: self._route(config, choice)),
+            delegation=delegation_settings(
+                config, self._workspaces, lambda choice: self._routes.route(config, choice)
+            ),
             save_trajectories=trajectories or self._trajectory_log(config.settings),
             session_store=self.sessions.store,
             session_id=session_id,
@@ -304,7 +300,7 @@ class AgentFactory:
         config = self._config.load()
         choice = session_model(config, choices.model, used, lambda _: None)
         effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
-        agent.switch(self._route(config, choice), effort)
+        agent.switch(self._routes.route(config, choice), effort)
 
     def auxiliary(self) -> AuxiliaryClient:
         """Who asks models for side tasks: one for all sessions, over the connections of their agents."""
@@ -346,7 +342,7 @@ class AgentFactory:
         Raises:
             SignOutFailed, SharedFileError: it could not be stored.
         """
-        sign_out(self.signed_out, self._config.load, self._tokens)
+        sign_out(self.signed_out, self._config.load, self._routes.tokens)
 
     def warm(self) -> None:
         """Load what the first prompt needs; a model that cannot be used is no error here."""
@@ -354,7 +350,7 @@ class AgentFactory:
 
         load_tools()
         try:
-            self._provider(self.check_model()).warm()
+            self._routes.provider(self.check_model()).warm()
         except HermesError:
             log.info("the model is not ready", exc_info=True)
         self.sessions.warm()
@@ -367,28 +363,8 @@ class AgentFactory:
         self._memories.end_all()
         self._workspaces.close()
         self._run_report.close()
+        self._traces.close()
         if self._trajectories is not None:
             self._trajectories.close()
-        with self._lock:
-            for provider in self._providers.values():
-                provider.close()
-            self._providers.clear()
+        self._routes.close()
         self.sessions.close()
-
-    def _route(self, config: Configuration, choice: ModelChoice) -> Route:
-        fallbacks, problems = resolve_fallbacks(config, choice)
-        for problem in problems:
-            log.warning("a fallback is left out: %s", problem)
-        return Route([self._member(config, each) for each in (choice, *fallbacks)], self._provider)
-
-    def _member(self, config: Configuration, choice: ModelChoice) -> Member:
-        if choice.api_key is None and self._tokens.get(choice.provider) is not None:
-            return Member(choice, bearer=OAuthBearer(self._tokens, choice.provider))
-        keys = tuple(key for key in (choice.api_key, *choice.spare_keys) if key)
-        strategy = config.settings.credential_pool_strategies.get(choice.provider, "fill_first")
-        # Each pool looks into the shared state for itself: there is nothing to keep of it here.
-        return Member(choice, CredentialPool(choice.provider, keys, strategy, self._pool_state))
-
-    def _provider(self, choice: ModelChoice) -> Provider:
-        with self._lock:
-            return self._providers.setdefault(choice, make_provider(choice))

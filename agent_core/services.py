@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agent_core.memory.session_memory import SessionMemory
     from agent_core.sessions.store import SessionStore
     from agent_core.skills.session_skills import SessionSkills
+    from agent_core.telemetry.port import SessionTrace
     from tools.approval.plan import PlanAnswer
     from tools.asking import PersonAnswer, PersonPage, PersonQuestion
     from tools.delegation_port import Delegation
@@ -69,6 +70,8 @@ class SessionServices:
         self.on_spent: Callable[[Usage, float | None], None] | None = None
         self._spending = threading.Lock()
         self.activity = Activity()
+        # Who collects traces of its turns; None: nobody.
+        self.tracing: SessionTrace | None = None
         self.prefix = PrefixWatch()
         self.omissions = Omissions()
         # What the model is shown in place of a part of the history, as the store has it at the turn's begin.

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,9 @@ class ToolRunner:
         pool = ThreadPoolExecutor(min(len(batch), _AT_ONCE), thread_name_prefix="tool")
         try:
             with self._workspace.approvals.in_order([call.id for call in batch]):
-                futures: list[Future[ToolResult]] = [pool.submit(self._run_one, call) for call in batch]
+                futures: list[Future[ToolResult]] = [
+                    pool.submit(copy_context().run, self._run_one, call) for call in batch
+                ]
                 for call, future in zip(batch, futures, strict=True):
                     yield call.source, future.result()
         finally:

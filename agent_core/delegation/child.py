@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ class Child:
     def start(self) -> None:
         """Begin, on a thread of its own."""
         self.watch.begin()
-        self._thread = threading.Thread(target=self.work, name=self.id, daemon=True)
+        self._thread = threading.Thread(target=copy_context().run, args=(self.work,), name=self.id, daemon=True)
         self._thread.start()
 
     def join(self, seconds: float) -> None:

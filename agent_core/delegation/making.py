@@ -154,6 +154,7 @@ def child_services(
     services.call_ids = parent.call_ids
     services.tasks = parent.tasks
     services.on_spent = spent
+    services.tracing = None if parent.tracing is None else parent.tracing.of_sub_agent()
     return services
 
 

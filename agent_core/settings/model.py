@@ -17,6 +17,7 @@ from agent_core.settings.mcp import McpPart, McpServerPart
 from agent_core.settings.memory import MemoryPart
 from agent_core.settings.prompt import ContextFilesPart
 from agent_core.settings.skills import SkillPart
+from agent_core.settings.telemetry import TelemetryPart
 from agent_core.settings.tools import LspPart, SandboxPart, SecurityPart, WebPart
 from tools.approval.rules.parsing import rule_text
 
@@ -275,6 +276,7 @@ class Settings(SettingsPart):
     mcp: McpPart = Field(default_factory=McpPart)
     mcp_servers: dict[str, McpServerPart] = Field(default_factory=dict, description="MCP servers by name.")
     background: BackgroundPart = Field(default_factory=BackgroundPart)
+    telemetry: TelemetryPart = Field(default_factory=TelemetryPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
     providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
     custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from zlib import crc32
@@ -182,6 +183,7 @@ class TurnLoop:
 
     def _ask(self, turn: Turn, asker: Asker) -> Reply:
         self.services.activity.turn("waiting_for_model", turn.route.choice.name)
+        began = time.time()
         reply = ask_hooked(self.workspace.hooks, turn, asker.ask)
         choice = turn.route.choice
         if turn.callbacks.step_callback is not None:
@@ -194,6 +196,7 @@ class TurnLoop:
                     model=choice.name,
                     cost=cost_of(reply.usage, choice.facts, self.cache_ttl),
                     session_cost=self.services.spent.cost,
+                    began=began,
                 )
             )
         return reply

@@ -12,6 +12,7 @@ import pytest
 
 from acp_adapter.logs import RedactingFormatter, set_up_logs
 from agent_core.home import Home
+from agent_core.log_context import working_for
 from tools.redaction.redactor import Redactor, redact
 
 TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -78,3 +79,13 @@ def test_the_file_and_stderr_get_the_same_without_secrets(
         assert "sent [redacted: github token]" in text
         assert TOKEN not in text
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_record_says_for_which_session_and_turn_it_is(root: logging.Logger, home: Path) -> None:
+    set_up_logs(Home(home), verbose=False)
+    with working_for("ses_1", "turn-1"):
+        logging.getLogger("x").warning("inside")
+    logging.getLogger("x").warning("outside")
+    inside, outside = (home / "logs" / "hermes-acp.log").read_text().splitlines()
+    assert " WARNING session=ses_1 turn=turn-1 x [MainThread] inside" in inside
+    assert " WARNING session=- turn=- x [MainThread] outside" in outside

@@ -1,0 +1,64 @@
+"""Makes the routes of a process's sessions: which servers are asked, with which keys, over shared connections."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+from agent_core.asking.route import Member, Route
+from agent_core.config import Configuration
+from agent_core.providers.base import Provider
+from agent_core.providers.choice import ModelChoice
+from agent_core.providers.credentials.oauth import OAuthBearer
+from agent_core.providers.credentials.pool import CredentialPool
+from agent_core.providers.credentials.state import pool_state
+from agent_core.providers.credentials.token_store import FILE_NAME as TOKENS_FILE
+from agent_core.providers.credentials.token_store import TokenStore
+from agent_core.providers.make import make_provider
+from agent_core.providers.resolution.resolve import resolve_fallbacks
+
+log = logging.getLogger(__name__)
+
+
+class Routes:
+    """The connections to models of one process; safe to use from several threads.
+
+    Attributes:
+        tokens: the stored sign-ins.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Take the home directory, where sign-ins and the state of keys are."""
+        self._providers: dict[ModelChoice, Provider] = {}
+        self._pool_state = pool_state(root)
+        self.tokens = TokenStore(root / TOKENS_FILE)
+        self._lock = threading.Lock()
+
+    def route(self, config: Configuration, choice: ModelChoice) -> Route:
+        """`choice`, and behind it what the settings fall back to."""
+        fallbacks, problems = resolve_fallbacks(config, choice)
+        for problem in problems:
+            log.warning("a fallback is left out: %s", problem)
+        return Route([self.member(config, each) for each in (choice, *fallbacks)], self.provider)
+
+    def member(self, config: Configuration, choice: ModelChoice) -> Member:
+        """`choice` with what it signs in with."""
+        if choice.api_key is None and self.tokens.get(choice.provider) is not None:
+            return Member(choice, bearer=OAuthBearer(self.tokens, choice.provider))
+        keys = tuple(key for key in (choice.api_key, *choice.spare_keys) if key)
+        strategy = config.settings.credential_pool_strategies.get(choice.provider, "fill_first")
+        # Each pool looks into the shared state for itself: there is nothing to keep of it here.
+        return Member(choice, CredentialPool(choice.provider, keys, strategy, self._pool_state))
+
+    def provider(self, choice: ModelChoice) -> Provider:
+        """The connection for `choice`, made at its first use."""
+        with self._lock:
+            return self._providers.setdefault(choice, make_provider(choice))
+
+    def close(self) -> None:
+        """End every connection."""
+        with self._lock:
+            for provider in self._providers.values():
+                provider.close()
+            self._providers.clear()

@@ -1,0 +1,50 @@
+"""What the agent tells of its turns; without tracing, nothing is loaded for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from agent_core.callbacks import AgentCallbacks
+    from agent_core.services import SessionServices
+    from agent_core.turn.turn import Turn
+
+
+class TurnTrace(Protocol):
+    """The trace of one turn."""
+
+    def heard(self, callbacks: AgentCallbacks) -> AgentCallbacks:
+        """The listeners, which are heard here too."""
+        ...
+
+    def end(self, turn: Turn | None, outcome: str, note: str) -> None:
+        """The turn is over; `turn` is None where it could not begin, `note` says why it failed, for the person."""
+        ...
+
+
+class SessionTrace(Protocol):
+    """Traces the turns of one session."""
+
+    def begin(self, session_id: str, turn_id: str) -> TurnTrace:
+        """A turn begins."""
+        ...
+
+    def of_sub_agent(self) -> SessionTrace:
+        """The same for a sub-agent that works for the turn that runs now."""
+        ...
+
+
+class NoTrace:
+    """Nobody collects traces."""
+
+    def heard(self, callbacks: AgentCallbacks) -> AgentCallbacks:
+        """The listeners as they are."""
+        return callbacks
+
+    def end(self, turn: Turn | None, outcome: str, note: str) -> None:
+        """Nothing."""
+
+
+def begin_trace(services: SessionServices, session_id: str, turn_id: str) -> TurnTrace:
+    """The trace of a turn that begins."""
+    return NoTrace() if services.tracing is None else services.tracing.begin(session_id, turn_id)
