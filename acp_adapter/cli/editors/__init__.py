@@ -1,0 +1,1 @@
+"""Editors' own settings: where they are, and how the agent is entered in them."""
