@@ -12,7 +12,7 @@ from collections.abc import Sequence
 MODULE = "acp_adapter"
 SETUP = "setup"
 
-_WITH_VALUE = frozenset({"--model", "--provider", "--base-url", "--profile"})
+_WITH_VALUE = frozenset({"--model", "--provider", "--base-url", "--profile", "--record"})
 _ALONE = frozenset({"--offline", "--verbose"})
 _INTERPRETERS_WITH_VALUE = frozenset({"-X", "-W", "--check-hash-based-pycs"})
 

@@ -37,14 +37,19 @@ def main(argv: list[str]) -> int:
 
 
 def _run(options: SetupOptions, person: Person) -> int:
-    from agent_core.config import load  # noqa: PLC0415 - wrong usage needs none of it
+    from acp_adapter.cli.editors.offering import offer_editors  # noqa: PLC0415 - wrong usage needs none of it
+    from agent_core.config import load  # noqa: PLC0415
     from agent_core.home import find_home  # noqa: PLC0415
 
+    if options.only_editors:
+        return offer_editors(person, options.editors, options.profile, asks=options.asks)
     config = load(find_home(os.environ, options.profile))
     wanted = _asked(config, options, person) if options.asks else _given(config, options)
     if options.tests and not _works(config, wanted, person if options.asks else None):
         return _fail("Nothing was changed.")
     _write(config, wanted)
+    if options.asks or options.editors:
+        return offer_editors(person, options.editors, options.profile, asks=options.asks)
     return 0
 
 

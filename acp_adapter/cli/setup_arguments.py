@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, standard_input
+from acp_adapter.cli.editors.table import EDITORS
 
 _EPILOG = """\
 Without options it asks who serves the model, for the key and for the model, and asks the model one short question.
 Only then it writes: the key into .env, the rest into config.yaml, whose other lines stay as they are (a copy of what
-it was is kept beside it).
+it was is kept beside it). In the end it offers to enter the agent into the settings of the editors that are here;
+their change is shown first, comments and layout stay, and the old file is kept beside.
 
 exit codes:
   0    the settings are written
@@ -24,6 +26,7 @@ exit codes:
 examples:
   hermes-acp setup
   hermes-acp setup --provider ollama
+  hermes-acp setup --editor zed
   pass show openai | hermes-acp setup --non-interactive --provider openai --model gpt-5 --key-stdin
 """
 
@@ -38,14 +41,17 @@ class SetupOptions:
     key: str | None = field(default=None, repr=False)
     profile: str | None = None
     asks: bool = True
+    editors: tuple[str, ...] = ()
     tests: bool = True
+    only_editors: bool = False
 
 
 def parse_setup_arguments(argv: Sequence[str]) -> SetupOptions:
     """Read the command line, and the key from where it says; wrong usage exits with 2."""
     parser = _parser()
     found = parser.parse_args(argv)
-    if found.non_interactive and not (found.provider and found.model):
+    only_editors = bool(found.editor) and not (found.provider or found.model or found.base_url)
+    if found.non_interactive and not only_editors and not (found.provider and found.model):
         parser.error("--non-interactive needs --provider and --model")
     if not found.non_interactive and not found.key_stdin and not _is_terminal():
         parser.error(
@@ -62,6 +68,8 @@ def parse_setup_arguments(argv: Sequence[str]) -> SetupOptions:
         profile=found.profile,
         asks=not found.non_interactive,
         tests=not found.skip_test,
+        editors=tuple(found.editor),
+        only_editors=only_editors,
     )
 
 
@@ -73,6 +81,13 @@ def _parser() -> argparse.ArgumentParser:
     keys.add_argument("--key-stdin", action="store_true", help="read the key from standard input")
     parser.add_argument("--skip-test", action="store_true", help="do not ask the model anything")
     parser.add_argument("--non-interactive", action="store_true", help="ask nothing")
+    parser.add_argument(
+        "--editor",
+        action="append",
+        choices=[editor.name for editor in EDITORS],
+        default=[],
+        help="enter the agent into this editor's settings (may be repeated); alone, nothing else is set up",
+    )
     add_profile(parser, "whose settings are written")
     return parser
 

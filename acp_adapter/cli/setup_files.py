@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import stat
-import tempfile
-import threading
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_adapter.cli.replacing import PRIVATE, NewFile, mode_of, replace_files
 from acp_adapter.cli.setup_env import EnvNotEditable, with_variable
 from acp_adapter.cli.setup_yaml import NotEditable, model_lines, with_model
 from agent_core.errors import HermesError
@@ -20,21 +14,9 @@ from agent_core.errors import HermesError
 if TYPE_CHECKING:
     from agent_core.home import Home
 
-_PRIVATE = 0o600
-
 
 class SetupFailed(HermesError):
     """The settings were not written; the text says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewFile:
-    """A file as it is to be. `backup` is where its old content goes."""
-
-    path: Path
-    text: str
-    mode: int
-    backup: Path | None = None
 
 
 def planned_files(
@@ -62,7 +44,7 @@ def planned_files(
                 f"A new line in {home.env_file} would not be read as one: something before it is not closed. "
                 f"Nothing was changed. {by_hand}"
             ) from problem
-        files.append(NewFile(home.env_file, after, _PRIVATE))
+        files.append(NewFile(home.env_file, after, PRIVATE))
     before = _read(home.config_file)
     try:
         after = with_model(before, values, drop)
@@ -74,7 +56,7 @@ def planned_files(
         ) from problem
     if after != before:
         old = home.config_file.with_name(f"{home.config_file.name}.bak") if before else None
-        files.append(NewFile(home.config_file, after, _mode(home.config_file), old))
+        files.append(NewFile(home.config_file, after, mode_of(home.config_file), old))
     return tuple(files)
 
 
@@ -86,15 +68,7 @@ def write(home: Home, files: Collection[NewFile]) -> None:
     """
     try:
         home.make(home.root)
-        with contextlib.ExitStack() as stack, _undisturbed():
-            ready = [(_staged(stack, file.path, file.text, file.mode), file.path) for file in files]
-            backups = [
-                (_staged(stack, file.backup, _read(file.path), file.mode), file.backup)
-                for file in files
-                if file.backup
-            ]
-            for temporary, path in (*backups, *ready):
-                temporary.replace(_target(path))
+        replace_files(files)
     except OSError as problem:
         said = problem.strerror or type(problem).__name__
         raise SetupFailed(
@@ -116,42 +90,3 @@ def _read(path: Path) -> str:
         return ""
     except (OSError, UnicodeDecodeError) as problem:
         raise SetupFailed(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
-
-
-def _mode(path: Path) -> int:
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except OSError:
-        return _PRIVATE
-
-
-def _target(path: Path) -> Path:
-    """Where the file really is: a link to it stays one."""
-    return Path(os.path.realpath(path))
-
-
-def _staged(stack: contextlib.ExitStack, path: Path, text: str, mode: int) -> Path:
-    """The text in a new file beside `path`'s place, which goes away if it is not used."""
-    target = _target(path)
-    descriptor, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".tmp", dir=target.parent)
-    temporary = Path(name)
-    stack.callback(temporary.unlink, missing_ok=True)
-    with os.fdopen(descriptor, "wb") as stream:
-        os.fchmod(stream.fileno(), mode)
-        stream.write(text.encode())
-        stream.flush()
-        os.fsync(stream.fileno())
-    return temporary
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C does nothing for this moment: between the two files the settings would be of two minds."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -53,6 +53,18 @@ def loads(text: str) -> Any:
     return _Parser(text).document().data()
 
 
+def member(text: str, path: Sequence[str]) -> Any:
+    """What stands at `path`; None where nothing does.
+
+    Raises:
+        JsoncError: the text cannot be read.
+    """
+    found: Any = loads(text) if _BLANK.sub("", text.removeprefix("\ufeff"), count=1) else {}
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
 def with_member(text: str, path: Sequence[str], value: object) -> str:
     """`text`, an object, with `value` at `path`; everything else stays as it is, comments and layout too.
 

@@ -85,7 +85,8 @@ def answering(model_server: ModelServer) -> ModelServer:
 
 def test_the_person_is_asked_for_server_key_and_model_and_all_of_it_works(home: Path, answering: ModelServer) -> None:
     SignedOut(Home(home)).mark()
-    with Terminal(MAIN, {**os.environ, "TERM": "dumb"}) as terminal:
+    # No editor is here that could be offered.
+    with Terminal(MAIN, {**os.environ, "TERM": "dumb", "PATH": "/nowhere"}) as terminal:
         terminal.read_until("A number or a name: ")
         terminal.type("custom\n")
         terminal.read_until("address, as in")

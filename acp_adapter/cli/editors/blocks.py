@@ -1,0 +1,21 @@
+"""A part of a start-up file that is ours: marked by two comments, so that it can be found and replaced."""
+
+from __future__ import annotations
+
+_BEGIN, _END = "hermes-acp: begin (written by hermes-acp setup)", "hermes-acp: end"
+
+
+def with_block(text: str, comment: str, block: str) -> str:
+    """`text` with `block` between our marks: where it was, else at the end.
+
+    Args:
+        comment: what a comment begins with.
+    """
+    begin, end = f"{comment} {_BEGIN}", f"{comment} {_END}"
+    made = f"{begin}\n{block}\n{end}"
+    start = text.find(begin)
+    stop = text.find(end, start)
+    if start < 0 or stop < 0:
+        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
+        return f"{text}{gap}{made}\n"
+    return f"{text[:start]}{made}{text[stop + len(end) :]}"

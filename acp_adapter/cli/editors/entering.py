@@ -1,0 +1,89 @@
+"""Enters the agent into an editor's settings: what will change is shown, and what was there is kept beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acp_adapter.cli.editors.jsonc import JsoncError
+from acp_adapter.cli.editors.table import Editor
+from acp_adapter.cli.replacing import NewFile, mode_of, replace_files
+from agent_core.errors import HermesError
+
+_NEW_FILE = 0o644
+_MOST_BACKUPS = 1000
+
+
+class NotEntered(HermesError):
+    """The editor's settings were not changed; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to become of an editor's settings. `before` is None where there is no file yet."""
+
+    editor: Editor
+    path: Path
+    before: str | None
+    after: str
+
+    @property
+    def is_done(self) -> bool:
+        """Whether they say it already."""
+        return self.before == self.after
+
+
+def planned_entry(editor: Editor, home: Path, command: Sequence[str]) -> Entry:
+    """What entering the agent would change.
+
+    Raises:
+        NotEntered: the settings cannot be read; the text has what to put in by hand.
+    """
+    path = editor.settings_file(home)
+    try:
+        before = _content(path)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise NotEntered(f"{path} could not be read: {problem}. {_by_hand(editor, command)}") from problem
+    try:
+        return Entry(editor, path, before, editor.entered(before or "", command))
+    except JsoncError as problem:
+        raise NotEntered(
+            f"{path} could not be read as settings: {problem}. Nothing was changed. {_by_hand(editor, command)}"
+        ) from problem
+
+
+def enter(entry: Entry) -> Path | None:
+    """Write it; where the old settings are now, None where there were none.
+
+    Raises:
+        NotEntered: it could not be written, and nothing was.
+    """
+    backup = None if entry.before is None else _free_name(entry.path)
+    try:
+        if _content(entry.path) != entry.before:
+            raise NotEntered(f"{entry.path} was changed meanwhile, and is left as it is. Try again.")
+        entry.path.parent.mkdir(parents=True, exist_ok=True)
+        replace_files([NewFile(entry.path, entry.after, mode_of(entry.path, _NEW_FILE), backup)])
+    except OSError as problem:
+        said = problem.strerror or type(problem).__name__
+        raise NotEntered(f"{entry.path} could not be written: {said}. Nothing was changed.") from problem
+    return backup
+
+
+def _content(path: Path) -> str | None:
+    """The file's text, its line ends as they are; None where there is no file."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _free_name(path: Path) -> Path:
+    """A name beside it that is not taken: an earlier backup holds what was there before us."""
+    names = (path.with_name(f"{path.name}.before-hermes{number or ''}") for number in range(_MOST_BACKUPS))
+    return next(name for name in names if not name.exists())
+
+
+def _by_hand(editor: Editor, command: Sequence[str]) -> str:
+    return f"Put this in by hand:\n\n{editor.entered('', command)}"

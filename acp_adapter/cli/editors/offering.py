@@ -1,0 +1,58 @@
+"""Offers a person to enter the agent into the settings of their editors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_adapter.cli.diffs import diff_lines
+from acp_adapter.cli.editors.entering import Entry, NotEntered, enter, planned_entry
+from acp_adapter.cli.editors.table import EDITORS, Editor, own_command
+from acp_adapter.cli.safe_text import safe_text
+from acp_adapter.cli.style import style_for
+
+if TYPE_CHECKING:
+    from acp_adapter.cli.setup_choosing import Person
+
+FAILED = 1
+
+
+def offer_editors(person: Person, names: Sequence[str], profile: str | None, *, asks: bool) -> int:
+    """Enter the agent where the person agrees; the exit code.
+
+    Args:
+        names: which editors; none: those that are here and do not know the agent yet.
+        asks: whether the person is asked; else what is named is done.
+    """
+    home = Path.home()
+    command = own_command(profile, os.environ)
+    wanted = [editor for editor in EDITORS if editor.name in names or (not names and editor.is_here(home))]
+    codes = [_offer(person, editor, home, command, asks=asks, is_named=bool(names)) for editor in wanted]
+    return max(codes, default=0)
+
+
+def _offer(person: Person, editor: Editor, home: Path, command: Sequence[str], *, asks: bool, is_named: bool) -> int:
+    try:
+        entry = planned_entry(editor, home, command)
+        if entry.is_done:
+            if is_named:
+                person.say(f"{editor.title} knows the agent already: {entry.path}")
+            return 0
+        if asks and not _agreed(person, entry):
+            return 0
+        backup = enter(entry)
+    except NotEntered as problem:
+        print(f"hermes-acp setup: {editor.title}: {safe_text(problem.public)}", file=sys.stderr, flush=True)
+        return FAILED
+    kept = f" (what it was: {backup})" if backup else ""
+    person.say(f"Written: {entry.path}{kept}. {editor.docs} tells what you see there.")
+    return 0
+
+
+def _agreed(person: Person, entry: Entry) -> bool:
+    person.say(f"\n{entry.editor.title}: {entry.path} would get:\n")
+    print("\n".join(diff_lines(str(entry.path), entry.before, entry.after, style_for(sys.stdout))), flush=True)
+    return person.agrees("\nEnter the agent there?", default=False)

@@ -1,0 +1,151 @@
+"""The editors that can be told of the agent: where their settings are, and what goes into them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acp_adapter.cli.editors.blocks import with_block
+from acp_adapter.cli.editors.jsonc import member, with_member
+
+NAME = "Hermes"
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """One editor.
+
+    Attributes:
+        name: as the command line has it.
+        title: as people know it.
+        files: where its settings may be, below the home directory; the first that is there counts.
+        new: the one that is made where none is there.
+        keys: the place in its JSON; empty where the file is a program.
+        docs: the page that tells more.
+    """
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    new: str
+    keys: tuple[str, ...] = ()
+    docs: str = ""
+
+    def settings_file(self, home: Path) -> Path:
+        """The file to change; it need not be there yet."""
+        paths = [home / file for file in self.files]
+        return next((path for path in paths if path.exists()), home / self.new)
+
+    def is_here(self, home: Path) -> bool:
+        """Whether there are signs of the editor: its settings, a directory for them, or its program."""
+        file = self.settings_file(home)
+        has_folder = file.parent != home and file.parent.is_dir()
+        return file.exists() or has_folder or shutil.which(_PROGRAMS[self.name]) is not None
+
+    def entered(self, text: str, command: Sequence[str]) -> str:
+        """Its settings with the agent in them.
+
+        Raises:
+            JsoncError: they cannot be read.
+        """
+        program, *arguments = command
+        if self.keys:
+            place = (*self.keys, NAME)
+            before = member(text, place)
+            # What somebody has added to the entry, variables say, is theirs.
+            kept = before if isinstance(before, dict) else {"env": {}}
+            kind = {"type": "custom"} if self.name == "zed" else {}
+            return with_member(text, place, {**kind, "command": program, "args": arguments, **_others(kept)})
+        if self.name == "emacs":
+            return with_block(text, ";;", _emacs(command))
+        return with_block(text, "--", _neovim(command))
+
+
+def own_command(profile: str | None, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """How an editor starts this program: by its full path, since editors do not read a shell's start-up files."""
+    found = shutil.which("hermes-acp", path=environ.get("PATH"))
+    beside = Path(sys.executable).with_name("hermes-acp")
+    program = (
+        (str(beside),) if beside.exists() else (found,) if found else (sys.executable, "-P", "-m", "acp_adapter")
+    )
+    return (*program, *((f"--profile={profile}",) if profile else ()))
+
+
+def _others(entry: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in entry.items() if key not in {"command", "args"}}
+
+
+def _emacs(command: Sequence[str]) -> str:
+    words = " ".join(_lisp(word) for word in command)
+    return f"(with-eval-after-load 'agent-shell\n  (setq agent-shell-hermes-acp-command '({words})))"
+
+
+def _neovim(command: Sequence[str]) -> str:
+    words = ", ".join(_lisp(word) for word in command)
+    return f"""\
+local found, config = pcall(require, "codecompanion.config")
+if found and config.adapters and config.adapters.acp then
+  config.adapters.acp.hermes = function()
+    return require("codecompanion.adapters").extend("opencode", {{
+      name = "hermes",
+      formatted_name = "Hermes",
+      commands = {{ default = {{ {words} }} }},
+    }})
+  end
+end"""
+
+
+def _lisp(word: str) -> str:
+    """As a text of Lisp's and of Lua's: they quote alike."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+_CODE = ("Code/User/settings.json", "VSCodium/User/settings.json", "Code - Insiders/User/settings.json")
+_MAC = sys.platform == "darwin"
+_WINDOWS = sys.platform == "win32"
+_SETTINGS = "Library/Application Support" if _MAC else "AppData/Roaming" if _WINDOWS else ".config"
+_PROGRAMS = {"zed": "zed", "jetbrains": "idea", "vscode": "code", "neovim": "nvim", "emacs": "emacs"}
+
+_ZED = ".config/zed/settings.json"
+_NVIM = "AppData/Local/nvim" if _WINDOWS else ".config/nvim"
+_VIM_FILE = f"{_NVIM}/after/plugin/hermes_acp.lua"
+
+EDITORS = (
+    Editor(
+        "zed",
+        "Zed",
+        (_ZED, ".var/app/dev.zed.Zed/config/zed/settings.json", "AppData/Roaming/Zed/settings.json"),
+        "AppData/Roaming/Zed/settings.json" if _WINDOWS else _ZED,
+        ("agent_servers",),
+        "docs/editors/zed.md",
+    ),
+    Editor(
+        "jetbrains",
+        "JetBrains",
+        (".jetbrains/acp.json",),
+        ".jetbrains/acp.json",
+        ("agent_servers",),
+        "docs/editors/jetbrains.md",
+    ),
+    Editor(
+        "vscode",
+        "VS Code (ACP Client)",
+        tuple(f"{_SETTINGS}/{file}" for file in _CODE),
+        f"{_SETTINGS}/{_CODE[0]}",
+        ("acp.agents",),
+        "docs/editors/vscode.md",
+    ),
+    Editor("neovim", "Neovim (CodeCompanion)", (_VIM_FILE,), _VIM_FILE, docs="docs/editors/neovim.md"),
+    Editor(
+        "emacs",
+        "Emacs (agent-shell)",
+        (".emacs", ".emacs.el", ".emacs.d/init.el", ".config/emacs/init.el"),
+        ".emacs.d/init.el",
+        docs="docs/editors/emacs.md",
+    ),
+)
+"""All of them, in the order in which they are offered."""

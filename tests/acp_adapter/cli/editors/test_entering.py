@@ -1,0 +1,151 @@
+"""The agent gets into an editor's settings, what was there stays, and nothing is lost when it cannot be done."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acp_adapter.cli.editors.entering import NotEntered, enter, planned_entry
+from acp_adapter.cli.editors.jsonc import loads
+from acp_adapter.cli.editors.table import EDITORS, Editor, own_command
+from acp_adapter.cli.setup import main
+from tests.support.terminal import Terminal
+
+COMMAND = ("/srv/bin/hermes-acp", "--profile=work")
+BY_NAME = {editor.name: editor for editor in EDITORS}
+
+
+def entered(editor: Editor, home: Path, before: str | None = None) -> str:
+    path = editor.settings_file(home)
+    if before is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(before, encoding="utf-8")
+    enter(planned_entry(editor, home, COMMAND))
+    return editor.settings_file(home).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"), [("zed", "agent_servers"), ("jetbrains", "agent_servers"), ("vscode", "acp.agents")]
+)
+def test_editors_with_json_settings_get_the_documented_entry(name: str, keys: str, tmp_path: Path) -> None:
+    entry = json.loads(entered(BY_NAME[name], tmp_path))[keys]["Hermes"]
+    assert (entry["command"], entry["args"], entry["env"]) == (COMMAND[0], [COMMAND[1]], {})
+    assert entry.get("type") == ("custom" if name == "zed" else None)
+
+
+def test_what_was_there_is_kept_beside_and_never_written_over(tmp_path: Path) -> None:
+    zed = BY_NAME["zed"]
+    changed = entered(zed, tmp_path, '{ "theme": "x" } // mine\n')
+    assert "// mine" in changed
+    path = zed.settings_file(tmp_path)
+    assert path.with_name("settings.json.before-hermes").read_text() == '{ "theme": "x" } // mine\n'
+    path.write_text('{"theme": "y"}')
+    backup = enter(planned_entry(zed, tmp_path, COMMAND))
+    assert backup is not None
+    assert (backup.name, backup.read_text()) == ("settings.json.before-hermes1", '{"theme": "y"}')
+
+
+def test_what_somebody_added_to_the_entry_is_theirs(tmp_path: Path) -> None:
+    mine = {"command": "old", "args": ["--old"], "env": {"TOKEN": "x"}, "default_mode": "plan"}
+    changed = loads(entered(BY_NAME["zed"], tmp_path, json.dumps({"agent_servers": {"Hermes": mine}})))
+    assert changed["agent_servers"]["Hermes"] == {
+        **mine,
+        "type": "custom",
+        "command": COMMAND[0],
+        "args": [COMMAND[1]],
+    }
+
+
+def test_entering_twice_changes_nothing(tmp_path: Path) -> None:
+    for editor in EDITORS:
+        entered(editor, tmp_path)
+        assert planned_entry(editor, tmp_path, COMMAND).is_done
+
+
+def test_settings_that_cannot_be_read_stay_and_the_entry_is_told(tmp_path: Path) -> None:
+    path = BY_NAME["zed"].settings_file(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"theme": ')
+    with pytest.raises(NotEntered, match="by hand") as refused:
+        planned_entry(BY_NAME["zed"], tmp_path, COMMAND)
+    assert COMMAND[0] in refused.value.public
+    assert path.read_text() == '{"theme": '
+
+
+def test_settings_that_changed_meanwhile_are_left(tmp_path: Path) -> None:
+    zed = BY_NAME["zed"]
+    entered(zed, tmp_path, "{}")
+    path = zed.settings_file(tmp_path)
+    path.write_text('{"a": 1}')
+    planned = planned_entry(zed, tmp_path, COMMAND)
+    path.write_text('{"a": 2}')
+    with pytest.raises(NotEntered, match="meanwhile"):
+        enter(planned)
+    assert path.read_text() == '{"a": 2}'
+
+
+def test_a_link_to_the_settings_stays_one(tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "zed.json"
+    real.parent.mkdir()
+    real.write_text("{}")
+    link = BY_NAME["zed"].settings_file(tmp_path)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(real)
+    enter(planned_entry(BY_NAME["zed"], tmp_path, COMMAND))
+    assert link.is_symlink()
+    assert "Hermes" in real.read_text()
+
+
+def test_start_up_files_keep_their_lines_and_get_one_block(tmp_path: Path) -> None:
+    emacs = BY_NAME["emacs"]
+    first = entered(emacs, tmp_path, "(setq mine 1)")
+    again = emacs.entered(first.replace("/srv/bin/", "/old/bin/"), COMMAND)
+    assert first == again
+    assert first.startswith("(setq mine 1)\n\n;; hermes-acp: begin")
+
+
+@pytest.mark.skipif(shutil.which("emacs") is None, reason="there is no Emacs: apt-get install emacs-nox")
+def test_emacs_reads_the_block(tmp_path: Path) -> None:
+    entered(BY_NAME["emacs"], tmp_path)
+    path = BY_NAME["emacs"].settings_file(tmp_path)
+    words = '(progn (provide (quote agent-shell)) (princ (format "%S" agent-shell-hermes-acp-command)))'
+    ran = subprocess.run(
+        ["emacs", "-Q", "--batch", "-l", str(path), "--eval", words],
+        check=True, capture_output=True, text=True, timeout=60, env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert ran.stdout == f'("{COMMAND[0]}" "{COMMAND[1]}")'
+
+
+def test_the_command_is_a_full_path_that_there_is() -> None:
+    program, *arguments = own_command("work", os.environ)
+    assert Path(program).is_absolute()
+    assert Path(program).exists()
+    assert arguments[-1] == "--profile=work"
+
+
+def test_setup_enters_the_editors_that_are_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--non-interactive", "--editor", "zed", "--editor", "jetbrains"]) == 0
+    user = Path.home()
+    assert capsys.readouterr().out.count("Written: ") == 2
+    assert (user / ".jetbrains" / "acp.json").exists()
+    assert list(home.iterdir()) == [], "the agent's own settings are left alone"
+
+
+def test_setup_shows_the_change_and_a_no_changes_nothing(home: Path) -> None:
+    settings = BY_NAME["zed"].settings_file(Path.home())
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{\n  "theme": "x"\n}\n')
+    command = [sys.executable, "-P", "-m", "acp_adapter", "setup", "--editor", "zed"]
+    for answer, expected in (("n", False), ("y", True)):
+        with Terminal(command, {**os.environ, "TERM": "dumb"}) as terminal:
+            terminal.read_until("Enter the agent there? [y/N]: ")
+            assert '+  "agent_servers": {' in terminal.text
+            terminal.type(f"{answer}\n")
+            assert terminal.end() == 0
+        assert ("Hermes" in settings.read_text()) is expected
