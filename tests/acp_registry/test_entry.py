@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field
@@ -79,7 +79,7 @@ def test_the_entry_is_of_the_registrys_form_and_its_versions_are_this_programs()
 
 def test_the_icon_is_a_small_square_in_the_colour_of_the_text() -> None:
     text = ICON.read_text("utf-8")
-    drawing = ElementTree.fromstring(text)
+    drawing = ET.fromstring(text)
     assert drawing.tag == "{http://www.w3.org/2000/svg}svg"
     assert (drawing.get("width"), drawing.get("height"), drawing.get("viewBox")) == ("16", "16", "0 0 16 16")
     colours = {each.get(name) for each in drawing.iter() for name in ("fill", "stroke")} - {None}
