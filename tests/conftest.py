@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -35,6 +37,21 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.fixture(scope="session")
 def _homes_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plain_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """`python3` is a Python: a version manager's script in front of it takes longer than most of what tests run."""
+    found = shutil.which("python3")
+    if found is None or Path(found).read_bytes()[:2] != b"#!":
+        yield
+        return
+    folder = tmp_path_factory.mktemp("programs")
+    for name in ("python3", "python"):
+        (folder / name).symlink_to(os.path.realpath(sys.executable))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield
 
 
 @pytest.fixture(autouse=True)
