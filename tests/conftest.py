@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
+from venv import EnvBuilder
 
 import pytest
 
@@ -40,17 +39,13 @@ def _homes_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _plain_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """`python3` is a Python: a version manager's script in front of it takes longer than most of what tests run."""
-    found = shutil.which("python3")
-    if found is None or Path(found).read_bytes()[:2] != b"#!":
-        yield
-        return
-    folder = tmp_path_factory.mktemp("programs")
-    for name in ("python3", "python"):
-        (folder / name).symlink_to(os.path.realpath(sys.executable))
+def _bare_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """`python3` is a Python without packages: what the machine's own loads at its start, or the script of a version
+    manager in front of it, takes longer than most of what tests run."""
+    folder = tmp_path_factory.mktemp("python")
+    EnvBuilder(symlinks=True).create(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        patch.setenv("PATH", str(folder / "bin"), prepend=os.pathsep)
         yield
 
 
