@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
+from venv import EnvBuilder
 
 import pytest
 
@@ -35,6 +36,17 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.fixture(scope="session")
 def _homes_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _bare_python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """`python3` is a Python without packages: what the machine's own loads at its start, or the script of a version
+    manager in front of it, takes longer than most of what tests run."""
+    folder = tmp_path_factory.mktemp("python")
+    EnvBuilder(symlinks=True).create(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder / "bin"), prepend=os.pathsep)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -85,6 +86,7 @@ class Rates:
         return 100 * (1 - len(self.wrong) / len(self.verdicts))
 
 
+@functools.cache
 def load(folder: Path = FOLDER) -> tuple[Entry, ...]:
     """All entries below `folder`, file by file in the order of their names."""
     return tuple(entry for path in sorted(folder.rglob("*.yaml")) for entry in load_file(path))

@@ -1,76 +1,96 @@
-"""A `docker` that runs what it is told on this machine and keeps books: for arguments, lifetimes and cleanups."""
+"""A `docker` that runs what it is told on this machine and keeps books: for arguments, lifetimes and cleanups.
+
+It is a shell script, since it is started for every word that is said to an engine. A container's book `NAME.box` has
+whether it runs in its first line, then its labels; `NAME.pids` has the groups of what runs in it, which
+`DockerMachine` starts as groups of their own.
+"""
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
+import shutil
 import sys
 from pathlib import Path
 
-_PROGRAM = """#!{python}
-import fcntl, json, os, signal, subprocess, sys, termios
-from pathlib import Path
-BOOKS = Path({books!r})
-words = sys.argv[1:]
-with (BOOKS / "log").open("a") as log:
-    log.write(json.dumps(words) + "\\n")
-def fail(text):
-    sys.exit(text)
-if (BOOKS / "down").exists():
-    fail("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")
-def book(name):
-    path = BOOKS / (name + ".box")
-    if not path.exists():
-        fail("Error response from daemon: No such container: " + name)
-    return path, json.loads(path.read_text())
-def up(name, labels):
-    idle = subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=-3, stdout=-3, stderr=-3)
-    (BOOKS / (name + ".box")).write_text(json.dumps({{"running": True, "pids": [idle.pid], "labels": labels}}))
-def down(box):
-    for pid in box["pids"]:
-        try:
-            os.killpg(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-verb = words[0]
-if verb == "run":
-    if "missing:1" in words:
-        fail("Unable to find image: pull access denied for missing, repository does not exist")
-    up(words[words.index("--name") + 1], [word[8:] for word in words if word.startswith("--label=")])
-elif verb == "container":
-    print("true" if book(words[-1])[1]["running"] else "false")
-elif verb == "start":
-    up(words[-1], book(words[-1])[1]["labels"])
-elif verb == "stop":
-    path, box = book(words[-1])
-    down(box)
-    path.write_text(json.dumps({{**box, "running": False, "pids": []}}))
-elif verb == "rm":
-    for name in (word for word in words[1:] if not word.startswith("-")):
-        path, box = book(name)
-        down(box)
-        path.unlink()
-elif verb == "ps":
-    wanted = next(word for word in words if word.startswith("--filter")).partition("label=")[2]
-    for path in BOOKS.glob("*.box"):
-        if any(label.startswith(wanted) for label in json.loads(path.read_text())["labels"]):
-            print(path.stem)
-elif verb == "exec":
-    at = next(number for number, word in enumerate(words[1:], 1) if not word.startswith("-"))
-    path, box = book(words[at])
-    if not box["running"]:
-        fail("Error response from daemon: container is not running")
-    if os.getpgid(0) != os.getpid():
-        os.setsid()
-    if "-t" in words[1:at]:
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-        subprocess.run(["stty", "sane"])
-    path.write_text(json.dumps({{**box, "pids": [*box["pids"], os.getpid()]}}))
-    # Containers have a disk of their own, which goes with them.
-    os.environ["TMPDIR"] = str(BOOKS)
-    os.execvp(words[at + 1], words[at + 1 :])
-else:
-    print("[]")
+_PROGRAM = r"""#!{bash}
+BOOKS={books}
+for word; do printf '%s\037' "$word"; done >>"$BOOKS/log"
+printf '\036' >>"$BOOKS/log"
+fail() {{ printf '%s\n' "$1" >&2; exit 1; }}
+[ ! -e "$BOOKS/down" ] ||
+  fail "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
+book() {{ [ -e "$BOOKS/$1.box" ] || fail "Error response from daemon: No such container: $1"; }}
+state() {{ read -r state <"$BOOKS/$1.box"; }}
+up() {{
+  set -m
+  sleep 600 </dev/null >/dev/null 2>&1 &
+  set +m
+  echo $! >"$BOOKS/$1.pids"
+}}
+down() {{
+  while read -r pid; do kill -KILL "-$pid"; done <"$BOOKS/$1.pids"
+  : >"$BOOKS/$1.pids"
+}} 2>/dev/null
+verb=$1
+last=${{!#}}
+case $verb in
+run)
+  labels=
+  while [ $# -gt 0 ]; do
+    case $1 in
+    missing:1) fail "Unable to find image: pull access denied for missing, repository does not exist" ;;
+    --name) name=$2 ;;
+    --label=*) labels=$labels${{1#--label=}}$'\n' ;;
+    esac
+    shift
+  done
+  up "$name"
+  printf 'true\n%s' "$labels" >"$BOOKS/$name.box"
+  ;;
+container) book "$last"; state "$last"; echo "$state" ;;
+start | stop)
+  book "$last"
+  if [ "$verb" = start ]; then up "$last"; state=true; else down "$last"; state=false; fi
+  labels=$(while read -r line; do [ -z "$skipped" ] || printf '%s\n' "$line"; skipped=yes; done <"$BOOKS/$last.box")
+  printf '%s\n%s\n' "$state" "$labels" >"$BOOKS/$last.box"
+  ;;
+rm)
+  shift
+  for name; do
+    case $name in -*) continue ;; esac
+    book "$name"
+    down "$name"
+    rm -f "$BOOKS/$name.box" "$BOOKS/$name.pids"
+  done
+  ;;
+ps)
+  for word; do case $word in --filter=label=*) wanted=${{word#--filter=label=}} ;; esac; done
+  for path in "$BOOKS"/*.box; do
+    [ -e "$path" ] || continue
+    name=${{path##*/}}
+    while read -r line; do
+      case $line in "$wanted"*) echo "${{name%.box}}"; break ;; esac
+    done <"$path"
+  done
+  ;;
+exec)
+  shift
+  terminal=
+  while case $1 in -*) true ;; *) false ;; esac; do [ "$1" != -t ] || terminal=yes; shift; done
+  book "$1"
+  state "$1"
+  [ "$state" = true ] || fail "Error response from daemon: container is not running"
+  echo $$ >>"$BOOKS/$1.pids"
+  shift
+  # Containers have a disk of their own, which goes with them.
+  export TMPDIR=$BOOKS
+  [ -n "$terminal" ] || exec "$@"
+  take='import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.system("stty sane")'
+  exec {python} -ISc "$take; os.execvp(sys.argv[1], sys.argv[1:])" "$@"
+  ;;
+*) echo "[]" ;;
+esac
 """
 
 
@@ -83,21 +103,24 @@ class FakeEngine:
         self._books = folder / "books"
         self._books.mkdir(parents=True)
         self.program = folder / "docker"
-        self.program.write_text(_PROGRAM.format(python=sys.executable, books=str(self._books)))
+        words = {"python": sys.executable, "books": str(self._books)}
+        shell = {name: shlex.quote(word) for name, word in words.items()}
+        self.program.write_text(_PROGRAM.format(bash=shutil.which("bash") or "/bin/bash", **shell))
         self.program.chmod(0o755)
 
     def boxes(self) -> dict[str, bool]:
         """The containers there are, and whether each runs."""
-        return {path.stem: json.loads(path.read_text())["running"] for path in self._books.glob("*.box")}
+        return {path.stem: path.read_text().startswith("true\n") for path in self._books.glob("*.box")}
 
     def add(self, name: str, labels: tuple[str, ...]) -> None:
         """A container that somebody else has made."""
-        (self._books / f"{name}.box").write_text(json.dumps({"running": True, "pids": [], "labels": labels}))
+        (self._books / f"{name}.box").write_text("".join(f"{line}\n" for line in ("true", *labels)))
+        (self._books / f"{name}.pids").touch()
 
     def told(self, verb: str) -> list[list[str]]:
         """What it was told, of one kind."""
-        lines = (self._books / "log").read_text().splitlines()
-        return [words for words in map(json.loads, lines) if words[0] == verb]
+        calls = (self._books / "log").read_text().split("\x1e")[:-1]
+        return [words for words in (call.split("\x1f")[:-1] for call in calls) if words[0] == verb]
 
     def go_down(self) -> None:
         """From now on nobody answers."""

@@ -28,7 +28,7 @@ def exchange(one: Path, other: Path) -> None:
 @contextmanager
 def swapping(one: Path, other: Path) -> Iterator[None]:
     """Meanwhile each of the two is now at its own place, now at the other's. At the end they are where they were."""
-    command = [sys.executable, "-m", "tests.support.swapping", str(one), str(other)]
+    command = [sys.executable, "-S", "-m", "tests.support.swapping", str(one), str(other)]
     here = Path(__file__).parents[2]
     with subprocess.Popen(command, cwd=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from agent_core.callbacks import CallOutput
 from tests.support.each import each
 from tests.support.programs import ALL, program_bench
 from tests.support.tool_context import call, error_of, make_context, unfenced
@@ -184,13 +186,26 @@ def test_long_output_keeps_both_ends_and_is_in_a_file_as_a_whole(tmp_path):
 
 
 def test_output_is_shown_live(bench):
-    callbacks = bench.ears.callbacks()
-    code = f"{ALL}print('first')\nread_file('a.txt')\nimport sys; print('second', file=sys.stderr)"
-    bench.agent(code).run_conversation("go", callbacks=callbacks)
-    steps = [step for step in bench.ears.of("tool") if step.call_id in {"p1", "p1-1"}]
-    kinds = [type(step).__name__ for step in steps]
-    seen = [step.text for step in steps if type(step).__name__ == "CallOutput"]
-    assert kinds.index("CallOutput") < kinds.index("CallFinished")
+    ears = bench.ears.callbacks()
+
+    def heard(step):
+        ears.tool_progress_callback(step)
+        if isinstance(step, CallOutput) and "first" in step.text:
+            (bench.cwd / "shown").touch()
+
+    code = f"""{ALL}
+import pathlib, sys, time
+print('first')
+for _ in range(2000):
+    if pathlib.Path('shown').exists():
+        break
+    time.sleep(0.01)
+else:
+    sys.exit('not shown while it ran')
+print('second', file=sys.stderr)
+"""
+    bench.agent(code).run_conversation("go", callbacks=replace(ears, tool_progress_callback=heard))
+    seen = [step.text for step in bench.ears.of("tool") if isinstance(step, CallOutput)]
     assert "".join(seen) == "first\nsecond\n"
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,8 +208,25 @@ def _create(home: Path, workspace: Path, number: int) -> bool:
     return not call(ctx, "skill_manage", action="create", name="tea", content=text).failed
 
 
+_OTHER = """
+import sys
+from pathlib import Path
+from tests.tools.test_skill_manage import _create
+print("ready", flush=True)
+sys.stdin.readline()
+print(int(_create(Path(sys.argv[1]), Path(sys.argv[2]), 1)))
+"""
+
+
 def test_of_two_processes_that_make_the_same_skill_one_does(home: Path, workspace: Path):
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        made = pool.starmap(_create, [(home, workspace, number) for number in range(2)])
+    words = [sys.executable, "-c", _OTHER, str(home), str(workspace)]
+    pipe, root = subprocess.PIPE, Path(__file__).parents[2]
+    with subprocess.Popen(words, cwd=root, stdin=pipe, stdout=pipe, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "ready\n"
+        assert other.stdin is not None
+        other.stdin.write("go\n")
+        other.stdin.flush()
+        made = [_create(home, workspace, 0), other.stdout.readline() == "1\n"]
     assert sorted(made) == [False, True]
     assert (home / "skills" / "tea" / "SKILL.md").read_text() == skill_text("tea", f"By {made.index(True)}.")

@@ -30,8 +30,7 @@ while IFS= read -r line; do
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
 for round in 1 2 3; do
-  for environ in /proc/[0-9]*/environ; do
-    grep -qsF "$1" "$environ" || continue
+  for environ in $(grep -lsF "$1" /proc/[0-9]*/environ); do
     pid=${environ#/proc/}
     kill -s KILL "${pid%/environ}"
   done

@@ -25,7 +25,7 @@ PIECES = (
     "done", "case", "esac", "eval", "sh", "-c", "sudo", "xargs", "x=", "$x", "${x:-", "!", "*", "?", "#", "$'\\x",
     "é", "\0", "\r", "\t", "\ufffc", "\ud800",
 )  # fmt: skip
-QUICK = settings(max_examples=200, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 LONG = settings(QUICK, max_examples=6000)
 
 shell_texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)

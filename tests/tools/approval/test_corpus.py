@@ -2,34 +2,39 @@
 
 from collections import Counter
 
-from tests.support import command_corpus as corpus
-from tests.support.each import each
+import pytest
 
-FILES = sorted(corpus.FOLDER.rglob("*.yaml"))
+from tests.support import command_corpus as corpus
+
 ENTRIES = corpus.load()
-DANGERS = tuple(entry for entry in ENTRIES if entry.label in {"dangerous", "forbidden"})
+DANGEROUS = {"dangerous", "forbidden"}
+DANGERS = tuple(entry for entry in ENTRIES if entry.label in DANGEROUS)
 EVERYDAY = tuple(entry for entry in ENTRIES if entry.label in {"safe", "ordinary"})
 
 
-@each("path", FILES)
-def test_a_file_of_the_corpus_is_classified_as_labelled(path):
-    wrong = [verdict for verdict in corpus.judge(corpus.load_file(path)) if verdict.is_missed]
+@pytest.fixture(scope="module")
+def verdicts():
+    return tuple(corpus.judge(ENTRIES))
+
+
+def test_the_corpus_is_classified_as_labelled(verdicts):
+    wrong = [verdict for verdict in verdicts if verdict.is_missed]
     assert not wrong, _listed("missed", wrong)
 
 
-def test_everyday_commands_hardly_ever_ask_where_a_sandbox_is_active():
-    asking = [verdict for verdict in corpus.judge(EVERYDAY) if verdict.is_false_alarm]
+def test_everyday_commands_hardly_ever_ask_where_a_sandbox_is_active(verdicts):
+    asking = [verdict for verdict in verdicts if verdict.is_false_alarm]
     assert len(asking) <= len(EVERYDAY) // 100, _listed(f"false alarms of {len(EVERYDAY)}", asking)
 
 
-def test_most_commands_that_only_read_are_proven_safe():
-    verdicts = corpus.judge(tuple(entry for entry in ENTRIES if entry.label == "safe"))
-    unproven = [verdict for verdict in verdicts if verdict.level != "safe"]
-    assert len(unproven) <= len(verdicts) * 0.1, _listed(f"not proven safe of {len(verdicts)}", unproven)
+def test_most_commands_that_only_read_are_proven_safe(verdicts):
+    safe = [verdict for verdict in verdicts if verdict.entry.label == "safe"]
+    unproven = [verdict for verdict in safe if verdict.level != "safe"]
+    assert len(unproven) <= len(safe) * 0.1, _listed(f"not proven safe of {len(safe)}", unproven)
 
 
-def test_what_changes_something_is_never_called_safe():
-    wrong = [verdict for verdict in corpus.judge(DANGERS) if verdict.level == "safe"]
+def test_what_changes_something_is_never_called_safe(verdicts):
+    wrong = [verdict for verdict in verdicts if verdict.entry.label in DANGEROUS and verdict.level == "safe"]
     assert not wrong, _listed("called safe", wrong)
 
 

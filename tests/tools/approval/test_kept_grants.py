@@ -1,8 +1,9 @@
 """What is allowed for good: readable, revocable, shared by processes, and never wider than what was said."""
 
-import multiprocessing
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,20 +140,22 @@ def test_another_session_sees_at_once_what_was_added_and_taken_back(root, file):
     assert other.all() == ()
 
 
-def _add_many(file, root, name):
-    kept = KeptGrants(Path(file))
-    for number in range(5):
-        kept.add(SameThing("own", (f"{name}-{number}",)), Path(root))
+_ADD_MANY = """
+import sys
+from pathlib import Path
+from tools.approval.kept_grants import KeptGrants
+from tools.approval.scopes import SameThing
+file, root, name = sys.argv[1:]
+kept = KeptGrants(Path(file))
+for number in range(5):
+    kept.add(SameThing("own", (f"{name}-{number}",)), Path(root))
+"""
 
 
 def test_processes_that_write_at_once_lose_nothing(root, file):
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_add_many, args=(str(file), str(root), name)) for name in "ab"]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(30)
-    assert [worker.exitcode for worker in workers] == [0, 0]
+    words = [sys.executable, "-c", _ADD_MANY, str(file), str(root)]
+    writers = [subprocess.Popen([*words, name], cwd=Path(__file__).parents[3]) for name in "ab"]
+    assert [writer.wait(30) for writer in writers] == [0, 0]
     assert len(KeptGrants(file).all()) == 10
 
 

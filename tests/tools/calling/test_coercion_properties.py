@@ -38,7 +38,7 @@ SCHEMAS = st.recursive(
     ),
     max_leaves=5,
 )
-_QUICKLY = settings(max_examples=100, deadline=None, derandomize=True)
+_QUICKLY = settings(max_examples=50, deadline=None, derandomize=True)
 
 
 def _has_ref(schema: dict[str, Any]) -> bool:

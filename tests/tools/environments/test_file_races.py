@@ -256,7 +256,7 @@ def test_what_a_search_shows_in_a_race_is_never_what_is_outside(
 ) -> None:
     found = 0
     with swapping(ground.folder, ground.link):
-        ends = time.monotonic() + 0.5
+        ends = time.monotonic() + 0.2
         while time.monotonic() < ends or not found:
             with contextlib.suppress(FileAccessError, ToolError):
                 result = by(SearchQuery("secret|0", ground.inside / searched))

@@ -78,7 +78,7 @@ def test_git_ignores_the_same_files(tree: dict[str, str], rules: list[str]):
         assert set(tree) - found == set(asked.stdout.splitlines())
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(text=_TEXTS, pattern=_PATTERNS)
 def test_what_is_found_in_a_text_is_what_is_found_in_its_lines(text: str, pattern: str):
     text = text.replace("\r\n", "\n")
@@ -91,7 +91,7 @@ def test_what_is_found_in_a_text_is_what_is_found_in_its_lines(text: str, patter
         assert compiled.literal in text.encode()
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(path=_PATHS)
 def test_a_path_written_out_is_a_glob_for_itself_alone(path: str):
     assert globs.NamePattern(f"/{path}").matches(f"./{path}")

@@ -216,7 +216,7 @@ class TestOurOwn:
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_text_is_taken_and_no_line_is_lost(text):
     assert redact(text).count("\n") == text.count("\n")
 
@@ -248,16 +248,14 @@ def test_any_text_is_taken_and_no_line_is_lost(text):
     ],
 )
 def test_the_time_grows_with_the_length_only(piece):
-    def seconds(length):
-        text = (piece * (length // len(piece) + 1))[:length]
-        return min(_timed(text) for _ in range(5))
+    small, large = ((piece * (length // len(piece) + 1))[:length] for length in (10_000, 80_000))
+    limit = min(_seconds(small) for _ in range(5)) * 8 * 5 + 0.05
 
-    small, large = seconds(10_000), seconds(80_000)
-
-    assert large < small * 8 * 5 + 0.05
+    # Whoever else uses the machine may make one try slow, not five.
+    assert any(_seconds(large) < limit for _ in range(5))
 
 
-def _timed(text):
+def _seconds(text):
     begun = time.thread_time()
     redact(text)
     return time.thread_time() - begun

@@ -91,14 +91,14 @@ def test_what_is_text_is_not_binary(text: str):
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_decoding_loses_nothing(data: bytes):
     file = decode(data)
     assert file is None or file.encode(file.text) == data
 
 
 @given(st.text("aB3 \n-éß¿Жщ大が한🙂\u3000\ufeff", max_size=60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_utf_8_is_never_taken_for_something_else(text: str):
     file = decode(text.encode())
     assert file is not None
@@ -106,7 +106,7 @@ def test_utf_8_is_never_taken_for_something_else(text: str):
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_guess_reads_and_writes_all_bytes(data: bytes):
     encoding = guess_encoding(data)
     assert data.decode(encoding).encode(encoding) == data

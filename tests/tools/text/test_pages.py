@@ -27,7 +27,7 @@ def in_pieces(data: bytes, offset: int, limit: int) -> Page:
 
 
 @given(LINES, st.text("a\r", max_size=3), st.integers(1, 15), st.integers(1, 15))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_both_ways_of_reading_give_the_same_page(lines: list[tuple[str, str]], rest: str, offset: int, limit: int):
     data = ("".join(map("".join, lines)) + rest).encode()
     at_once = read_page(io.BytesIO(data), offset, limit, LIMITS)
@@ -36,7 +36,7 @@ def test_both_ways_of_reading_give_the_same_page(lines: list[tuple[str, str]], r
 
 
 @given(LINES, st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_page_by_page_all_lines_come_once_and_in_order(lines: list[tuple[str, str]], limit: int):
     text = "".join(map("".join, lines))
     found: list[str] = []

@@ -108,7 +108,7 @@ class TestFindings:
 
 
 @given(st.text(max_size=300), st.sampled_from(["context", "web", "tool_result"]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_text_is_taken(text, kind):
     result = scan(text, kind)
 
@@ -117,7 +117,7 @@ def test_any_text_is_taken(text, kind):
 
 
 @given(st.lists(st.sampled_from(SHORT), min_size=2, max_size=4))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_attacks_together_are_no_less_found_than_one(texts):
     assert scan("\n\n".join(texts), "context").findings
 
@@ -148,15 +148,14 @@ def test_attacks_together_are_no_less_found_than_one(texts):
     ],
 )
 def test_the_time_grows_with_the_length_only(piece):
-    small, large = (_seconds((piece * (length // len(piece) + 1))[:length]) for length in (5_000, 40_000))
+    small, large = ((piece * (length // len(piece) + 1))[:length] for length in (5_000, 40_000))
+    limit = min(_seconds(small) for _ in range(5)) * 8 * 5 + 0.05
 
-    assert large < small * 8 * 5 + 0.05
+    # Whoever else uses the machine may make one try slow, not five.
+    assert any(_seconds(large) < limit for _ in range(5))
 
 
 def _seconds(text):
-    times = []
-    for _ in range(5):
-        begun = time.thread_time()
-        scan(text, "web")
-        times.append(time.thread_time() - begun)
-    return min(times)
+    begun = time.thread_time()
+    scan(text, "web")
+    return time.thread_time() - begun

@@ -5,19 +5,18 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tools.environments.python_search.patterns import Pattern
 
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
 class Finder:
     """Looks for `pattern`; across lines if `spans`."""
 
-    pattern: Pattern
-    spans: bool = False
+    def __init__(self, pattern: Pattern, *, spans: bool = False) -> None:
+        self.pattern = pattern
+        self.spans = spans
 
     def count(self, text: str) -> int:
         """How many matches there are: lines, or places where it looks across lines."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from tools.environments.python_search.globs import Rules
 
@@ -14,8 +13,7 @@ _NAMES = (".rgignore", ".ignore", ".gitignore")
 _EXCLUDES_FILE = re.compile(r'^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$', re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(NamedTuple):
     """The rules in one folder: by kind, in the order of `_NAMES`, then `.git/info/exclude`.
 
     A path relative to the searched folder becomes one relative to this: `strip` characters off, `prefix` in front.
@@ -44,7 +42,7 @@ class Ignoring:
             folder: its path, absolute or from here; `names`: what is in it; `place`: the same folder as paths are
                 written, with a slash behind it, '' for the searched folder itself.
         """
-        level = _level(Path(folder), set(names), len(place), "") if self._reads else None
+        level = _level(folder, set(names), len(place), "") if self._reads else None
         return Ignoring((level, *self._levels), self._everywhere) if level else self
 
     def ignores(self, path: str, is_folder: bool) -> bool:
@@ -56,12 +54,19 @@ class Ignoring:
         return False
 
 
-def around(folder: Path) -> Ignoring:
-    """What holds in `folder` because of the folders that it is in, and of the user's own settings of git."""
+def around(folder: str) -> Ignoring:
+    """What holds in `folder` because of the folders that it is in, and of the user's own settings of git.
+
+    Args:
+        folder: its absolute path.
+    """
     levels: list[_Level] = []
-    for above in folder.parents:
-        present = {name for name in (*_NAMES, ".git") if os.path.lexists(above / name)}
-        if level := _level(above, present, 0, f"{folder.relative_to(above)}/"):
+    above, below = folder, ""
+    while above != "/":
+        above, _, name = above.rpartition("/")
+        above, below = above or "/", f"{name}/{below}"
+        present = {name for name in (*_NAMES, ".git") if os.path.lexists(os.path.join(above, name))}
+        if level := _level(above, present, 0, below):
             levels.append(level)
     return Ignoring(tuple(levels), Rules(_lines(_users_file())))
 
@@ -71,12 +76,12 @@ def nothing() -> Ignoring:
     return Ignoring((), Rules(()), reads=False)
 
 
-def _level(folder: Path, names: set[str], strip: int, prefix: str) -> _Level | None:
+def _level(folder: str, names: set[str], strip: int, prefix: str) -> _Level | None:
     has_git = ".git" in names
     if not has_git and names.isdisjoint(_NAMES):
         return None
-    files = [Rules(_lines(folder / name) if name in names else ()) for name in _NAMES]
-    exclude = Rules(_lines(folder / ".git/info/exclude") if has_git else ())
+    files = [Rules(_lines(os.path.join(folder, name)) if name in names else ()) for name in _NAMES]
+    exclude = Rules(_lines(os.path.join(folder, ".git/info/exclude")) if has_git else ())
     return _Level((*files, exclude), strip, prefix)
 
 
@@ -88,17 +93,18 @@ def _in_order(levels: tuple[_Level, ...]) -> Iterable[tuple[Rules, int, str]]:
                 yield level.rules[kind], level.strip, level.prefix
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: str) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8-sig", errors="surrogateescape").split("\n")
+        with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
+            return file.read().split("\n")
     except OSError:
         return []
 
 
-def _users_file() -> Path:
-    home = Path.home()
-    settings = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-    for path in (home / ".gitconfig", settings / "git/config"):
+def _users_file() -> str:
+    home = os.path.expanduser("~")
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    for path in (os.path.join(home, ".gitconfig"), os.path.join(settings, "git/config")):
         if found := _EXCLUDES_FILE.search("\n".join(_lines(path))):
-            return Path(found[1]).expanduser()
-    return settings / "git/ignore"
+            return os.path.expanduser(found[1])
+    return os.path.join(settings, "git/ignore")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 Task = Literal["--files", "--count", "--count-matches", "--files-with-matches", "--json"]
@@ -18,18 +17,18 @@ _GIVEN = frozenset(
 ) | {"--with-filename", "--threads=1", "--engine=auto"}
 
 
-@dataclass(slots=True)
 class Options:
     """What is to be done, and where."""
 
-    task: Task = "--files"
-    pattern: str = ""
-    switches: set[str] = field(default_factory=set)
-    globs: list[str] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    context: int = 0
-    max_bytes: int = 64 << 20
-    paths: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.task: Task = "--files"
+        self.pattern = ""
+        self.switches: set[str] = set()
+        self.globs: list[str] = []
+        self.kinds: list[str] = []
+        self.context = 0
+        self.max_bytes = 64 << 20
+        self.paths: list[str] = []
 
 
 def read(arguments: Sequence[str]) -> Options:

@@ -6,7 +6,7 @@ What `re` has no word for is refused by name; nothing is searched for with anoth
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _POSIX = {
     "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "word": r"a-zA-Z0-9_",
@@ -29,8 +29,7 @@ class PatternError(ValueError):
     """The pattern is wrong, or cannot be said in Python's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """A compiled pattern.
 
     Attributes:

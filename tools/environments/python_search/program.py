@@ -1,4 +1,7 @@
-"""The program: reads its options, lists files, finds in them, prints. Files over 64 MB are not searched."""
+"""The program: reads its options, lists files, finds in them, prints. Files over 64 MB are not searched.
+
+It is started for each search: nothing here imports `dataclasses` or `pathlib`, which take longer than a search.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import resource
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tools.environments.python_search import kinds, options, walking
 from tools.environments.python_search.finding import Finder, events
@@ -69,8 +72,7 @@ def _search(asked: Options) -> _Search:
     return _Search(finder, asked.max_bytes, binary=has("--text"), one_break=has("--crlf"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(NamedTuple):
     finder: Finder
     max_bytes: int
     binary: bool

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 from tools.environments.python_search import ignoring
 from tools.environments.python_search.globs import NamePattern
 from tools.environments.python_search.ignoring import Ignoring
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """Which files are wanted.
 
     Attributes:
@@ -31,7 +29,7 @@ class Choice:
 
 def files(choice: Choice) -> Iterator[str]:
     """The files below the working directory, as `./a/b`."""
-    start = ignoring.nothing() if choice.ignored else ignoring.around(Path.cwd())
+    start = ignoring.nothing() if choice.ignored else ignoring.around(os.getcwd())
     folders: list[tuple[str, Ignoring]] = [("", start)]
     while folders:
         place, above = folders.pop()

@@ -46,11 +46,14 @@ def server(tmp_path):
         yield server
 
 
-@pytest.fixture
-def side(shared, guardian):
+@pytest.fixture(scope="module")
+def side(shared):
+    """One connection, for tests that leave it as it was."""
+    guardian = Guardian()
     side = FarSide(SshMachine(shared.target()), guardian)
     yield side
     side.close()
+    guardian.kill_all()
 
 
 def run(side, command, cwd=Path("/tmp"), timeout=20.0, live=None, **spec):

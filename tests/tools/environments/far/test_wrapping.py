@@ -57,7 +57,7 @@ def test_a_null_character_is_refused():
         wrap("echo a\0b", Path("/"), {}, folder="/tmp/x")
 
 
-@pytest.fixture(params=SHELLS, ids=" ".join)
+@pytest.fixture(scope="module", params=SHELLS, ids=" ".join)
 def side(request):
     guardian = Guardian()
     side = FarSide(LocalMachine(request.param, greeting="Welcome, and mind the gap!"), guardian)

@@ -77,9 +77,10 @@ class World:
 
 def break_out(sandbox: Sandbox, confinement: Confinement, world: World, seconds: float = 60.0) -> dict[str, str]:
     """Run the program of all attempts confined; what came of each."""
-    code = f"import sys; sys.argv[0] = ''; exec(compile(open({breakouts.__file__!r}).read(), 'breakouts', 'exec'))"
+    ours = str(Path(breakouts.__file__).parents[2])
+    code = f"import sys; sys.path.insert(0, {ours!r}); from tests.support.breakouts import main; main()"
     process = sandbox.popen(
-        [sys.executable, "-I", "-c", code, json.dumps(world.places)],
+        [sys.executable, "-I", "-S", "-c", code, json.dumps(world.places)],
         confinement,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
