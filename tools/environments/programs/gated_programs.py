@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tools.approval.gate import Gate
-from tools.context import Interrupt
+from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.local_commands import LocalEnvironment
@@ -50,7 +50,7 @@ class GatedPrograms:
         """Ask, then run."""
         is_strict = program.limits.mode == "strict"
         interpreter = self._interpreter(program)
-        inner = ProgramEnvironment(self._local, program, call, interpreter.path, self._settings, isolated=is_strict)
+        inner = ProgramEnvironment(self._local, program, call, self._choice(interpreter), self._settings)
         # Wherever commands run, a program runs here.
         here = replace(self._containment, elsewhere=lambda: "")
         outer = GatedEnvironment(inner, self._gate, self._history, here)
@@ -73,9 +73,27 @@ class GatedPrograms:
             outcome = outer.run(spec, on_output, interrupt)
         return ProgramOutcome(outcome, inner.calls)
 
+    def _choice(self, interpreter: Interpreter) -> Callable[[CommandSpec], Interpreter]:
+        """Which Python a start gets: the one that the person was shown, or that is confined; else the system's.
+
+        Confined programs can change a workspace's environment and put modules into it. Where nobody is asked, that
+        must not be their way out of the sandbox.
+        """
+        asked_nobody = self._gate.asks_nobody
+
+        def choose(spec: CommandSpec) -> Interpreter:
+            is_unseen = asked_nobody or self._gate.asks_nobody
+            if spec.confinement is not None or self._containment.sandbox is None or not is_unseen:
+                return interpreter
+            return replace(system_interpreter(self._local.fresh_variables()), isolated=True)
+
+        return choose
+
     def _interpreter(self, program: Program) -> Interpreter:
         variables = self._local.fresh_variables()
+        if program.limits.mode == "strict":
+            return replace(system_interpreter(variables), isolated=True)
         # What only looks was proved of the programs that the user has, not of those of a workspace.
-        if program.limits.mode == "strict" or self._gate.is_planning:
+        if self._gate.is_planning:
             return system_interpreter(variables)
         return project_interpreter(program.cwd, program.variables, variables)

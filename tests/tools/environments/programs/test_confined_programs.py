@@ -115,3 +115,23 @@ def test_it_does_not_see_the_home_of_this_agent(work, tmp_path):
         payload = bench.run(f"print(open({str(home / 'key')!r}).read())")
     assert payload["exit_code"] == 1
     assert "secret" not in payload["output"]
+
+
+def test_what_confined_programs_can_change_is_no_way_out_where_nobody_is_asked(bench):
+    """A Python of the workspace, or a module in its directory, that one program puts there and another runs."""
+    plant = """
+from pathlib import Path
+Path(".venv/bin").mkdir(parents=True)
+Path(".venv/bin/python3").write_text("#!/bin/sh\\necho planted\\n")
+Path(".venv/bin/python3").chmod(0o755)
+Path("subprocess.py").write_text("print('planted')\\ndef run(*_): pass")
+"""
+    free = "import subprocess\nif not __debug__:\n    subprocess.run(['sudo', 'true'])\nprint('real')"
+    bench.workspace.approvals.mode = "dont_ask"
+    bench.output(plant)
+    assert bench.output("print('confined')") == "planted\n"
+    assert bench.output(free) == "real\n"
+    # Who sees which Python it is may use it.
+    bench.workspace.approvals.mode = "default"
+    assert bench.output(free) == "planted\n"
+    assert bench.approver.asked[-1].command.startswith(".venv/bin/python3 - <<")
