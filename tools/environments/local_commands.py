@@ -100,6 +100,8 @@ class LocalEnvironment:
     def open_with(self, spec: CommandSpec, descriptor: int) -> StartedShell:
         """As `open`, without an input; the command has `descriptor` as well, under the same number.
 
+        What it leaves behind can be ended with `end_left`.
+
         Raises:
             CommandError: it could not be started.
         """
@@ -127,6 +129,11 @@ class LocalEnvironment:
         """Nobody watches the command any more: close its descriptors."""
         started.close()
         self._groups.watched(started.process)
+
+    def end_left(self, started: StartedShell) -> None:
+        """Kill what is left of a command of `open_with` outside of its group and without its mark, if it is known."""
+        if self._sandbox is not None:
+            self._sandbox.end_left(started.process)
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""

@@ -72,6 +72,7 @@ class ProgramEnvironment:
             ending = self._serve(started, connection, spec, take, interrupt)
         finally:
             kill_marked(mark)
+            self._local.end_left(started)
             saved = buffer.close()
             self._local.closed(started)
         code, killer = started.exit()
