@@ -15,6 +15,7 @@ from tests.support.processes import has_ended, open_descriptors
 from tests.support.programs import ALL, needs_sandbox, program_bench
 from tests.support.waiting import wait_until
 from tools.approval.actions import WritePath
+from tools.approval.asked_time import MOST_NOES
 from tools.programs.settings import ProgramSettings
 
 _RAW = """
@@ -223,3 +224,45 @@ def test_files_of_the_workspace_with_the_names_of_modules_are_not_taken_for_them
         (bench.cwd / f"{name}.py").write_text("raise SystemExit('not the real one')")
     (bench.cwd / "mine.py").write_text("value = 7")
     assert bench.output(f"{ALL}import mine, json\nprint(mine.value, read_file('a.txt')['content'])") == "7 one\n"
+
+
+@needs_sandbox
+@pytest.mark.parametrize(("calls", "asked"), [("write_file('x', 'y')", 1), ("write_file('x', str(n))", MOST_NOES)])
+def test_who_does_not_take_no_for_an_answer_is_not_asked_about_any_more(tmp_path, calls, asked):
+    code = f"{ALL}for n in range(20):\n    try: {calls}\n    except Denied: pass\nprint('over')"
+    with program_bench(tmp_path, mode="default", sandboxed=True) as bench:
+        bench.approver.choice = "reject_once"
+        assert bench.output(code) == "over\n"
+        assert len(bench.approver.asked) == asked
+        assert all(ended.result.denied for name, ended in bench.finished().items() if name != "p1")
+        # Another program may want it for a reason.
+        bench.output("print(1)", code.replace("20", "1"))
+        assert len(bench.approver.asked) == asked + 1
+
+
+@needs_sandbox
+def test_calls_side_by_side_do_not_ask_more_often(tmp_path):
+    code = f"""{ALL}
+from concurrent.futures import ThreadPoolExecutor
+def write(n):
+    try: write_file(f"x{{n}}", "y")
+    except Denied: pass
+list(ThreadPoolExecutor(8).map(write, range(20)))
+"""
+    with program_bench(tmp_path, mode="default", sandboxed=True) as bench:
+        bench.approver.choice = "reject_once"
+        bench.output(code)
+        assert len(bench.approver.asked) == MOST_NOES
+
+
+@needs_sandbox
+def test_a_yes_in_between_lets_it_ask_on(tmp_path):
+    code = f"{ALL}for n in range(9):\n    try: write_file(f'x{{n}}', 'y')\n    except Denied: pass\n"
+    with program_bench(tmp_path, mode="default", sandboxed=True) as bench:
+
+        def answer():
+            bench.approver.choice = "allow_once" if len(bench.approver.asked) == MOST_NOES else "reject_once"
+
+        bench.approver.before_answer = answer
+        bench.output(code)
+        assert len(bench.approver.asked) == 9
