@@ -163,6 +163,8 @@ print(read_file("a.txt")["content"])
         'send(json.dumps({"id": "x", "name": "read_file", "arguments": {}}).encode())',
         'send(json.dumps({"id": 1, "name": ["read_file"], "arguments": {}}).encode())',
         'send(json.dumps({"id": 1, "name": "read_file"}).encode())',
+        'send(json.dumps({"id": 1, "name": "x" * 1000, "arguments": {}}).encode())',
+        'send(json.dumps({"id": 1, "name": "half a \\ud800", "arguments": {}}).encode())',
         'send(b"[" * 100_000)',
         'send(b"\\xff\\xfe")',
         'raw.sendall(b"\\xff" * 8)',
