@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from tools.approval.gate import Gate
 from tools.context import CommandSpec, Interrupt
@@ -16,6 +16,7 @@ from tools.environments.local_commands import LocalEnvironment
 from tools.environments.programs.interpreter import Interpreter, project_interpreter, system_interpreter
 from tools.environments.programs.local_programs import ProgramEnvironment
 from tools.environments.programs.starting import asked_command
+from tools.environments.removing import remove_tree
 from tools.files.history import FileHistory
 from tools.programs.port import CallTool, Program, ProgramOutcome
 from tools.settings import TerminalSettings
@@ -56,13 +57,13 @@ class GatedPrograms:
         outer = GatedEnvironment(inner, self._gate, self._history, here)
         kept = {} if is_strict else program.variables
         with (
-            TemporaryDirectory(prefix="hermes-program-") if is_strict else nullcontext(program.cwd) as cwd,
+            _empty_directory() if is_strict else nullcontext(program.cwd) as cwd,
             self._gate.approvals.asked.watching(self._gate.call_id) as asked,
             here.places.agreed.noting(),
         ):
             spec = ShellCommand(
                 asked_command(interpreter.shown, program.code),
-                Path(cwd),
+                cwd,
                 program.limits.timeout,
                 {name: value for name, value in kept.items() if value is not None},
                 save_to=program.save_to,
@@ -97,3 +98,13 @@ class GatedPrograms:
         if self._gate.is_planning:
             return system_interpreter(variables)
         return project_interpreter(program.cwd, program.variables, variables)
+
+
+@contextmanager
+def _empty_directory() -> Iterator[Path]:
+    """Whatever the program makes of it, what it has done is told."""
+    place = Path(mkdtemp(prefix="hermes-program-"))
+    try:
+        yield place
+    finally:
+        remove_tree(place)

@@ -268,3 +268,19 @@ def test_a_yes_in_between_lets_it_ask_on(tmp_path):
         bench.approver.before_answer = answer
         bench.output(code)
         assert len(bench.approver.asked) == 9
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "for _ in range(1500): os.mkdir('d'); os.chdir('d')",
+        "place = os.getcwd(); os.rmdir(place); open(place, 'w').close()",
+        "place = os.getcwd(); os.rmdir(place); os.symlink('/', place)",
+    ],
+)
+def test_what_it_makes_of_its_empty_directory_hides_nothing(tmp_path, made):
+    code = f"import os\nprint(os.getcwd())\n{made}\n"
+    with program_bench(tmp_path, programs=ProgramSettings(mode="strict")) as bench:
+        place = Path(bench.output(code).strip())
+        assert "hermes-program-" in place.name
+        assert not os.path.lexists(place)
