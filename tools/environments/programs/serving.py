@@ -210,7 +210,7 @@ def answer_of(result: ToolResult) -> dict[str, Any]:
 
 
 def _value(result: ToolResult) -> Mapping[str, Any]:
-    if result.value is not None and not result.failed:
+    if result.value is not None:
         return result.value()
     try:
         value = json.loads(result.text)

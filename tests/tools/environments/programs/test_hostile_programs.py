@@ -225,7 +225,7 @@ def test_files_of_the_workspace_with_the_names_of_modules_are_not_taken_for_them
     for name in ("json", "socket", "struct", "threading", "hermes_tools", "types"):
         (bench.cwd / f"{name}.py").write_text("raise SystemExit('not the real one')")
     (bench.cwd / "mine.py").write_text("value = 7")
-    assert bench.output(f"{ALL}import mine, json\nprint(mine.value, read_file('a.txt')['content'])") == "7 one\n"
+    assert bench.output(f"{ALL}import mine, json\nprint(mine.value, read_file('a.txt')['content'])") == "7 one\n\n"
 
 
 @needs_sandbox
