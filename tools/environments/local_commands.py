@@ -130,10 +130,9 @@ class LocalEnvironment:
         started.close()
         self._groups.watched(started.process)
 
-    def end_left(self, started: StartedShell) -> None:
-        """Kill what is left of a command of `open_with` outside of its group and without its mark, if it is known."""
-        if self._sandbox is not None:
-            self._sandbox.end_left(started.process)
+    def end_left(self, started: StartedShell) -> bool:
+        """Kill what is left of a command of `open_with`; False where the sandbox does not know what that is."""
+        return self._sandbox is not None and self._sandbox.end_left(started.process)
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""

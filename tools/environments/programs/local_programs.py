@@ -71,8 +71,8 @@ class ProgramEnvironment:
         try:
             ending = self._serve(started, connection, spec, take, interrupt)
         finally:
-            kill_marked(mark)
-            self._local.end_left(started)
+            if not self._local.end_left(started):
+                kill_marked(mark)
             saved = buffer.close()
             self._local.closed(started)
         code, killer = started.exit()

@@ -77,8 +77,9 @@ class BubblewrapSandbox:
         """
         return {} if confinement.level == "full" else self._scratch.variables(confinement.level)
 
-    def end_left(self, process: subprocess.Popen[bytes]) -> None:
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:  # noqa: ARG002 - the port's signature
         """Nothing: what a process leaves behind is in its namespace, which ends with its group."""
+        return False
 
     def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         """Nobody looks at its connections: there are none."""

@@ -109,11 +109,10 @@ class LandlockSandbox:
             found |= self._guard.variables()
         return found
 
-    def end_left(self, process: subprocess.Popen[bytes]) -> None:
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:
         """Kill what is left of a process that was started apart (from Linux 6.12)."""
         warden = self._apart.pop(process, None)
-        if warden is not None:
-            warden.close()
+        return warden is not None and warden.close()
 
     def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:
         """What the network of one of its commands refused."""

@@ -92,10 +92,11 @@ class Sandbox(Protocol):
         """
         ...
 
-    def end_left(self, process: subprocess.Popen[bytes]) -> None:
-        """Kill what is left of a process that was started apart, wherever it has put itself, as far as it is known.
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:
+        """Kill what is left of a process that was started apart, wherever it has put itself.
 
-        Its group is the caller's to end.
+        Returns:
+            False where that is not known here: its group and what bears its mark are the caller's to end.
         """
         ...
 

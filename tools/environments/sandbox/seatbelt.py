@@ -69,8 +69,9 @@ class SeatbeltSandbox:
             found |= self._guard.variables()
         return found
 
-    def end_left(self, process: subprocess.Popen[bytes]) -> None:
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:  # noqa: ARG002 - the port's signature
         """Nothing: who has left a process's group is not known here."""
+        return False
 
     def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         """What the proxy refused is not known by command here."""

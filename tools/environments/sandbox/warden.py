@@ -63,15 +63,16 @@ class Warden:
         self.run(lambda: None)
         return self._has_own_ipc
 
-    def close(self) -> None:
-        """Kill what is left of the commands, and end the thread."""
+    def close(self) -> bool:
+        """Kill what is left of the commands, and end the thread; False where it does not know what is left."""
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is None:
-                return
+                return False
             self._works.put(_Work(kill_reachable))
             self._works.put(None)
         thread.join(_END_SECONDS)
+        return True
 
     def _start(self) -> None:
         entering = _Work(self._enter)
