@@ -77,14 +77,16 @@ class GatedPrograms:
     def _choice(self, interpreter: Interpreter) -> Callable[[CommandSpec], Interpreter]:
         """Which Python a start gets: the one that the person was shown, or that is confined; else the system's.
 
-        Confined programs can change a workspace's environment and put modules into it. Where nobody is asked, that
-        must not be their way out of the sandbox.
+        A workspace's environment, and modules in it, are what anybody has made them, confined programs as well. Where
+        nobody is asked, that must not be their way out of the sandbox. And what was proved to only look was proved
+        of the library that the user has: it may load a part of it at any moment, to show an error.
         """
         asked_nobody = self._gate.asks_nobody
 
         def choose(spec: CommandSpec) -> Interpreter:
             is_unseen = asked_nobody or self._gate.asks_nobody
-            if spec.confinement is not None or self._containment.sandbox is None or not is_unseen:
+            is_free = spec.confinement is None and self._containment.sandbox is not None
+            if not spec.only_looks and not (is_free and is_unseen):
                 return interpreter
             return replace(system_interpreter(self._local.fresh_variables()), isolated=True)
 
@@ -94,7 +96,7 @@ class GatedPrograms:
         variables = self._local.fresh_variables()
         if program.limits.mode == "strict":
             return replace(system_interpreter(variables), isolated=True)
-        # What only looks was proved of the programs that the user has, not of those of a workspace.
+        # Which is to be asked about, so that it can be proved at all.
         if self._gate.is_planning:
             return system_interpreter(variables)
         return project_interpreter(program.cwd, program.variables, variables)

@@ -284,3 +284,20 @@ def test_what_it_makes_of_its_empty_directory_hides_nothing(tmp_path, made):
         place = Path(bench.output(code).strip())
         assert "hermes-program-" in place.name
         assert not os.path.lexists(place)
+
+
+@pytest.mark.parametrize("mode", ["plan", "default"])
+@pytest.mark.parametrize(
+    ("code", "ends"),
+    [
+        ("1 / 0", 1),
+        ("print('x'.encode('idna'))", 0),
+    ],
+)
+def test_what_is_proved_to_only_look_loads_nothing_of_the_workspace(tmp_path, mode, code, ends):
+    for name in ("_strptime", "calendar", "linecache", "stringprep", "token", "tokenize", "traceback"):
+        (tmp_path / f"{name}.py").write_text("open('loaded', 'w').close()")
+    with program_bench(tmp_path, mode=mode) as bench:
+        assert bench.run(code)["exit_code"] == ends
+        assert bench.approver.asked == []
+    assert not (tmp_path / "loaded").exists()
