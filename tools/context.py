@@ -122,7 +122,9 @@ class CommandSpec:
     `call_id` is the tool call that runs it, '' outside one; the gate fills it in. `save_to` is the file for output
     that is too long to keep or to show, None for none. `confinement` is what it may do; None: whatever the user may.
     With `outside` the person is asked to let it run so. `waited` tells how many seconds of its time went by while the
-    person was asked about a host; they do not count. With `once` it is never run a second time.
+    person was asked about a host; they do not count. With `once` it is never run a second time. `most_chars` of its
+    output are kept; as many as the environment's settings say, where it is None. `only_looks`: nobody was asked,
+    because it was proved to change nothing; the gate fills it in.
     """
 
     command: str
@@ -135,6 +137,8 @@ class CommandSpec:
     outside: bool = False
     waited: Callable[[], float] = field(default=lambda: 0.0, compare=False)
     once: bool = False
+    most_chars: int | None = None
+    only_looks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def dispatch(
     """Run the tool `name` of `toolbox` (None: of the registry) with `arguments`, put right by its schema.
 
     Args:
-        for_program: a program gets the result, as it is: what only a model needs is not added to its text.
+        for_program: a program gets the result, as it is and all of it: what only a model needs is not done.
 
     Raises:
         ToolInterrupted: the turn was cancelled; every other failure comes back as a failed result.
@@ -68,11 +68,11 @@ def dispatch(
     result = remarked(result, ctx.fs.remarks())
     if ready.note:
         result = replace(result, text=_with_note(result.text, ready.note))
+    if for_program:
+        return result
     # A tool that has a limit of its own shares its answer's room all the same.
     limit = min(entry.max_result_size_chars or ctx.settings.max_result_chars, ctx.settings.max_answer_chars)
     result = bounded(result, limit, ctx)
-    if for_program:
-        return result
     if ctx.settings.redact_results:
         result = without_secrets(result, name)
     # What we say ourselves (a refusal, wrong arguments) is no stranger's word.

@@ -68,6 +68,11 @@ def read_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         return _directory(path, offset, min(limit, _MAX_ENTRIES), ctx)
     if reading.format:
         return _image(reading, path, ctx)
+    if reading.more and settings.whole and args.get("limit") is None:
+        count = "" if reading.total is None else f" ({reading.total:,} lines)"
+        raise ToolError(
+            f"{path} is too big to be given whole{count}: nothing was read. Ask for its parts with offset and limit."
+        )
     if reading.total is not None and not reading.lines and offset > 1:
         raise ToolError(f"{path} has only {reading.total} lines; line {offset} does not exist.")
     return _page(reading, path, ctx)
@@ -92,7 +97,8 @@ def _page(reading: FileReading, path: Path, ctx: ToolContext) -> ToolResult:
     if notes:
         payload["note"] = " ".join(notes)
     result = ok(payload, ShownText(_shown(reading.lines), path.suffix.removeprefix(".")), **facts)
-    return replace(result, value=lambda: {**payload, "content": "\n".join(reading.lines)})
+    end = "\n" if reading.is_ended else ""
+    return replace(result, value=lambda: {**payload, "content": "\n".join(reading.lines) + end})
 
 
 def _gutters(first: int, count: int) -> Sequence[str]:

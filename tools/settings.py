@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tools.browser.settings import BrowserSettings
 from tools.programs.settings import ProgramSettings
@@ -12,13 +12,17 @@ from tools.web.settings import WebSettings
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """`read_file`: lines in a page when none are asked for and at most; characters in a line and in a page."""
+    """`read_file`: lines in a page when none are asked for and at most; characters in a line and in a page.
+
+    With `whole`, who asks for no number of lines gets all of them or an error.
+    """
 
     default_lines: int = 500
     max_lines: int = 2000
     max_line_chars: int = 2000
     max_chars: int = 100_000
     max_bytes: int = 64 * 1024 * 1024
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,9 @@ class SearchSettings:
     max_results: int = 1000
 
 
+_MOST_PROGRAM_LINES = 500_000
+
+
 @dataclass(frozen=True, slots=True)
 class ToolSettings:
     """All tools' settings, one part each.
@@ -63,3 +70,20 @@ class ToolSettings:
     max_result_chars: int = 100_000
     max_answer_chars: int = 200_000
     redact_results: bool = False
+
+    def for_programs(self) -> ToolSettings:
+        """What programs get of their calls: a window has to be spared, a program works with what it gets.
+
+        It writes files back that it has read, and filters what a command has printed: the part that a model is shown
+        would be taken for all of it.
+        """
+        most = self.programs.max_message_bytes
+        read = replace(
+            self.read,
+            default_lines=_MOST_PROGRAM_LINES,
+            max_lines=_MOST_PROGRAM_LINES,
+            max_line_chars=most,
+            max_chars=most,
+            whole=True,
+        )
+        return replace(self, read=read, terminal=replace(self.terminal, max_output_chars=most // 4))

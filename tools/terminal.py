@@ -64,6 +64,7 @@ def terminal(args: dict[str, Any], **kw: Any) -> ToolResult:
         unset=place.state.removed(),
         pty=arguments.boolean(args, "pty"),
         outside=arguments.boolean(args, "unsandboxed"),
+        most_chars=ctx.settings.terminal.max_output_chars,
     )
     outcome = ctx.terminal.run(spec, live.show, ctx.interrupt)
     if outcome.interrupted:

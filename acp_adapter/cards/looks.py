@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -154,7 +154,7 @@ def card_details(name: str, arguments: Arguments, cwd: str, by: str = "") -> Upd
     details: Update = {
         "title": one_line(f"{by}: {title}") if by else title,
         "kind": look.kind,
-        "rawInput": {key: _clipped(value) for key, value in arguments.items()},
+        "rawInput": _clipped(arguments),
     }
     if places := look.places(arguments, cwd):
         details["locations"] = places
@@ -167,6 +167,6 @@ def _clipped(value: Any) -> Any:
             return f"{value[:_MAX_RAW]}… ({len(value) - _MAX_RAW} more characters)"
         case list():
             return [_clipped(part) for part in value]
-        case dict():
-            return {key: _clipped(part) for key, part in value.items()}
+        case Mapping():
+            return {_clipped(key): _clipped(part) for key, part in value.items()}
     return value

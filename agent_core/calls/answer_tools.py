@@ -43,9 +43,8 @@ def runners_of(
     )
 
     def nested_runner(parent: str, token: CancelToken, seen: FilesSeen, refuse: Refuse) -> ToolRunner:
-        return make(
-            replace(workspace, seen=seen), services, token=token, refuse=refuse, parent=parent, for_program=True
-        )
+        here = replace(workspace, seen=seen, settings=workspace.settings.for_programs())
+        return make(here, services, token=token, refuse=refuse, parent=parent, for_program=True)
 
     nested = NestedCalls(turn, CallIds(session.call_ids), offered, workspace.seen, nested_runner)
     services = TurnServices(session, workspace.approvals, turn.callbacks, nested, lambda: delegation(turn))

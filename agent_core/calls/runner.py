@@ -118,7 +118,7 @@ class ToolRunner:
                 for call in together:
                     call.problem = call.problem or self._refuse(call.source)
                 for source, result in self._run_batch(together):
-                    yield source, self._shared(source, result, share)
+                    yield source, result if self._for_program else self._shared(source, result, share)
         finally:
             for call in calls:
                 self._finish(call, ToolResult(INTERRUPTED_RESULT, failed=True))

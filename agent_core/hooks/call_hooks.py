@@ -87,10 +87,14 @@ class CallHooks:
                 "duration_ms": round(seconds * 1000),
             }
             verdict = self._asker.answer(hook, "post_tool_call", facts, ctx.interrupt)
+            before = result.text
             if isinstance(verdict.result, ToolResult):
                 result = verdict.result
             elif verdict.result is not None:
                 result = replace(result, text=verdict.result)
+            if result.text != before:
+                # What a hook has written in place of the text, programs get as well.
+                result = replace(result, value=None)
             said = [*said, *(text for text in (verdict.refusal, verdict.context) if text)]
         return remarked(result, [f"[A hook of the user's says: {text}]" for text in said])
 

@@ -42,7 +42,7 @@ def test_a_program_prints_and_its_end_is_told(bench):
 def test_tools_give_dicts_and_each_call_has_a_card_under_the_programs(bench):
     code = f"""{ALL}
 read = read_file("a.txt")
-assert read["content"] == "one\\ntwo" and read["total_lines"] == 2, read
+assert read["content"] == "one\\ntwo\\n" and read["total_lines"] == 2, read
 found = search_files("two")
 assert found["matches"] == [{{"path": "a.txt", "line": 2, "text": "two", "is_match": True}}], found
 assert search_files("*.txt", target="files")["files"] == ["a.txt"]
@@ -66,8 +66,31 @@ assert ran == {{"output": "one\\nthree\\n", "exit_code": 3}}, ran
 
 def test_a_program_gets_what_it_asks_for_as_often_as_it_asks(bench):
     again = "x = read_file('a.txt')['content']\n" * 3
-    assert bench.output(f"{ALL}{again}write_file('a.txt', x + '!')\nprint(x)") == "one\ntwo\n"
-    assert (bench.cwd / "a.txt").read_text() == "one\ntwo!"
+    assert bench.output(f"{ALL}{again}write_file('a.txt', x + '!')\nprint(x)") == "one\ntwo\n\n"
+    assert (bench.cwd / "a.txt").read_text() == "one\ntwo\n!"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["".join(f"line {n}\n" for n in range(30_000)), "x" * 300_000 + "\nend", "one\r\ntwo\r\n", "\n\n", "no end"],
+)
+def test_what_a_program_reads_and_writes_back_is_the_same_file(bench, text):
+    (bench.cwd / "a.txt").write_text(text, newline="")
+    code = "x = read_file('a.txt')['content']\nwrite_file('a.txt', x + '!')\nwrite_file('a.txt', x)"
+    bench.output(f"{ALL}{code}")
+    assert (bench.cwd / "a.txt").read_bytes() == text.encode()
+
+
+def test_a_file_is_read_whole_or_not_at_all(bench):
+    (bench.cwd / "a.txt").write_text("\n" * 600_000)
+    assert "600,000 lines" in bench.run(f"{ALL}read_file('a.txt')")["output"]
+    assert bench.output(f"{ALL}print(repr(read_file('a.txt', offset=2, limit=2)['content']))") == "'\\n'\n"
+
+
+def test_a_program_gets_what_a_command_has_printed_as_it_is(bench):
+    code = "t = terminal('seq 100000; yes | head -50; exit 3')\nprint(t['exit_code'], 'truncated_chars' in t)\n"
+    code += "lines = t['output'].splitlines()\nprint(len(lines), lines[50_000], lines[-1])"
+    assert bench.output(f"{ALL}{code}") == "3 False\n100050 50001 y\n"
 
 
 def test_a_file_that_neither_the_program_nor_the_model_has_read_is_not_overwritten(bench):

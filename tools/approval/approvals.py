@@ -43,7 +43,7 @@ class Approvals:
         judge: who may say yes in the person's place to what comes back by itself; None: nobody.
         advice: is asked before the person is: their answer, given beforehand, or None where they are to be asked.
         on_note: is told what the person should know of their answers, and of the judge's.
-        asked: how long the person was asked on behalf of a call that makes others.
+        asked: what the person was asked on behalf of a call that makes others.
         asker: who asks, for the person; '' for the session's own agent.
     """
 
@@ -205,15 +205,26 @@ class Approvals:
         """How many calls wait to ask, because of a question before theirs or a call that may have one."""
         return self._asking.waiting
 
-    def put(self, question: Question, turn: Interrupt, seen: int, is_needless: Callable[[], bool]) -> Answer | None:
+    def put(
+        self,
+        question: Question,
+        turn: Interrupt,
+        seen: int,
+        is_needless: Callable[[], bool],
+        *,
+        hears: Callable[[bool], None] = lambda _: None,
+        is_vain: Callable[[], bool] = lambda: False,
+    ) -> Answer | None:
         """Ask the person once it is this call's turn and nobody else is asked; what lasts of the answer is kept.
 
         Args:
             seen: `changes` from before it was decided to ask.
             is_needless: whether, as things are now, nobody has to be asked.
+            hears: is told whether the person has said yes; not of an answer that was given beforehand.
+            is_vain: whether there is no use in asking any more; looked at once it is this call's turn.
 
         Returns:
-            the answer; None when something changed, so that it has to be decided again.
+            the answer; None when something changed or it is vain, so that it has to be decided again.
 
         Raises:
             ToolInterrupted: the turn is over; an answer that came too late is not kept.
@@ -222,9 +233,10 @@ class Approvals:
         may_ask = lambda: self._line.may_ask(question.tool_call_id)  # noqa: E731 - as short as the other one
         place = self._asking.place(turn, lambda: self.changes != seen, may_ask)
         with self._counted(question.tool_call_id), place as is_mine:
-            if not is_mine or self.changes != seen:
+            if not is_mine or self.changes != seen or is_vain():
                 return None
-            answer = self._ask(question, turn, OpenQuestion(turn, lambda: self.changes, seen, is_needless))
+            asked = OpenQuestion(turn, lambda: self.changes, seen, is_needless)
+            answer = self._ask(question, turn, asked, hears)
             if turn.is_set():
                 raise ToolInterrupted
             if answer is not None:
@@ -243,18 +255,22 @@ class Approvals:
         finally:
             self._now.asking.remove(call)
 
-    def _ask(self, question: Question, turn: Interrupt, asked: OpenQuestion) -> Answer | None:
+    def _ask(
+        self, question: Question, turn: Interrupt, asked: OpenQuestion, hears: Callable[[bool], None]
+    ) -> Answer | None:
         if self.advice is not None and (advised := self.advice(question, turn)) is not None:
             return advised
         forget = self.on_change(asked.notify)
         try:
-            return self.approver.ask(question, asked)
+            answer = self.approver.ask(question, asked)
         except ToolInterrupted:
             if turn.is_set() or not asked.is_withdrawn:
                 raise
             return None
         finally:
             forget()
+        hears(answer.allowed)
+        return answer
 
     def _keep(self, question: Question, answer: Answer) -> None:
         if not answer.allowed and answer.scope == "session" and question.no_lasts:

@@ -10,7 +10,7 @@ from tools.approval.actions import Action, CallOwnTool, ReadPath, RunCommand, Wr
 from tools.approval.approvals import Approvals
 from tools.approval.policy import ALLOW, Decision
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
-from tools.approval.refusals import denied, said_no
+from tools.approval.refusals import denied, said_no, said_no_before
 from tools.approval.rules.matching import denied_by
 from tools.approval.scopes import lasting, reaches
 from tools.context import Interrupt
@@ -109,7 +109,8 @@ class Gate:
         answer: Answer | None = None
         while answer is None:
             self._check_turn()
-            answer = approvals.put(question, self._interrupt, approvals.changes, lambda: False)
+            # What is asked about is the call: that of this tool was refused before says nothing.
+            answer = self._put(question, approvals.changes, lambda: False, is_like_others=True)
         if not answer.allowed:
             raise Denied(said_no(action, answer))
 
@@ -141,10 +142,7 @@ class Gate:
             if judged and decision.undoable:
                 return Decision("allow", outside=decision.outside, note=judged)
             question = self._question(action, decision)
-            with approvals.asked.asking_for(self._parent):
-                answer = approvals.put(
-                    question, self._interrupt, seen, lambda: approvals.decide(action).verdict != "ask"
-                )
+            answer = self._put(question, seen, lambda: approvals.decide(action).verdict != "ask")
             if answer is None:
                 continue
             if not answer.allowed:
@@ -152,6 +150,33 @@ class Gate:
             # Meanwhile the mode may have become one in which a yes does not help.
             now = approvals.decide(action)
             return now if now.verdict == "deny" else Decision("allow", outside=decision.outside)
+
+    def _put(
+        self, question: Question, seen: int, is_needless: Callable[[], bool], *, is_like_others: bool = False
+    ) -> Answer | None:
+        """As `Approvals.put`; for a call that another makes it counts what comes of it.
+
+        Raises:
+            Denied: the person has said no to that, or too often, on behalf of that other call.
+        """
+        action, approvals = question.action, self.approvals
+        with approvals.asked.asking_for(self._parent) as watch:
+            if watch is None:
+                return approvals.put(question, self._interrupt, seen, is_needless)
+
+            def was_refused() -> bool:
+                return not is_like_others and watch.has_refused(action)
+
+            if watch.is_enough() or was_refused():
+                raise Denied(said_no_before(action, to_all=not was_refused()))
+            return approvals.put(
+                question,
+                self._interrupt,
+                seen,
+                is_needless,
+                hears=lambda is_yes: watch.heard(action, allowed=is_yes),
+                is_vain=lambda: watch.is_enough() or was_refused(),
+            )
 
     def _question(self, action: Action, decision: Decision) -> Question:
         # Where every edit is to be shown, none may be allowed beforehand.

@@ -40,6 +40,19 @@ def denied(action: Action, decision: Decision) -> str:
     return f"Refused: «{describe(action)}» {decision.reason}. No mode allows it; do not try another way."
 
 
+def said_no_before(action: Action, *, to_all: bool) -> str:
+    """A program goes on asking for what the person has refused.
+
+    Args:
+        to_all: not to this alone, but to all that it has asked for lately.
+    """
+    why = "what this program wants was refused several times in a row" if to_all else "it was refused before"
+    return (
+        f"Denied: «{describe(action)}» was not asked about again ({why}). Nothing was changed. Do not try to get the "
+        "same effect another way; ask the user or go on without it."
+    )
+
+
 def said_no(action: Action, answer: Answer) -> str:
     """The person says no, or nobody says yes."""
     cause = answer.note or "the user said no"

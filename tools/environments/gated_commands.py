@@ -55,7 +55,12 @@ class GatedEnvironment:
         decision = self._gate.authorize(action)
         is_planning = self._gate.is_planning
         confinement = None if elsewhere else self._containment.of(decision, is_planning=is_planning)
-        of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement)
+        of_call = replace(
+            spec,
+            call_id=self._gate.call_id,
+            confinement=confinement,
+            only_looks=is_planning or decision.only_looks,
+        )
         if is_planning:
             # That a command only looks was proved of the programs that the user has, not of another PATH's.
             of_call = without_kept(of_call)

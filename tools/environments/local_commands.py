@@ -100,6 +100,8 @@ class LocalEnvironment:
     def open_with(self, spec: CommandSpec, descriptor: int) -> StartedShell:
         """As `open`, without an input; the command has `descriptor` as well, under the same number.
 
+        What it leaves behind can be ended with `end_left`.
+
         Raises:
             CommandError: it could not be started.
         """
@@ -127,6 +129,10 @@ class LocalEnvironment:
         """Nobody watches the command any more: close its descriptors."""
         started.close()
         self._groups.watched(started.process)
+
+    def end_left(self, started: StartedShell) -> bool:
+        """Kill what is left of a command of `open_with`; False where the sandbox does not know what that is."""
+        return self._sandbox is not None and self._sandbox.end_left(started.process)
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""

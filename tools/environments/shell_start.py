@@ -154,7 +154,7 @@ class ShellStarter:
 
         Args:
             passing: descriptors that it has as well, under the same numbers; not together with `reports`, whose own
-                number may be one of them.
+                number may be one of them. With one it is started apart, as the sandbox has it.
 
         Raises:
             CommandError: it could not be started.
@@ -197,6 +197,7 @@ class ShellStarter:
             stderr=prints,
             close_fds=True,
             pass_fds=passing,
+            apart=bool(passing),
             start_new_session=True,
         )
         self._groups.add(process)
@@ -207,13 +208,16 @@ class ShellStarter:
             os.close(go)
         return StartedShell(process, output, report, typing)
 
-    def _popen(self, confinement: Confinement | None, arguments: list[str], **popen: Any) -> subprocess.Popen[bytes]:
+    def _popen(
+        self, confinement: Confinement | None, arguments: list[str], *, apart: bool, **popen: Any
+    ) -> subprocess.Popen[bytes]:
         if confinement is None:
             return subprocess.Popen(arguments, **popen)
         if self._sandbox is None:
             # A command that nobody was asked about must not run free because something was not set up.
             raise CommandError("Could not run the command: it is to be confined, and no sandbox is active.")
-        return self._sandbox.popen(arguments, confinement, **popen)
+        given = {"apart": True, **popen} if apart else popen
+        return self._sandbox.popen(arguments, confinement, **given)
 
 
 def _pipe(reader_of: contextlib.ExitStack, writer_of: contextlib.ExitStack) -> tuple[int, int]:

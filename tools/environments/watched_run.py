@@ -46,7 +46,7 @@ def run_to_end(
         CommandError: it could not be started.
     """
     pty = isinstance(spec, ShellCommand) and spec.pty
-    buffer = OutputBuffer(settings.max_output_chars, settings.head_share, spec.save_to)
+    buffer = OutputBuffer(spec.most_chars or settings.max_output_chars, settings.head_share, spec.save_to)
 
     def take(text: str) -> None:
         buffer.add(text)

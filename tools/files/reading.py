@@ -27,6 +27,7 @@ class FileReading:
         image: the file, where it is an image that a model takes.
         format: what kind of image it is; '' for what has lines.
         is_document: the lines are what was made of the file, not what is in it.
+        is_ended: they go to the file's end, and the last of them has an ending.
     """
 
     lines: tuple[str, ...]
@@ -38,6 +39,7 @@ class FileReading:
     image: ResultImage | None = None
     format: str = ""
     is_document: bool = False
+    is_ended: bool = False
 
 
 def read_any(stream: BinaryIO, path: Path, offset: int, limit: int, ctx: ToolContext) -> FileReading:
@@ -86,7 +88,9 @@ def _text(stream: BinaryIO, path: Path, offset: int, limit: int, ctx: ToolContex
         notes.append(f"Not UTF-8: decoded as {page.encoding}.")
     if page.newline != "\n":
         notes.append("Windows line endings." if page.newline == "\r\n" else "Mixed line endings.")
-    return FileReading(page.lines, page.first, page.total, page.more, tuple(notes), page.digest)
+    return FileReading(
+        page.lines, page.first, page.total, page.more, tuple(notes), page.digest, is_ended=page.is_ended
+    )
 
 
 def _lines_of(text: DocumentText, offset: int, limit: int, ctx: ToolContext) -> FileReading:

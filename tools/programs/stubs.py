@@ -22,13 +22,13 @@ class Stub:
 
 
 STUBS = (
-    Stub("read_file", "path, offset=None, limit=None", "content (no line numbers), total_lines"),
+    Stub("read_file", "path, offset=None, limit=None", "content (the whole text, no line numbers), total_lines"),
     Stub("write_file", "path, content", "status"),
     Stub("patch", "path=None, old_string=None, new_string=None, replace_all=None, patch=None", "diff"),
     Stub(
         "search_files",
-        "pattern, target='content', path='.', file_glob=None, limit=50, offset=0",
-        "matches [{path, line, text}] or files",
+        "pattern, target='content', path='.', file_glob=None, limit=1000, offset=0",
+        "matches [{path, line, text}] or files, next_offset if there are more",
     ),
     Stub("terminal", "command, timeout=None, workdir=None", "output, exit_code"),
     Stub("web_search", "query, limit=None", "results"),

@@ -50,6 +50,8 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
         },
         failed=meaning.failed,
         changed=outcome.changed,
+        # Without what is done for a model to read it, which would be wrong for who counts lines.
+        value=lambda: {**payload, "output": outcome.output},
     )
 
 

@@ -32,6 +32,7 @@ class Page:
         more: there are lines after the page.
         newline: "\r\n" where the lines of the page end so, "mixed" where some do.
         digest: of the file's bytes, as `tools.files.seen` compares it; '' when it is too big.
+        is_ended: the page goes to the file's end, and its last line has an ending.
     """
 
     first: int
@@ -41,6 +42,7 @@ class Page:
     encoding: str
     newline: str = "\n"
     digest: str = ""
+    is_ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ def _page_of(data: bytes, offset: int, limit: int, settings: ReadSettings) -> Pa
         ]
     page = page_of_lines(lines, offset, limit, settings)
     more = bool(page) and offset - 1 + len(page) < total
-    return Page(offset, page, total, more, file.encoding, newline, digest_of(data))
+    is_ended = bool(page) and not more and file.text.endswith("\n")
+    return Page(offset, page, total, more, file.encoding, newline, digest_of(data), is_ended)
 
 
 def _fitting(page: Sequence[str], offset: int, max_chars: int) -> Sequence[str]:
@@ -135,7 +138,8 @@ def _page_of_many(stream: BinaryIO, offset: int, limit: int, settings: ReadSetti
         lines = _take(stream, offset, limit, settings, encoding)
     rest = _count_rest(stream, settings.max_bytes)
     total = None if rest is None else offset - 1 + len(lines) + rest
-    return Page(offset, tuple(lines), total, more=rest != 0, encoding=encoding)
+    is_ended = bool(lines) and rest == 0 and _last_byte(stream) == b"\n"
+    return Page(offset, tuple(lines), total, more=rest != 0, encoding=encoding, is_ended=is_ended)
 
 
 def _as_utf8(stream: BinaryIO, max_bytes: int) -> tuple[BinaryIO, str]:
@@ -243,6 +247,11 @@ def _count_rest(stream: BinaryIO, max_bytes: int) -> int | None:
         if size > max_bytes:
             return None
     return count + (last != b"\n")
+
+
+def _last_byte(stream: BinaryIO) -> bytes:
+    stream.seek(-1, io.SEEK_END)
+    return stream.read(1)
 
 
 def _count_from_start(stream: BinaryIO) -> int | None:

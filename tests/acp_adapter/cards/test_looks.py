@@ -82,5 +82,5 @@ def test_a_line_that_is_none_is_left_out(line: Any) -> None:
 
 def test_long_inputs_are_clipped_wherever_they_are_and_say_by_how_much() -> None:
     long, cut = "x" * 5000, "x" * 2000 + "… (3000 more characters)"
-    details = card_details("terminal", {"command": long, "timeout": 3, "more": [{"deep": long}]}, CWD)
-    assert details["rawInput"] == {"command": cut, "timeout": 3, "more": [{"deep": cut}]}
+    details = card_details("terminal", {"command": long, "timeout": 3, "more": [{"deep": long, long: 1}]}, CWD)
+    assert details["rawInput"] == {"command": cut, "timeout": 3, "more": [{"deep": cut, cut: 1}]}

@@ -8,6 +8,7 @@ import pytest
 
 from agent_core.messages import tool_call
 from agent_core.verifying.edits import UncheckedEdits
+from tests.support.hooks import hook, session_hooks, with_hooks
 from tests.support.programs import ALL, program_bench
 from tools.calling.hooks import after
 from tools.registry import ToolRegistry, registry
@@ -91,3 +92,9 @@ def test_a_check_that_a_program_makes_counts(bench):
     assert result["final_response"] == "done"
     assert json.loads(bench.result().text)["calls"] == {"patch": 1, "terminal": 1}
     assert not [message for message in result["messages"] if message.get("injected")]
+
+
+def test_a_result_that_a_hook_of_the_session_has_written_anew_is_what_a_program_gets(bench):
+    hidden = hook("post_tool_call", lambda result: {"result": result.replace("one", "***")}, matcher="read_file")
+    bench.workspace = with_hooks(bench.workspace, session_hooks(hidden))
+    assert bench.output(f"{ALL}print(read_file('a.py')['content'])") == "1|*** = 1\n"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.interrupt import CancelToken
 from tests.support.each import each
 from tests.support.gate_calls import DANGEROUS, EDIT, ROOT, YES, Case, SlowApprover
 from tests.support.tool_context import ScriptedApprover
@@ -399,3 +400,16 @@ def test_no_judge_is_asked_about_anything_else(action):
 def test_what_the_person_should_know_of_the_rules_is_told_once():
     approvals = Approvals(Rules(roots=(ROOT,)), warnings=("a rule is left out",))
     assert [approvals.take_warnings() for _ in range(2)] == [("a rule is left out",), ()]
+
+
+def test_a_question_that_a_hook_wants_is_no_time_of_the_program_that_makes_the_call():
+    approver = ScriptedApprover("reject_once")
+    approvals = Approvals(Rules(roots=(ROOT,)), "default", approver)
+    gate = Gate(approvals, "program-1", CancelToken(), lambda _: None, parent="program")
+    with approvals.asked.watching("program") as watch:
+        approver.before_answer = lambda: waited.append(watch.seconds())
+        waited = []
+        for why in ("a hook says so", "it says so again"):
+            with pytest.raises(Denied, match="the user said no"):
+                gate.confirm("terminal", why)
+    assert 0 < waited[0] < waited[1]

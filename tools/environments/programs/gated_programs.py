@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from tools.approval.gate import Gate
-from tools.context import Interrupt
+from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.programs.interpreter import Interpreter, project_interpreter, system_interpreter
 from tools.environments.programs.local_programs import ProgramEnvironment
 from tools.environments.programs.starting import asked_command
+from tools.environments.removing import remove_tree
 from tools.files.history import FileHistory
 from tools.programs.port import CallTool, Program, ProgramOutcome
 from tools.settings import TerminalSettings
@@ -50,19 +51,19 @@ class GatedPrograms:
         """Ask, then run."""
         is_strict = program.limits.mode == "strict"
         interpreter = self._interpreter(program)
-        inner = ProgramEnvironment(self._local, program, call, interpreter.path, self._settings, isolated=is_strict)
+        inner = ProgramEnvironment(self._local, program, call, self._choice(interpreter), self._settings)
         # Wherever commands run, a program runs here.
         here = replace(self._containment, elsewhere=lambda: "")
         outer = GatedEnvironment(inner, self._gate, self._history, here)
         kept = {} if is_strict else program.variables
         with (
-            TemporaryDirectory(prefix="hermes-program-") if is_strict else nullcontext(program.cwd) as cwd,
+            _empty_directory() if is_strict else nullcontext(program.cwd) as cwd,
             self._gate.approvals.asked.watching(self._gate.call_id) as asked,
             here.places.agreed.noting(),
         ):
             spec = ShellCommand(
                 asked_command(interpreter.shown, program.code),
-                Path(cwd),
+                cwd,
                 program.limits.timeout,
                 {name: value for name, value in kept.items() if value is not None},
                 save_to=program.save_to,
@@ -73,9 +74,39 @@ class GatedPrograms:
             outcome = outer.run(spec, on_output, interrupt)
         return ProgramOutcome(outcome, inner.calls)
 
+    def _choice(self, interpreter: Interpreter) -> Callable[[CommandSpec], Interpreter]:
+        """Which Python a start gets: the one that the person was shown, or that is confined; else the system's.
+
+        A workspace's environment, and modules in it, are what anybody has made them, confined programs as well. Where
+        nobody is asked, that must not be their way out of the sandbox. And what was proved to only look was proved
+        of the library that the user has: it may load a part of it at any moment, to show an error.
+        """
+        asked_nobody = self._gate.asks_nobody
+
+        def choose(spec: CommandSpec) -> Interpreter:
+            is_unseen = asked_nobody or self._gate.asks_nobody
+            is_free = spec.confinement is None and self._containment.sandbox is not None
+            if not spec.only_looks and not (is_free and is_unseen):
+                return interpreter
+            return replace(system_interpreter(self._local.fresh_variables()), isolated=True)
+
+        return choose
+
     def _interpreter(self, program: Program) -> Interpreter:
         variables = self._local.fresh_variables()
-        # What only looks was proved of the programs that the user has, not of those of a workspace.
-        if program.limits.mode == "strict" or self._gate.is_planning:
+        if program.limits.mode == "strict":
+            return replace(system_interpreter(variables), isolated=True)
+        # Which is to be asked about, so that it can be proved at all.
+        if self._gate.is_planning:
             return system_interpreter(variables)
         return project_interpreter(program.cwd, program.variables, variables)
+
+
+@contextmanager
+def _empty_directory() -> Iterator[Path]:
+    """Whatever the program makes of it, what it has done is told."""
+    place = Path(mkdtemp(prefix="hermes-program-"))
+    try:
+        yield place
+    finally:
+        remove_tree(place)

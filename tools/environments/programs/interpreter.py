@@ -20,10 +20,12 @@ class Interpreter:
     Attributes:
         path: absolute.
         shown: what a person would type to start it.
+        isolated: it looks for modules neither in its directory nor among the user's own.
     """
 
     path: str
     shown: str
+    isolated: bool = False
 
 
 def project_interpreter(cwd: Path, kept: Mapping[str, str | None], variables: Mapping[str, str]) -> Interpreter:

@@ -14,6 +14,7 @@ from tools.environments.command_watch import CommandWatch, Ending
 from tools.environments.local_commands import LocalEnvironment
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.output_buffer import OutputBuffer
+from tools.environments.programs.interpreter import Interpreter
 from tools.environments.programs.serving import CallServer
 from tools.environments.programs.starting import client_text, start_command
 from tools.environments.shell_start import StartedShell
@@ -31,8 +32,7 @@ class ProgramEnvironment:
 
     Args:
         local: the session's; the program counts as one of its commands.
-        interpreter: the path of the Python that runs it.
-        isolated: it looks for modules neither in its directory nor among the user's own.
+        interpreter: the Python that runs it, for the command that it is started as.
         settings: how much of its output is kept.
     """
 
@@ -41,17 +41,14 @@ class ProgramEnvironment:
         local: LocalEnvironment,
         program: Program,
         call: CallTool,
-        interpreter: str,
+        interpreter: Callable[[CommandSpec], Interpreter],
         settings: TerminalSettings,
-        *,
-        isolated: bool = False,
     ) -> None:
         self._local = local
         self._program = program
         self._call = call
         self._interpreter = interpreter
         self._settings = settings
-        self._isolated = isolated
         self.calls: Mapping[str, int] = {}
 
     def run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
@@ -74,7 +71,8 @@ class ProgramEnvironment:
         try:
             ending = self._serve(started, connection, spec, take, interrupt)
         finally:
-            kill_marked(mark)
+            if not self._local.end_left(started):
+                kill_marked(mark)
             saved = buffer.close()
             self._local.closed(started)
         code, killer = started.exit()
@@ -101,10 +99,10 @@ class ProgramEnvironment:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                descriptor = theirs.fileno()
+                descriptor, python = theirs.fileno(), self._interpreter(spec)
                 command = replace(
                     spec,
-                    command=start_command(self._interpreter, descriptor, isolated=self._isolated),
+                    command=start_command(python.path, descriptor, isolated=python.isolated),
                     env={**(spec.env or {}), VARIABLE: mark},
                 )
                 return self._local.open_with(command, descriptor), ours

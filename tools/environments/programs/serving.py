@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 _AT_ONCE = 8
 # So many calls beyond the limit are answered; after them the program is not listened to any more.
 _MOST_REFUSED = 50
+# No tool has a longer name, and each is told to the model and kept.
+_LONGEST_NAME = 100
 _END_SECONDS = 5.0
 _CANCELLED_SECONDS = 0.15
 
@@ -208,7 +210,7 @@ def answer_of(result: ToolResult) -> dict[str, Any]:
 
 
 def _value(result: ToolResult) -> Mapping[str, Any]:
-    if result.value is not None and not result.failed:
+    if result.value is not None:
         return result.value()
     try:
         value = json.loads(result.text)
@@ -225,12 +227,16 @@ def _failed(why: str, *, denied: bool = False) -> dict[str, Any]:
     return {"error": why, "denied": denied}
 
 
+def _is_name(name: str) -> bool:
+    return len(name) <= _LONGEST_NAME and name.isidentifier()
+
+
 def _request(message: bytes) -> _Request:
     try:
         value = json.loads(message)
     except (ValueError, RecursionError) as problem:
         raise _NotAMessage("it is no JSON") from problem
     match value:
-        case {"id": int(number), "name": str(name), "arguments": dict(arguments)}:
+        case {"id": int(number), "name": str(name), "arguments": dict(arguments)} if _is_name(name):
             return _Request(number, name, arguments)
     raise _NotAMessage("it is no call")

@@ -51,6 +51,7 @@ class BubblewrapSandbox:
         Raises:
             OSError: it could not be started.
         """
+        popen.pop("apart", None)  # each is
         at_terminal = _is_terminal(popen.get("stderr"))
         walls = bubblewrap_arguments(confinement, (self._scratch.path(),), terminals=at_terminal)
         if kernel.machine() not in MACHINES:
@@ -75,6 +76,10 @@ class BubblewrapSandbox:
             OSError: there is none.
         """
         return {} if confinement.level == "full" else self._scratch.variables(confinement.level)
+
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:  # noqa: ARG002 - the port's signature
+        """Nothing: what a process leaves behind is in its namespace, which ends with its group."""
+        return False
 
     def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         """Nobody looks at its connections: there are none."""

@@ -46,13 +46,17 @@ class LandlockSandbox:
         self._scratch = Scratch()
         self._sessions: set[int] = set()
         self._warden = Warden(self._version)
+        # Of what was started apart: each has a domain of its own.
+        self._apart: weakref.WeakKeyDictionary[subprocess.Popen[bytes], Warden] = weakref.WeakKeyDictionary()
 
     @property
     def name(self) -> str:
         """What it is made of."""
         return "landlock"
 
-    def popen(self, arguments: Sequence[str], confinement: Confinement, **popen: Any) -> subprocess.Popen[bytes]:
+    def popen(
+        self, arguments: Sequence[str], confinement: Confinement, *, apart: bool = False, **popen: Any
+    ) -> subprocess.Popen[bytes]:
         """Start a process that can do what its confinement says and no more.
 
         The process must wait for a word that the caller sends after this, before it runs what others have written.
@@ -69,11 +73,18 @@ class LandlockSandbox:
             kernel.restrict_thread(ruleset)
             return kernel.filter_thread(program, listen=listens) if program else -1
 
+        warden = Warden(self._version, self._warden) if apart else self._warden
         try:
-            begin = (self._warden.run,) if confinement.level != "full" else ()  # which may signal whom it wants
+            begin = (warden.run,) if confinement.level != "full" else ()  # which may signal whom it wants
             process, listener = start_confined(confine, lambda: subprocess.Popen(arguments, **popen), *begin)
+        except BaseException:
+            if apart:
+                warden.close()
+            raise
         finally:
             os.close(ruleset)
+        if apart:
+            self._apart[process] = warden
         if popen.get("start_new_session"):
             self._sessions.add(process.pid)
         try:
@@ -83,6 +94,7 @@ class LandlockSandbox:
         except BaseException:
             process.kill()
             process.wait()
+            self.end_left(process)
             raise
         return process
 
@@ -97,6 +109,11 @@ class LandlockSandbox:
             found |= self._guard.variables()
         return found
 
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:
+        """Kill what is left of a process that was started apart (from Linux 6.12)."""
+        warden = self._apart.pop(process, None)
+        return warden is not None and warden.close()
+
     def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:
         """What the network of one of its commands refused."""
         watched = self._watched.get(process)
@@ -109,6 +126,8 @@ class LandlockSandbox:
     def close(self) -> None:
         """The session has ended. What is left of its commands ends too, whatever group and environment it has."""
         kill_sessions(self._sessions)
+        for process in tuple(self._apart):
+            self.end_left(process)
         self._warden.close()
         with self._lock:
             for ruleset in self._rulesets.values():

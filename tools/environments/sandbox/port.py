@@ -71,8 +71,13 @@ class Sandbox(Protocol):
         """What it is made of: landlock, bubblewrap, seatbelt."""
         ...
 
-    def popen(self, arguments: Sequence[str], confinement: Confinement, **popen: Any) -> subprocess.Popen[bytes]:
+    def popen(
+        self, arguments: Sequence[str], confinement: Confinement, *, apart: bool = False, **popen: Any
+    ) -> subprocess.Popen[bytes]:
         """As `subprocess.Popen(arguments, **popen)`, confined.
+
+        Args:
+            apart: what it leaves behind is to be ended by `end_left`, before the session ends.
 
         Raises:
             OSError: it could not be started, or not be confined; then nothing runs.
@@ -84,6 +89,14 @@ class Sandbox(Protocol):
 
         Raises:
             OSError: what it needs cannot be had; then the command must not run.
+        """
+        ...
+
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:
+        """Kill what is left of a process that was started apart, wherever it has put itself.
+
+        Returns:
+            False where that is not known here: its group and what bears its mark are the caller's to end.
         """
         ...
 

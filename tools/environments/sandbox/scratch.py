@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from tools.environments.removing import remove_tree
 from tools.environments.sandbox.port import Level
 
 
@@ -44,5 +44,5 @@ class Scratch:
         """Remove it with all that is in it."""
         with self._lock:
             if self._path is not None:
-                shutil.rmtree(self._path, ignore_errors=True)
+                remove_tree(self._path)
             self._path = None

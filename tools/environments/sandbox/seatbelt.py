@@ -47,6 +47,7 @@ class SeatbeltSandbox:
         Raises:
             OSError: it could not be started.
         """
+        popen.pop("apart", None)  # as far as its group goes, each is
         profile = seatbelt_profile(confinement, (self._scratch.path(),), self._proxy_port(confinement))
         process = subprocess.Popen([PROGRAM, "-p", profile, *arguments], **popen)
         try:
@@ -67,6 +68,10 @@ class SeatbeltSandbox:
         if confinement.network == "proxy" and self._guard is not None:
             found |= self._guard.variables()
         return found
+
+    def end_left(self, process: subprocess.Popen[bytes]) -> bool:  # noqa: ARG002 - the port's signature
+        """Nothing: who has left a process's group is not known here."""
+        return False
 
     def refusals(self, process: subprocess.Popen[bytes]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
         """What the proxy refused is not known by command here."""

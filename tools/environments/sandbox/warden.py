@@ -3,6 +3,7 @@
 All confined commands of a session are started from one thread in a Landlock domain of its own: it can signal
 nothing outside of it. Their domains lie in this one, whatever sessions and environments they make for themselves. So
 those that this thread can signal are exactly they. (Landlock 6, Linux 6.12; with an older one nothing is found.)
+What is to end before the session does has a domain of its own within that one.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ class Warden:
 
     Args:
         version: of Landlock.
+        outer: whose domain this one lies in; None for a session's.
     """
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, outer: Warden | None = None) -> None:
+        self._outer = outer
         self._is_able = version >= _SIGNALS_SINCE
         self._version = version
         self._has_own_ipc = False
@@ -60,22 +63,26 @@ class Warden:
         self.run(lambda: None)
         return self._has_own_ipc
 
-    def close(self) -> None:
-        """Kill what is left of the commands, and end the thread."""
+    def close(self) -> bool:
+        """Kill what is left of the commands, and end the thread; False where it does not know what is left."""
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is None:
-                return
+                return False
             self._works.put(_Work(kill_reachable))
             self._works.put(None)
         thread.join(_END_SECONDS)
+        return True
 
     def _start(self) -> None:
         entering = _Work(self._enter)
         works = self._works = queue.SimpleQueue()
         works.put(entering)
         thread = threading.Thread(target=_serve, args=(works,), name="sandbox-warden", daemon=True)
-        thread.start()
+        if self._outer is None:
+            thread.start()
+        else:
+            self._outer.run(thread.start)
         try:
             entering.wait()
         except BaseException:
@@ -84,7 +91,8 @@ class Warden:
         self._thread = thread
 
     def _enter(self) -> None:
-        self._has_own_ipc = kernel.separate_ipc()
+        if self._outer is None:
+            self._has_own_ipc = kernel.separate_ipc()
         domain = make_domain(self._version)
         try:
             kernel.gain_no_privileges()

@@ -31,6 +31,7 @@ ISOLATED = [
     "import re, collections; print(collections.Counter(re.findall('a', 'banana')))",
 ]
 ORDINARY = [
+    "import time; print(time.strptime('7', '%d'))",  # loads _strptime, from the directory if it is there
     "import json,sys; print(json.load(sys.stdin)['x'])",
     "import numpy; print(numpy.__version__)",
     "open('out.txt','w').write('x')",

@@ -6,8 +6,11 @@ import subprocess
 
 import pytest
 
+from tests.support.processes import has_ended
 from tests.support.programs import ALL, needs_sandbox, program_bench
+from tests.support.waiting import wait_until
 from tools.approval.actions import RunCommand, WritePath
+from tools.environments.sandbox import kernel
 
 pytestmark = needs_sandbox
 _HOOK = ".git/hooks/pre-commit"
@@ -115,3 +118,45 @@ def test_it_does_not_see_the_home_of_this_agent(work, tmp_path):
         payload = bench.run(f"print(open({str(home / 'key')!r}).read())")
     assert payload["exit_code"] == 1
     assert "secret" not in payload["output"]
+
+
+def test_what_confined_programs_can_change_is_no_way_out_where_nobody_is_asked(bench):
+    """A Python of the workspace, or a module in its directory, that one program puts there and another runs."""
+    plant = """
+from pathlib import Path
+Path(".venv/bin").mkdir(parents=True)
+Path(".venv/bin/python3").write_text("#!/bin/sh\\necho planted\\n")
+Path(".venv/bin/python3").chmod(0o755)
+Path("subprocess.py").write_text("print('planted')\\ndef run(*_): pass")
+"""
+    free = "import subprocess\nif not __debug__:\n    subprocess.run(['sudo', 'true'])\nprint('real')"
+    bench.workspace.approvals.mode = "dont_ask"
+    bench.output(plant)
+    assert bench.output("print('confined')") == "planted\n"
+    assert bench.output(free) == "real\n"
+    # Who sees which Python it is may use it.
+    bench.workspace.approvals.mode = "default"
+    assert bench.output(free) == "planted\n"
+    assert bench.approver.asked[-1].command.startswith(".venv/bin/python3 - <<")
+
+
+@pytest.mark.skipif(kernel.landlock_version() < 6, reason="needs Linux 6.12")
+def test_what_has_left_its_session_and_its_environment_ends_with_it_as_well(bench):
+    code = f"""
+{ALL}
+import os
+started = terminal("sleep 60 & echo $!")["output"].strip()
+reader, writer = os.pipe()
+os.set_inheritable(writer, True)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        os.execve("/bin/sh", ["sh", "-c", f"echo $$ >&{{writer}}; exec sleep 60"], {{}})
+    os._exit(0)
+print(os.read(reader, 20).decode().strip(), started)
+"""
+    left, of_a_call = (int(word) for word in bench.output(code).split())
+    wait_until(lambda: has_ended(left))
+    # What a call has left in the background is the session's.
+    assert not has_ended(of_a_call)

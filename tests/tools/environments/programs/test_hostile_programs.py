@@ -15,6 +15,7 @@ from tests.support.processes import has_ended, open_descriptors
 from tests.support.programs import ALL, needs_sandbox, program_bench
 from tests.support.waiting import wait_until
 from tools.approval.actions import WritePath
+from tools.approval.asked_time import MOST_NOES
 from tools.programs.settings import ProgramSettings
 
 _RAW = """
@@ -162,6 +163,8 @@ print(read_file("a.txt")["content"])
         'send(json.dumps({"id": "x", "name": "read_file", "arguments": {}}).encode())',
         'send(json.dumps({"id": 1, "name": ["read_file"], "arguments": {}}).encode())',
         'send(json.dumps({"id": 1, "name": "read_file"}).encode())',
+        'send(json.dumps({"id": 1, "name": "x" * 1000, "arguments": {}}).encode())',
+        'send(json.dumps({"id": 1, "name": "half a \\ud800", "arguments": {}}).encode())',
         'send(b"[" * 100_000)',
         'send(b"\\xff\\xfe")',
         'raw.sendall(b"\\xff" * 8)',
@@ -222,4 +225,79 @@ def test_files_of_the_workspace_with_the_names_of_modules_are_not_taken_for_them
     for name in ("json", "socket", "struct", "threading", "hermes_tools", "types"):
         (bench.cwd / f"{name}.py").write_text("raise SystemExit('not the real one')")
     (bench.cwd / "mine.py").write_text("value = 7")
-    assert bench.output(f"{ALL}import mine, json\nprint(mine.value, read_file('a.txt')['content'])") == "7 one\n"
+    assert bench.output(f"{ALL}import mine, json\nprint(mine.value, read_file('a.txt')['content'])") == "7 one\n\n"
+
+
+@needs_sandbox
+@pytest.mark.parametrize(("calls", "asked"), [("write_file('x', 'y')", 1), ("write_file('x', str(n))", MOST_NOES)])
+def test_who_does_not_take_no_for_an_answer_is_not_asked_about_any_more(tmp_path, calls, asked):
+    code = f"{ALL}for n in range(20):\n    try: {calls}\n    except Denied: pass\nprint('over')"
+    with program_bench(tmp_path, mode="default", sandboxed=True) as bench:
+        bench.approver.choice = "reject_once"
+        assert bench.output(code) == "over\n"
+        assert len(bench.approver.asked) == asked
+        assert all(ended.result.denied for name, ended in bench.finished().items() if name != "p1")
+        # Another program may want it for a reason.
+        bench.output("print(1)", code.replace("20", "1"))
+        assert len(bench.approver.asked) == asked + 1
+
+
+@needs_sandbox
+def test_calls_side_by_side_do_not_ask_more_often(tmp_path):
+    code = f"""{ALL}
+from concurrent.futures import ThreadPoolExecutor
+def write(n):
+    try: write_file(f"x{{n}}", "y")
+    except Denied: pass
+list(ThreadPoolExecutor(8).map(write, range(20)))
+"""
+    with program_bench(tmp_path, mode="default", sandboxed=True) as bench:
+        bench.approver.choice = "reject_once"
+        bench.output(code)
+        assert len(bench.approver.asked) == MOST_NOES
+
+
+@needs_sandbox
+def test_a_yes_in_between_lets_it_ask_on(tmp_path):
+    code = f"{ALL}for n in range(9):\n    try: write_file(f'x{{n}}', 'y')\n    except Denied: pass\n"
+    with program_bench(tmp_path, mode="default", sandboxed=True) as bench:
+
+        def answer():
+            bench.approver.choice = "allow_once" if len(bench.approver.asked) == MOST_NOES else "reject_once"
+
+        bench.approver.before_answer = answer
+        bench.output(code)
+        assert len(bench.approver.asked) == 9
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "for _ in range(1500): os.mkdir('d'); os.chdir('d')",
+        "place = os.getcwd(); os.rmdir(place); open(place, 'w').close()",
+        "place = os.getcwd(); os.rmdir(place); os.symlink('/', place)",
+    ],
+)
+def test_what_it_makes_of_its_empty_directory_hides_nothing(tmp_path, made):
+    code = f"import os\nprint(os.getcwd())\n{made}\n"
+    with program_bench(tmp_path, programs=ProgramSettings(mode="strict")) as bench:
+        place = Path(bench.output(code).strip())
+        assert "hermes-program-" in place.name
+        assert not os.path.lexists(place)
+
+
+@pytest.mark.parametrize("mode", ["plan", "default"])
+@pytest.mark.parametrize(
+    ("code", "ends"),
+    [
+        ("1 / 0", 1),
+        ("print('x'.encode('idna'))", 0),
+    ],
+)
+def test_what_is_proved_to_only_look_loads_nothing_of_the_workspace(tmp_path, mode, code, ends):
+    for name in ("_strptime", "calendar", "linecache", "stringprep", "token", "tokenize", "traceback"):
+        (tmp_path / f"{name}.py").write_text("open('loaded', 'w').close()")
+    with program_bench(tmp_path, mode=mode) as bench:
+        assert bench.run(code)["exit_code"] == ends
+        assert bench.approver.asked == []
+    assert not (tmp_path / "loaded").exists()

@@ -53,7 +53,9 @@ _WHOLE = re.compile(
     r"|stat|time|abc|locale|io)(?:\.[A-Za-z]\w*)*"
 )
 _NOT_OF_THEM = re.compile(
-    r"(?:json\.tool|io\.(?:open\w*|FileIO|Buffered\w+)|platform\.(?:popen|_\w+)|dataclasses\.make_dataclass"
+    # Which loads a part of the library only now: from the directory, if it has a file of that name.
+    r"(?:time\.strptime"
+    r"|json\.tool|io\.(?:open\w*|FileIO|Buffered\w+)|platform\.(?:popen|_\w+)|dataclasses\.make_dataclass"
     r"|collections\.namedtuple|hashlib\.file_digest|random\.(?:_\w+|SystemRandom)|csv\.writer|typing\.get_type_hints"
     r"|typing\._eval\w*|copy\.copyreg.*|re\.(?:_\w+|enum|copyreg|functools).*"
     r"|\w+\.(?:sys|os|io|builtins|subprocess|types|warnings|functools|importlib|inspect)\b.*)"

@@ -1,0 +1,63 @@
+"""A directory that programs have filled is removed, whatever is in it."""
+
+from __future__ import annotations
+
+import os
+
+from tools.environments.removing import remove_tree
+
+
+def test_it_is_removed_with_all_that_is_in_it_and_links_lead_nowhere(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    place = tmp_path / "place"
+    for name in ("a/b/c", "a/moved-0", "moved-0/moved-0", "moved-1/deep/er"):
+        (place / name).mkdir(parents=True)
+        (place / name / "file").write_text("x")
+    (place / "link").symlink_to(outside)
+    (place / "a" / "link").symlink_to(outside)
+    os.mkfifo(place / "a" / "pipe")
+    remove_tree(place)
+    assert not place.exists()
+    assert (outside / "kept").read_text() == "x"
+
+
+def test_however_deep_it_is(tmp_path):
+    place, name = tmp_path / "place", "d" * 50
+    place.mkdir()
+    here = os.open(place, os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir(name, dir_fd=here)
+        below = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    remove_tree(place)
+    assert not place.exists()
+
+
+def test_what_is_no_directory_any_more_goes_as_well(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.mkdir()
+    (target / "kept").write_text("x")
+    link.symlink_to(target)
+    remove_tree(link)
+    assert not link.is_symlink()
+    assert (target / "kept").exists()
+    remove_tree(tmp_path / "none")
+
+
+def test_what_cannot_be_removed_is_left_and_the_rest_goes(tmp_path, monkeypatch):
+    (tmp_path / "place" / "held").mkdir(parents=True)
+    (tmp_path / "place" / "file").write_text("x")
+    rmdir = os.rmdir
+
+    def refuse(path, **options):
+        if path == "held":
+            raise PermissionError(path)
+        rmdir(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", refuse)
+    remove_tree(tmp_path / "place")
+    assert [each.name for each in (tmp_path / "place").iterdir()] == ["held"]

@@ -1,0 +1,55 @@
+"""Removes a directory that programs have filled, whatever they have put into it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+
+
+def remove_tree(place: Path) -> None:
+    """Remove it with all that is in it, as far as that can be done. Never raises, follows no link.
+
+    However deep it is: what lies below a directory is moved up before the directory is removed.
+    """
+    with contextlib.suppress(OSError):
+        if not stat.S_ISDIR(place.lstat().st_mode):
+            place.unlink()
+            return
+        root = os.open(place, _OPEN)
+        try:
+            _empty(root)
+        finally:
+            os.close(root)
+        place.rmdir()
+
+
+def _empty(root: int) -> None:
+    # What cannot be removed is not tried again.
+    left: set[str] = set()
+    while found := [name for name in os.listdir(root) if name not in left]:
+        for name in found:
+            try:
+                _remove(root, name)
+            except OSError:
+                left.add(name)
+
+
+def _remove(root: int, name: str) -> None:
+    if not stat.S_ISDIR(os.stat(name, dir_fd=root, follow_symlinks=False).st_mode):
+        os.unlink(name, dir_fd=root)
+        return
+    inner = os.open(name, _OPEN, dir_fd=root)
+    try:
+        for below in os.listdir(inner):  # noqa: PTH208 - of a descriptor
+            if stat.S_ISDIR(os.stat(below, dir_fd=inner, follow_symlinks=False).st_mode):
+                os.rename(below, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=root)
+            else:
+                os.unlink(below, dir_fd=inner)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=root)
