@@ -6,8 +6,10 @@ the standard library's basics.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from collections.abc import Callable
 
 from acp_adapter.cli import SUBCOMMANDS
 
@@ -41,30 +43,8 @@ def _leave_working_directory() -> None:
 
 
 def _subcommand(name: str, arguments: list[str]) -> int:
-    if name == "demo":
-        from acp_adapter.cli.demo import main as run  # noqa: PLC0415
-    elif name == "batch":
-        from acp_adapter.cli.batch import main as run  # noqa: PLC0415
-    elif name == "doctor":
-        from acp_adapter.cli.doctor import main as run  # noqa: PLC0415
-    elif name == "inspect":
-        from acp_adapter.cli.inspect import main as run  # noqa: PLC0415
-    elif name == "sessions":
-        from acp_adapter.cli.sessions import main as run  # noqa: PLC0415
-    elif name == "models":
-        from acp_adapter.cli.models import main as run  # noqa: PLC0415
-    elif name == "mcp":
-        from acp_adapter.cli.mcp import main as run  # noqa: PLC0415
-    elif name == "permissions":
-        from acp_adapter.cli.permissions import main as run  # noqa: PLC0415
-    elif name == "plugins":
-        from acp_adapter.cli.plugins import main as run  # noqa: PLC0415
-    elif name == "setup":
-        from acp_adapter.cli.setup import main as run  # noqa: PLC0415
-    elif name == "usage":
-        from acp_adapter.cli.usage import main as run  # noqa: PLC0415
-    else:
-        from acp_adapter.cli.prompt import main as run  # noqa: PLC0415
+    """Each command is the `main` of the module with its name; no other is loaded."""
+    run: Callable[[list[str]], int] = importlib.import_module(f"acp_adapter.cli.{name}").main
     return run(arguments)
 
 

@@ -2,6 +2,7 @@
 
 SUBCOMMANDS = (
     "batch",
+    "chat",
     "demo",
     "doctor",
     "inspect",

@@ -37,10 +37,21 @@ examples:
   hermes-acp prompt --json --agent "other-agent --acp" "Hello"
 """
 
+_CHAT_EPILOG = """\
+A line is a prompt; one that ends with a backslash goes on in the next. Slash commands go to the agent (/help lists
+them); /exit or Ctrl-D leaves, and the session can be gone on with. Ctrl-C asks the agent to stop, twice ends it.
+
+examples:
+  hermes-acp chat
+  hermes-acp chat --continue
+  hermes-acp chat --approve edits --model NAME
+  hermes-acp chat --agent "other-agent --acp"
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """What the command line of `hermes-acp prompt` asks for."""
+    """What the command line of `hermes-acp prompt`, or `chat`, asks for."""
 
     text: str
     cwd: Path
@@ -59,28 +70,36 @@ def parse_prompt_arguments(argv: Sequence[str]) -> PromptOptions:
     """Read the command line, and standard input where it is to hold the prompt; wrong usage exits with 2."""
     parser = _parser()
     found = parser.parse_args(argv)
-    if not found.cwd.is_dir():
-        parser.error(f"--cwd: there is no directory {str(found.cwd)!r}")
-    text = _text(parser, found.text)
-    return PromptOptions(
-        text=text,
-        cwd=found.cwd.absolute(),
-        approve=found.approve,
-        json=found.json,
-        timeout=found.timeout,
-        command=_command(parser, found),
-        own_server=found.agent is None,
-        earlier=Earlier(found.session) if found.resumes or found.session else None,
-        wait_background=found.wait_background,
-        record=found.record,
-        profile=found.profile,
-    )
+    return _options(parser, found, _text(parser, found.text))
+
+
+def parse_chat_arguments(argv: Sequence[str]) -> PromptOptions:
+    """Read the command line of `hermes-acp chat`; wrong usage exits with 2."""
+    parser = command_parser("chat", "Talk with the agent, turn after turn, as an editor's panel does.", _CHAT_EPILOG)
+    _add_place(parser)
+    _add_model(parser)
+    found = parser.parse_args(argv)
+    return _options(parser, found, "")
 
 
 def _parser() -> argparse.ArgumentParser:
     description = "Run one prompt and show the turn: through the server that editors start, as they do."
     parser = command_parser("prompt", description, _EPILOG)
     parser.add_argument("text", nargs="?", metavar="TEXT", help="the prompt; - or nothing reads standard input")
+    _add_place(parser)
+    parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
+    parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel the turn after S seconds")
+    parser.add_argument(
+        "--wait-background",
+        action="store_true",
+        help="wait for background work whose end is told, and for the turns about it",
+    )
+    _add_model(parser)
+    return parser
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    """Where it works, which session, and who answers questions."""
     parser.add_argument(
         "--cwd", type=Path, default=Path(), metavar="DIR", help="the working directory (default: here)"
     )
@@ -96,25 +115,39 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--approve", choices=POLICIES, default="ask", help="how questions are answered (default: ask)"
     )
-    parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
     parser.add_argument(
         "--record",
         type=Path,
         metavar="FILE",
         help="keep every frame in FILE, without secrets; see hermes-acp inspect",
     )
-    parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel the turn after S seconds")
-    parser.add_argument(
-        "--wait-background",
-        action="store_true",
-        help="wait for background work whose end is told, and for the turns about it",
-    )
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    """Which agent, which model."""
     parser.add_argument("--agent", metavar="CMD", help="drive another ACP agent: the command that starts it")
     model = parser.add_argument_group("model", "passed on to the server; without them your configuration decides")
     model.add_argument("--offline", action="store_true", help="the scripted stand-in, without key and network")
     add_model_options(model)
     add_profile(model, "whose settings count")
-    return parser
+
+
+def _options(parser: argparse.ArgumentParser, found: argparse.Namespace, text: str) -> PromptOptions:
+    if not found.cwd.is_dir():
+        parser.error(f"--cwd: there is no directory {str(found.cwd)!r}")
+    return PromptOptions(
+        text=text,
+        cwd=found.cwd.absolute(),
+        approve=found.approve,
+        json=getattr(found, "json", False),
+        timeout=getattr(found, "timeout", None),
+        command=_command(parser, found),
+        own_server=found.agent is None,
+        earlier=Earlier(found.session) if found.resumes or found.session else None,
+        wait_background=getattr(found, "wait_background", False),
+        record=found.record,
+        profile=found.profile,
+    )
 
 
 def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tuple[str, ...]:
@@ -127,7 +160,7 @@ def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tupl
         flags.append(f"--profile={found.profile}")
     if found.agent is None:
         return (*SERVER, *flags)
-    if found.wait_background:
+    if getattr(found, "wait_background", False):
         flags.append("--wait-background")
     if flags:
         parser.error(f"{flags[0].partition('=')[0]} is for our own server; give another agent its options in --agent")

@@ -23,6 +23,7 @@ from acp_adapter.cli.recorded import recorded
 from acp_adapter.cli.safe_text import safe_text
 from acp_adapter.cli.style import style_for
 from acp_adapter.cli.transcript import Transcript
+from acp_adapter.cli.usage_watch import UsageWatch
 from acp_adapter.cli.waiting import CAPABILITIES, BackgroundWatch, wait_for_background
 from agent_core.errors import RequestError
 
@@ -55,11 +56,11 @@ def main(argv: list[str]) -> int:
     except Stopped as stopped:
         return _timed_out(options) if stopped.reason == "timeout" else CANCELLED
     except AgentRefused as refused:
-        return _fail(_refusal(refused, options))
+        return fail(refusal(refused, options))
     except RequestError as problem:
-        return _fail(problem.public)
+        return fail(problem.public)
     except ClientError as error:
-        return _fail(str(error))
+        return fail(str(error))
     except BrokenPipeError:
         # Whoever read our output has gone; the interpreter must not fail at flushing it, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -76,10 +77,11 @@ def _run(options: PromptOptions, interrupts: Interrupts) -> int:
         trace: Trace | None = frames.trace
     else:
         view, trace = Transcript(sys.stdout, style_for(sys.stdout), options.cwd, approver), None
-    watch = BackgroundWatch(view)
+    usage = UsageWatch(view)
+    watch = BackgroundWatch(usage)
     with recorded(options.record, options.profile, trace) as kept:
         client = AcpClient(options.command, watch, trace=kept)
-        return _turn(client, options, interrupts, approver, view, watch)
+        return _turn(client, options, interrupts, approver, view, watch, usage)
 
 
 def _turn(  # noqa: PLR0917 - the parts of one conversation
@@ -89,29 +91,32 @@ def _turn(  # noqa: PLR0917 - the parts of one conversation
     approver: Approver,
     view: _View,
     watch: BackgroundWatch,
+    usage: UsageWatch,
 ) -> int:
     waits = options.wait_background
     try:
         with client:
             meta = CAPABILITIES if waits else None
             opened = open_session(client, options.cwd, "hermes-acp prompt", options.earlier, meta)
-            _set_mode(client, opened, options, approver)
-            interrupts.cancel_by(_canceller(client, opened, approver, interrupts, view))
+            set_mode(client, opened, options, approver)
+            interrupts.cancel_by(canceller(client, opened, approver, interrupts, view))
             stop_reason = send_prompt(client, opened.session_id, options.text)
             if waits and stop_reason == "end_turn":
                 view.note(f"[{stop_reason}, {client.now():.2f} s; waiting for what runs in the background]")
                 last = wait_for_background(client, opened.session_id, watch, lambda: interrupts.reason is not None)
                 stop_reason = "cancelled" if interrupts.reason is not None else last or stop_reason
             interrupts.turn_over()
-            view.note(f"[{stop_reason}, {client.now():.2f} s]")
+            view.note(f"[{', '.join(filter(None, (stop_reason, f'{client.now():.2f} s', usage.words())))}]")
     finally:
         view.end_line()
     return _exit_code(stop_reason, options, interrupts)
 
 
-def _canceller(
+def canceller(
     client: AcpClient, opened: Opened, approver: Approver, interrupts: Interrupts, view: _View
 ) -> Callable[[], None]:
+    """What cancels the turn that runs; it may be called by a signal's handler."""
+
     def tell_agent() -> None:
         client.notify("session/cancel", {"sessionId": opened.session_id})
         why = "The time is over: cancelling the turn" if interrupts.reason == "timeout" else "Cancelling the turn"
@@ -124,7 +129,7 @@ def _canceller(
     return cancel
 
 
-def _set_mode(client: AcpClient, opened: Opened, options: PromptOptions, approver: Approver) -> None:
+def set_mode(client: AcpClient, opened: Opened, options: PromptOptions, approver: Approver) -> None:
     """Let the agent itself know what is allowed, where it has a mode for that; its questions are answered anyway."""
     mode = {"all": "dont_ask", "edits": "accept_edits"}.get(options.approve)
     if mode is None and options.earlier is not None:
@@ -141,7 +146,7 @@ def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts)
         case "end_turn":
             return 0
         case "error":
-            return _fail("A turn about news of the background failed; what was shown says why.")
+            return fail("A turn about news of the background failed; what was shown says why.")
         case "cancelled":
             return _timed_out(options) if interrupts.reason == "timeout" else CANCELLED
         case _:
@@ -149,10 +154,11 @@ def _exit_code(stop_reason: str, options: PromptOptions, interrupts: Interrupts)
 
 
 def _timed_out(options: PromptOptions) -> int:
-    return _fail(f"The turn was stopped after {options.timeout:g} s. A longer --timeout gives it more.")
+    return fail(f"The turn was stopped after {options.timeout:g} s. A longer --timeout gives it more.")
 
 
-def _refusal(refused: AgentRefused, options: PromptOptions) -> str:
+def refusal(refused: AgentRefused, options: PromptOptions) -> str:
+    """Why the agent refused, and what to do."""
     lines = [f"{refused.method} failed: {refused} (code {refused.code})"]
     if refused.details and refused.details != str(refused):
         lines.append(refused.details)
@@ -161,6 +167,7 @@ def _refusal(refused: AgentRefused, options: PromptOptions) -> str:
     return "\n".join(lines)
 
 
-def _fail(message: str) -> int:
-    print(f"hermes-acp prompt: {safe_text(message)}", file=sys.stderr)
+def fail(message: str, command: str = "prompt") -> int:
+    """Tell it on stderr; the exit code."""
+    print(f"hermes-acp {command}: {safe_text(message)}", file=sys.stderr)
     return FAILED
