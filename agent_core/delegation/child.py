@@ -120,10 +120,10 @@ class Child:
             result = self.agent.run_conversation(self._prompt(), token=self.token, callbacks=self._callbacks())
             self._finish(result)
         except HermesError as problem:
-            self._report("failed", problem.public, "")
+            self._report("failed", "", problem.public)
         except Exception as problem:  # whatever it is, its parent goes on
             log.exception("sub-agent %s failed", self.id)
-            self._report("failed", f"It failed: {type(problem).__name__}: {problem}", "")
+            self._report("failed", "", f"It failed: {type(problem).__name__}: {problem}")
 
     def _finish(self, result: ConversationResult) -> None:
         status, note = _STATUS[result["stop_reason"]]
@@ -151,6 +151,7 @@ class Child:
                 cost=watch.cost,
                 seconds=watch.seconds,
                 note=note if summary else "",
+                untrusted=bool(summary) and watch.has_seen_strangers,
             )
         self.ears.over(self.name, status.replace("_", " "))
         self.on_end(self)
