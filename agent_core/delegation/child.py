@@ -120,10 +120,10 @@ class Child:
             result = self.agent.run_conversation(self._prompt(), token=self.token, callbacks=self._callbacks())
             self._finish(result)
         except HermesError as problem:
-            self._report("failed", "", problem.public)
+            self._broke(problem.public)
         except Exception as problem:  # whatever it is, its parent goes on
             log.exception("sub-agent %s failed", self.id)
-            self._report("failed", "", f"It failed: {type(problem).__name__}: {problem}")
+            self._broke(f"It failed: {type(problem).__name__}: {problem}")
 
     def _finish(self, result: ConversationResult) -> None:
         status, note = _STATUS[result["stop_reason"]]
@@ -133,6 +133,11 @@ class Child:
         if status == "done" and not words:
             status, note = "failed", "It ended without a word."
         self._report(status, words, note)
+
+    def _broke(self, why: str) -> None:
+        # A connection that was shut down to end it may look like one that failed.
+        status, why = self.ended_by or ("failed", why)
+        self._report(status, self.watch.words.strip() if self.ended_by else "", why)
 
     def _report(self, status: AgentStatus, summary: str, note: str) -> None:
         with self._reporting:
