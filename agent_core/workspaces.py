@@ -203,7 +203,6 @@ class Workspaces:
             loop=self._services_loop(),
             guardian=self._guardian,
             auxiliary=self._auxiliary,
-            variables=OwnVariables(variables_named(config.settings)),
         )
 
     def close(self) -> None:
