@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_core.background.news import News
-from agent_core.delegation.child import Child, Ears
+from agent_core.delegation.child import Child, Ears, outcome_of
 from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from agent_core.interrupt import CancelToken
@@ -92,9 +92,8 @@ def _telling(delegation: TurnDelegation, child: Child, call: ToolContext, togeth
                 return
             report = bounded(child.report, together, call, delegation.file_of)
             # Stored before its task is over: were the process to die in between, nobody would hear of it.
-            delegation.tell(
-                News(child.id, "ended", _headline(report), _text(report, call.session_id)), lambda: leave(child)
-            )
+            text, outcome = _text(report, call.session_id), outcome_of(report.status)
+            delegation.tell(News(child.id, "ended", _headline(report), text, outcome=outcome), lambda: leave(child))
         finally:
             leave(child)
             call.interrupt.notify()

@@ -9,6 +9,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agent_core.background.tasks import TaskState
 from agent_core.callbacks import AgentCallbacks, CallRequested, ToolProgress
 from agent_core.delegation.watch import Watch
 from agent_core.errors import HermesError
@@ -29,6 +30,14 @@ _STATUS: dict[str, tuple[AgentStatus, str]] = {
     "refusal": ("failed", "Its model refused."),
     "cancelled": ("interrupted", "It was interrupted."),
 }
+
+
+_OUTCOMES: dict[AgentStatus, TaskState] = {"done": "done", "stopped": "stopped", "interrupted": "stopped"}
+
+
+def outcome_of(status: AgentStatus) -> TaskState:
+    """How a sub-agent's task has ended."""
+    return _OUTCOMES.get(status, "failed")
 
 
 @dataclass(frozen=True, slots=True)
