@@ -20,6 +20,7 @@ from agent_core.background.sessions import Backgrounds
 from agent_core.choices import SessionChoices
 from agent_core.compressing.engines import engine_of
 from agent_core.config import ConfigSource, Configuration
+from agent_core.context.engine import CompressionRequest
 from agent_core.delegation.configured import delegation_settings, tidy_left_over
 from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSession
 from agent_core.guardrails import Thresholds
@@ -27,7 +28,6 @@ from agent_core.home import Home
 from agent_core.hooks.news import as_news
 from agent_core.known_secrets import secrets_of
 from agent_core.memory.memories import Memories
-from agent_core.messages import Message
 from agent_core.plugins.plugins import Plugins
 from agent_core.project_context import context_file_settings
 from agent_core.prompt.settings import PromptSettings
@@ -138,7 +138,7 @@ class AgentFactory:
         services.news, services.tasks = behind.news, behind.tasks
         services.memory = self._memory(session_id)
         self._workspaces.hooks.listen(session_id, as_news(services))
-        services.before_compression = lambda messages: self._before_compression(session_id, services, messages)
+        services.before_compression = lambda request: self._before_compression(session_id, services, request)
         settings = self.settings().compression
         redactor = functools.cache(self.redactor)
         services.engine = engine_of(settings, session_id, lambda text: redactor()(text))  # noqa: PLW0108 - made once needed
@@ -157,10 +157,11 @@ class AgentFactory:
             services.restore(kept, same_prompt=time.time() - used < _CACHED_SECONDS)
         return services
 
-    def _before_compression(self, session_id: str, services: SessionServices, messages: Sequence[Message]) -> None:
+    def _before_compression(self, session_id: str, services: SessionServices, request: CompressionRequest) -> None:
         if services.memory is not None:
-            services.memory.flush(messages)
-        self._workspaces.hooks.before_compression(session_id)
+            services.memory.flush(request.messages)
+        by_person = request.reason == "asked"
+        self._workspaces.hooks.before_compression(session_id, by_person=by_person, topic=request.topic)
 
     def _memory(self, session_id: str) -> SessionMemory | None:
         try:

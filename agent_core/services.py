@@ -15,7 +15,7 @@ from agent_core.background.news import NewsBox
 from agent_core.background.tasks import TaskBoard
 from agent_core.callbacks import AgentCallbacks
 from agent_core.context.compaction import Compaction
-from agent_core.context.engine import ContextEngine
+from agent_core.context.engine import CompressionRequest, ContextEngine
 from agent_core.context.tokens import TokenMeter
 from agent_core.errors import StoreError
 from agent_core.interrupt import CancelToken
@@ -84,8 +84,8 @@ class SessionServices:
         self.asked: tuple[str, int] | None = None
         # Asks a model for the words of a summary.
         self.summarise: Summarise | None = None
-        # Is shown the history before a part of it leaves the view.
-        self.before_compression: Callable[[Sequence[Message]], None] | None = None
+        # Is told before a part of the history leaves the view.
+        self.before_compression: Callable[[CompressionRequest], None] | None = None
         # How many messages the conversation had at the end of the last turn of this process.
         self.told = 0
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.

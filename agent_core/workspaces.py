@@ -17,6 +17,7 @@ from agent_core.config import ConfigSource
 from agent_core.containing import containment_of
 from agent_core.elsewhere import denied_there, elsewhere_of, history_there, policies_there
 from agent_core.hooks.sessions import HookSessions
+from agent_core.hooks.transcript import Transcript
 from agent_core.mcp.making import session_servers, wants_servers
 from agent_core.own_variables import OwnVariables
 from agent_core.permission_settings import permission_settings
@@ -62,13 +63,19 @@ class Workspaces:
         self._sessions = sessions
         self._auxiliary = auxiliary
         self._guardian = Guardian()
-        self.hooks = HookSessions(config, plugins, self._guardian)
+        self.hooks = HookSessions(config, plugins, self._guardian, self._transcript)
         self._web = WebAccess()
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._lock = threading.Lock()
         self._service_loop: ServiceLoop | None = None
         self._elsewhere: list[Elsewhere] = []
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
+
+    def _transcript(self, session_id: str) -> Transcript | None:
+        if not session_id:
+            return None
+        path, store = self._sessions.outputs.transcript_of(session_id), self._sessions.store
+        return Transcript(path, session_id, lambda: store.messages(session_id))
 
     def make(
         self,
@@ -196,7 +203,6 @@ class Workspaces:
             loop=self._services_loop(),
             guardian=self._guardian,
             auxiliary=self._auxiliary,
-            variables=OwnVariables(variables_named(config.settings)),
         )
 
     def close(self) -> None:

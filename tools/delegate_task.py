@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from tools import arguments
@@ -142,17 +143,18 @@ def _told(delegation: Delegation, reports: Sequence[AgentReport], ctx: ToolConte
         shown.extend(report.diffs)
     facts = {"agents": [_facts(report) for report in reports], "at_once": delegation.limits.at_once}
     payload = {"results": told} if several else told[0]
-    result = ok(payload, *shown, **facts)
-    if all(report.status != "done" for report in reports):
-        return ToolResult(result.text, result.shown, result.facts, failed=True)
-    return result
+    return replace(
+        ok(payload, *shown, **facts),
+        failed=all(report.status != "done" for report in reports),
+        has_fenced=any(report.untrusted for report in reports),
+    )
 
 
 def _payload(report: AgentReport, ctx: ToolContext, *, several: bool) -> dict[str, Any]:
     told: dict[str, Any] = {"agent": report.agent}
     if several:
         told["goal"] = _first_line(report.goal)
-    told |= {"status": report.status, "summary": report.summary}
+    told |= {"status": report.status, "summary": report.told_summary(ctx.session_id)}
     if report.note:
         told["note"] = report.note
     if report.full is not None:

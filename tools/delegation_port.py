@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tools.result import ShownDiff
+from tools.untrusted.fence import fenced
 
 if TYPE_CHECKING:
     from tools.context import ToolContext
@@ -71,6 +72,7 @@ class AgentReport:
         brought: files of these that are changed in the session's directory now.
         kept: why what it changed is not (all) there, and the copy that was kept for that; '' where nothing is open.
         diffs: what it changed in a copy, as text.
+        untrusted: it has seen what strangers wrote, and what it says may be theirs.
     """
 
     agent: str
@@ -89,6 +91,15 @@ class AgentReport:
     brought: tuple[Path, ...] = ()
     kept: str = ""
     diffs: tuple[ShownDiff, ...] = ()
+    untrusted: bool = False
+
+    def told_summary(self, session_id: str) -> str:
+        """The summary as the model gets it: in a fence where it is not to be trusted.
+
+        Args:
+            session_id: of the session whose model it is.
+        """
+        return fenced(self.summary, self.agent, session_id) if self.untrusted else self.summary
 
 
 @dataclass(frozen=True, slots=True)

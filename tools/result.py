@@ -84,6 +84,7 @@ class ToolResult:
         changed: files that a command was seen to change; what tools change themselves is among `shown`.
         denied: the person, a rule or a hook said no.
         untrusted: the text holds what strangers wrote, also of a tool whose text does not always: it gets a fence.
+        has_fenced: what strangers wrote in the text stands in a fence.
         value: makes what a program that called the tool gets in place of the text; None: the text, as JSON.
     """
 
@@ -95,6 +96,7 @@ class ToolResult:
     changed: tuple[ChangedFile, ...] = ()
     denied: bool = field(default=False, compare=False)
     untrusted: bool = False
+    has_fenced: bool = field(default=False, compare=False)
     value: Callable[[], Mapping[str, Any]] | None = field(default=None, compare=False)
 
 

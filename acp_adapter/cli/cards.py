@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from acp_adapter.cli.card_text import CardText, meta
 from acp_adapter.cli.diffs import diff_lines
-from acp_adapter.cli.output_lines import OutputLines
 from acp_adapter.cli.safe_text import one_line, safe_text
 from acp_adapter.cli.style import Colour, Sign, Style
 
@@ -22,8 +22,10 @@ _SIGNS: dict[str, tuple[Sign, Colour]] = {
     "failed": ("failed", "red"),
 }
 _MOST_LOCATIONS = 3
-_COMMAND_LINES = (200, 20)
-_OTHER_LINES = (15, 0)
+_MOST_LEVELS = 4
+_LEAST_TITLE = 20
+_AS_PRINTED = ("execute", "read", "search")
+_BODY = len("    | ")
 
 
 @dataclass(slots=True)
@@ -38,10 +40,9 @@ class Card:
     raw_input: Any = None
     exit_code: int | None = None
     since: float = 0.0
-    text: str = ""
-    live: bool = False
+    parent: str = ""
     diffs: dict[str, Any] = field(default_factory=dict)
-    output: OutputLines | None = None
+    text: CardText | None = None
 
     def merge(self, update: dict[str, Any]) -> None:
         """Take over what `update` tells; a field that it leaves out or nulls stays."""
@@ -50,18 +51,24 @@ class Card:
         self.status = str(update.get("status") or self.status)
         self.locations = _list(update.get("locations")) or self.locations
         self.raw_input = update.get("rawInput", self.raw_input)
-        exit_code = _meta(update, "terminal_exit").get("exit_code")
+        exit_code = meta(update, "terminal_exit").get("exit_code")
         self.exit_code = exit_code if isinstance(exit_code, int) else self.exit_code
+        self.parent = str(meta(update, "hermes").get("parentToolCallId") or self.parent)
 
 
 class Cards:
-    """All tool calls of a conversation."""
+    """All tool calls of a conversation; a call of another call's stands under it, further in.
+
+    Attributes:
+        answer_indent: the blanks before the answer to the last question.
+    """
 
     def __init__(self, style: Style, cwd: Path) -> None:
         self._style = style
         self._cwd = cwd
         self._cards: dict[str, Card] = {}
         self._last = ""
+        self.answer_indent = ""
 
     def update(self, update: dict[str, Any], t: float) -> list[str]:
         """The lines that a `tool_call`, a `tool_call_update` or a permission question's tool call adds."""
@@ -74,14 +81,17 @@ class Cards:
         if changed and card.status == "in_progress":
             card.since = t  # what it waited for before, say an answer, is not its time
         over = changed and card.status in _OVER
-        head = [self._head(card, t)] if changed and not over else []
-        body = [*self._diffs(card, update), *self._output(card, update, over=over)]
-        if body and not head and self._last != call_id:
-            head = [self._head(card, t)]
-        lines = head + [f"    {line}" for line in body] + ([self._head(card, t)] if over else [])
+        body = [f"    {line}" for line in (*self._diffs(card, update), *self._output(card, update, over=over))]
+        if over and self._last == call_id:
+            lines = [*body, self._head(card, t)]
+        elif changed or (body and self._last != call_id):
+            lines = [self._head(card, t), *body]
+        else:
+            lines = body
         if lines:
             self._last = call_id
-        return lines
+        indent = self._indent(card)
+        return [f"{indent}{line}" for line in lines]
 
     def question(self, tool_call: dict[str, Any]) -> list[str]:
         """The lines that say what a permission question is about."""
@@ -91,7 +101,8 @@ class Cards:
         command = card.raw_input.get("command") if isinstance(card.raw_input, dict) else None
         if isinstance(command, str) and command.strip() not in one_line(card.title):
             lines += [f"    $ {line}" for line in safe_text(command).strip().splitlines()]
-        return lines
+        self.answer_indent = self._indent(card)
+        return [f"{self.answer_indent}{line}" for line in lines]
 
     def place(self, path: str) -> str:
         """`path` as the person knows it: relative where it lies in the working directory."""
@@ -107,18 +118,31 @@ class Cards:
             facts.append(f"exit {card.exit_code}")
         if card.status in _OVER:
             facts.append(f"{t - card.since:.2f} s")
-        paint = self._style.paint
-        state = paint(f"[{', '.join(facts)}]", "red" if card.status == "failed" else "dim")
-        return f"  {paint(self._style.sign(sign), colour)} {one_line(card.kind):<8} {self._name(card)}  {state}"
+        paint, state = self._style.paint, f"[{', '.join(facts)}]"
+        kind = f"{one_line(card.kind):<8}"
+        used = len(self._indent(card)) + len("  + ") + len(kind) + len("   ") + len(state)
+        name = self._name(card, max(_LEAST_TITLE, self._style.width - used) if self._style.width else None)
+        painted = paint(state, "red" if card.status == "failed" else "dim")
+        return f"  {paint(self._style.sign(sign), colour)} {kind} {name}  {painted}"
 
-    def _name(self, card: Card) -> str:
+    def _name(self, card: Card, room: int | None = None) -> str:
+        """Title and places, in `room` signs where that is given."""
         title = one_line(card.title) or "(untitled)"
         places = [place for place in self._places(card) if place not in title]
-        if not places:
-            return self._style.paint(title, "bold")
         more = ["..."] if len(places) > _MOST_LOCATIONS else []
         shown = " ".join(places[:_MOST_LOCATIONS] + more)
+        if room is not None and len(title) > room:
+            more_sign = self._style.sign("more")
+            title = f"{title[: room - len(more_sign)].rstrip()}{more_sign}"
+        if not shown or (room is not None and len(title) + len(shown) + len("  ") > room):
+            return self._style.paint(title, "bold")
         return f"{self._style.paint(title, 'bold')}  {self._style.paint(shown, 'cyan')}"
+
+    def _indent(self, card: Card) -> str:
+        level, parent = 0, card.parent
+        while parent in self._cards and level < _MOST_LEVELS:
+            level, parent = level + 1, self._cards[parent].parent
+        return "  " * level
 
     def _places(self, card: Card) -> Iterator[str]:
         for location in card.locations:
@@ -140,64 +164,19 @@ class Cards:
         return lines
 
     def _output(self, card: Card, update: dict[str, Any], *, over: bool) -> list[str]:
-        if card.output is None:
-            card.output = OutputLines(*(_COMMAND_LINES if card.kind == "execute" else _OTHER_LINES))
-        lines = card.output.feed(_new_output(card, update, over=over))
-        if over:
-            if card.status == "failed" and card.kind != "execute" and card.output.empty and not card.diffs:
-                lines += card.output.feed(_raw(update.get("rawOutput")))
-            lines += card.output.finish()
+        if card.text is None:
+            card.text = CardText(card.kind)
         bar = self._style.paint(self._style.sign("bar"), "dim")
+        added = card.text.add(update, card.status, over=over, has_diff=bool(card.diffs))
+        lines = [line for told in added for line in self._fit(card, told)]
         return [f"{bar} {line}".rstrip() for line in lines]
 
-
-def _new_output(card: Card, update: dict[str, Any], *, over: bool) -> str:
-    """What the update adds to the output: live pieces by `_meta`, or a content text that replaces an earlier one."""
-    data = _meta(update, "terminal_output").get("data")
-    if isinstance(data, str):
-        card.live = True
-        return data
-    text = _content_text(update)
-    if not text or (card.live and card.kind == "execute"):
-        return ""
-    if card.kind == "think" and card.status != "failed":
-        return ""  # plans and thoughts come as updates of their own
-    shown = card.text
-    if text.startswith(shown):
-        card.text = text
-        return text[len(shown) :]
-    if not over:
-        return ""  # the end of a long output, say; what it finally is comes with the last update
-    card.text = text
-    return ("\n" if shown and not shown.endswith("\n") else "") + text
-
-
-def _content_text(update: dict[str, Any]) -> str:
-    texts = [
-        _without_fence(str(block.get("text") or ""))
-        for item in _list(update.get("content"))
-        if isinstance(item, dict) and isinstance(block := item.get("content"), dict) and block.get("type") == "text"
-    ]
-    return "\n".join(texts)
-
-
-def _without_fence(text: str) -> str:
-    first, _, rest = text.partition("\n")
-    if not first.startswith("```"):
-        return text
-    return rest.rstrip().removesuffix(first[: len(first) - len(first.lstrip("`"))]).removesuffix("\n")
-
-
-def _raw(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _meta(update: dict[str, Any], key: str) -> dict[str, Any]:
-    meta = update.get("_meta")
-    value = meta.get(key) if isinstance(meta, dict) else None
-    return value if isinstance(value, dict) else {}
+    def _fit(self, card: Card, line: str) -> list[str]:
+        # What a command printed stays as it is, to be copied; what somebody says is read.
+        room = self._style.width - len(self._indent(card)) - _BODY
+        if not self._style.width or len(line) <= room or (card.kind in _AS_PRINTED and card.status != "failed"):
+            return [line]
+        return textwrap.wrap(line, max(room, _LEAST_TITLE), break_long_words=False, break_on_hyphens=False)
 
 
 def _list(value: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ def check_servers(home: Home) -> Iterator[Check]:
     """Whether what the settings say of each server can be right; none is started."""
     found = _servers(home)
     if found is not None:
-        specs, tokens = found
+        specs, tokens, _ = found
         yield from (_told(spec, tokens) for spec in specs)
 
 
@@ -33,23 +33,26 @@ def try_servers(home: Home) -> Iterator[Check]:
     found = _servers(home)
     if found is None:
         return
-    specs, tokens = found
+    specs, tokens, variables = found
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        yield from pool.map(lambda spec: _tried(spec, tokens), specs)
+        yield from pool.map(lambda spec: _tried(spec, tokens, variables), specs)
 
 
-def _servers(home: Home) -> tuple[tuple[ServerSpec, ...], ServerTokens] | None:
-    """The servers; None where the settings cannot be read, which another check tells."""
+def _servers(home: Home) -> tuple[tuple[ServerSpec, ...], ServerTokens, Mapping[str, str]] | None:
+    """The servers, the sign-ins, and what programs' environments are made from; None where the settings cannot be
+    read, which another check tells.
+    """
     from agent_core.config import load  # noqa: PLC0415 - loads what settings are made of
     from agent_core.errors import SettingsError  # noqa: PLC0415
     from agent_core.mcp.configured import configured_servers  # noqa: PLC0415
+    from agent_core.mcp.making import variables_of  # noqa: PLC0415
     from agent_core.mcp.token_file import ServerTokens  # noqa: PLC0415
 
     try:
         config = load(home)
     except SettingsError:
         return None
-    return configured_servers(config, Path.cwd()), ServerTokens(home.root)
+    return configured_servers(config, Path.cwd()), ServerTokens(home.root), variables_of(config.settings)
 
 
 def _told(spec: ServerSpec, tokens: ServerTokens) -> Check:
@@ -70,12 +73,12 @@ def _told(spec: ServerSpec, tokens: ServerTokens) -> Check:
     return Check(_NAME, ok=True, text=f"{spec.name}: {spec.place()}{state}")
 
 
-def _tried(spec: ServerSpec, tokens: ServerTokens) -> Check:
+def _tried(spec: ServerSpec, tokens: ServerTokens, variables: Mapping[str, str]) -> Check:
     from agent_core.mcp.errors import McpFailure  # noqa: PLC0415 - loads the SDK
     from agent_core.mcp.signing_in import look  # noqa: PLC0415
 
     try:
-        found = look(spec, Path.cwd(), tokens)
+        found = look(spec, Path.cwd(), tokens, variables)
     except McpFailure as problem:
         return Check(_NAME, ok=False, text=f"{spec.name}: {problem}")
     offers = f"{found.tools} tools, {found.prompts} prompts, {found.resources} resources"

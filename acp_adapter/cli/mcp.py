@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import webbrowser
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ def main(argv: list[str]) -> int:
     from agent_core.home import find_home  # noqa: PLC0415
     from agent_core.mcp.configured import configured_servers  # noqa: PLC0415
     from agent_core.mcp.errors import McpFailure  # noqa: PLC0415
+    from agent_core.mcp.making import variables_of  # noqa: PLC0415
     from agent_core.mcp.token_file import ServerTokens  # noqa: PLC0415
 
     try:
@@ -58,7 +59,7 @@ def main(argv: list[str]) -> int:
         if options.action == "logout":
             return _logout(spec, tokens)
         if options.action == "test":
-            return _test(spec, tokens)
+            return _test(spec, tokens, variables_of(config.settings))
         return _login(spec, tokens, opens=not options.no_browser)
     except (HermesError, McpFailure) as problem:
         return _fail(problem.public if isinstance(problem, HermesError) else str(problem))
@@ -123,10 +124,10 @@ def _logout(spec: ServerSpec, tokens: ServerTokens) -> int:
     return 0
 
 
-def _test(spec: ServerSpec, tokens: ServerTokens) -> int:
+def _test(spec: ServerSpec, tokens: ServerTokens, variables: Mapping[str, str]) -> int:
     from agent_core.mcp.signing_in import look  # noqa: PLC0415
 
-    print(f"{safe_text(spec.name)} can be used: {_counted(look(spec, Path.cwd(), tokens))}.")
+    print(f"{safe_text(spec.name)} can be used: {_counted(look(spec, Path.cwd(), tokens, variables))}.")
     return 0
 
 

@@ -92,7 +92,10 @@ def _list(plugins: Plugins, project: Path, *, as_json: bool) -> int:
 def _switch(plugins: Plugins, name: str, *, off: bool) -> int:
     settings = plugins.settings()
     plugins.state.disable(name, off=off)
-    print(f"The plugin {one_line(name)} is {'off' if off else 'on'} in sessions that begin from now on.")
+    print(
+        f"The plugin {one_line(name)} is {'off' if off else 'on'} where the program starts from now on; one of a "
+        "project's from the next prompt on."
+    )
     if not off and not settings.allows(name):
         return _fail(
             f"config.yaml keeps it off all the same: look at plugins.enabled and plugins.disabled for {name}."

@@ -52,7 +52,7 @@ class Renderer:
     def answer(self, words: str) -> str:
         """The answer that was given to the permission question."""
         sign = self._style.paint(self._style.sign("answer"), "yellow")
-        return self._lines("cards", [f"    {sign} {one_line(words)}"])
+        return self._lines("cards", [f"{self._cards.answer_indent}    {sign} {one_line(words)}"])
 
     def note(self, text: str) -> str:
         """A remark of the client's own."""

@@ -30,10 +30,12 @@ class Style:
     Attributes:
         colour: escape codes for colours are wanted.
         signs: signs beyond ASCII can be shown.
+        width: columns of the terminal; 0 where lines may be as long as they are.
     """
 
     colour: bool = False
     signs: bool = False
+    width: int = 0
 
     def paint(self, text: str, *colours: Colour) -> str:
         """`text` in `colours`, unchanged where there are none or nothing to paint."""
@@ -51,4 +53,11 @@ def style_for(stream: TextIO, environment: Mapping[str, str] = os.environ) -> St
     if not stream.isatty() or environment.get("TERM") == "dumb":
         return Style()
     signs = (stream.encoding or "").lower().replace("-", "") == "utf8"
-    return Style(colour=not environment.get("NO_COLOR"), signs=signs)
+    return Style(colour=not environment.get("NO_COLOR"), signs=signs, width=_width(stream))
+
+
+def _width(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except OSError:  # it says that it is a terminal, and has no size
+        return 0

@@ -11,7 +11,7 @@ from acp_adapter.commands.command import Desk, Told, Typed
 from acp_adapter.commands.markdown import code, plain, table
 from agent_core.activity import span
 from agent_core.background.tasks import TaskBoard, TaskError, TaskInfo
-from agent_core.background.telling import last_line
+from agent_core.background.telling import KIND_WORDS, last_line
 from agent_core.errors import RequestError
 from tools.errors import ToolError
 
@@ -96,13 +96,24 @@ def _listed(tasks: Sequence[TaskInfo], desk: Desk) -> str:
     now = time.time()
     waiting = desk.session.behind.waiting()
     rows = [
-        (code(task.id), plain(task.kind), plain(task.state), _age(task, now), code(_title(task)), plain(task.detail))
+        (code(task.id), KIND_WORDS[task.kind], task.state, _age(task, now), code(_title(task)), _detail(task))
         for task in tasks
     ]
-    told = table(("task", "what", "state", "", "", ""), rows)
+    told = table(("task", "what", "state", "when", "doing", "last heard"), rows)
     if waiting:
         told = f"{told}\n\n{len(waiting)} of its news wait for the next turn."
     return f"{told}\n\n{_USAGE}" if any(task.is_live for task in tasks) else told
+
+
+def _detail(task: TaskInfo) -> str:
+    if task.state == "lost":
+        known = (
+            f": {code(f'hermes-acp sessions show {task.id}')} has what it did" if task.kind == "delegation" else ""
+        )
+        return f"{plain(task.detail)}; nobody knows how it came out{known}"
+    if task.kind == "delegation" and task.is_live and task.detail:
+        return f"uses {code(task.detail)}"
+    return plain(task.detail)
 
 
 def _age(task: TaskInfo, now: float) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent_core.background.tasks import TaskState
+
 log = logging.getLogger(__name__)
 
 NewsKind = Literal["ended", "matched", "told"]
@@ -29,6 +31,7 @@ class News:
         text: for the model, complete in itself; what others have written in it is fenced (`tools.untrusted`).
         at: seconds since the epoch.
         id: names it for ever; made here.
+        outcome: how the task ended that it tells the end of, where that is known.
     """
 
     source: str
@@ -37,6 +40,7 @@ class News:
     text: str
     at: float = field(default_factory=time.time)
     id: str = field(default_factory=lambda: secrets.token_hex(8))
+    outcome: TaskState | None = None
 
 
 class NewsBox:

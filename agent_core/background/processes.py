@@ -49,14 +49,16 @@ class _Follower:
         by_person = info.id in self.stopped
         state: TaskState = "stopped" if by_person or was_stopped(info) else "failed" if info.exit_code else "done"
 
+        state = "failed" if state == "done" and info.signal else state
+
         def end() -> None:
-            self.tasks.end(info.id, "failed" if state == "done" and info.signal else state, how_it_ended(info))
+            self.tasks.end(info.id, state, how_it_ended(info))
 
         if by_person:
             # The model would look for it in vain.
-            self.news.put(ended(info, "", self.session_id, by="the user"), end)
+            self.news.put(ended(info, state, "", self.session_id, by="the user"), end)
         elif is_wanted:
-            self.news.put(ended(info, self._output(info.id), self.session_id), end)
+            self.news.put(ended(info, state, self._output(info.id), self.session_id), end)
         else:
             end()
 

@@ -98,7 +98,7 @@ class Backgrounds:
         if found is not None:
             return found.tasks.list()
         stored = self._kept.tasks(session_id)
-        return stored if elsewhere else [_as_lost(task) for task in stored]
+        return stored if elsewhere else _as_found(stored, self._kept.news(session_id))
 
     def waiting(self, session_id: str, *, elsewhere: bool) -> int:
         """How many news of any session, live or stored, no message has told of.
@@ -114,7 +114,7 @@ class Backgrounds:
             return len(found.news.waiting())
         stored = self._kept.news(session_id)
         ended = {each.source for each in stored if each.kind == "ended"}
-        lost_ones = () if elsewhere else [task for task in self._kept.tasks(session_id) if task.is_live]
+        lost_ones = () if elsewhere else [task for task in self._kept.tasks(session_id) if _loss_is_news(task)]
         return len(stored) + sum(task.id not in ended for task in lost_ones)
 
     def end(self, session_id: str, why: str) -> None:
@@ -131,8 +131,9 @@ class Backgrounds:
         for task in found.tasks.list():
             if task.is_live:
                 found.tasks.end(task.id, "stopped", why)
-                # Nobody here is to hear of it: the next process tells the model.
-                self._kept.keep_news(session_id, cut_off(task, why))
+                if _loss_is_news(task):
+                    # Nobody here is to hear of it: the next process tells the model.
+                    self._kept.keep_news(session_id, cut_off(task, why))
 
     def end_all(self, why: str) -> None:
         """The process ends."""
@@ -148,22 +149,35 @@ class Backgrounds:
         except StoreError:
             log.warning("what went on behind session %s cannot be read", session_id, exc_info=True)
             tasks, news = [], []
-        for task in tasks:
+        for task, now in zip(tasks, found := _as_found(tasks, news), strict=True):
             if task.is_live:
                 # First what will be told: a crash in between tells of it all the same, and once.
-                if all((each.source, each.kind) != (task.id, "ended") for each in news):
+                if _loss_is_news(task) and all((each.source, each.kind) != (task.id, "ended") for each in news):
                     news.append(lost(task))
                     kept.keep_news(session_id, news[-1])
-                kept.keep_task(session_id, _as_lost(task))
+                kept.keep_task(session_id, now)
         return SessionBackground(
             NewsBox(
                 news,
                 keep=lambda each: kept.keep_news(session_id, each),
                 drop=lambda gone: kept.drop_news(session_id, gone),
             ),
-            TaskBoard([_as_lost(task) for task in tasks], keep=lambda task: kept.keep_task(session_id, task)),
+            TaskBoard(found, keep=lambda task: kept.keep_task(session_id, task)),
         )
 
 
-def _as_lost(task: TaskInfo) -> TaskInfo:
-    return replace(task, state="lost", detail="the agent's process died") if task.is_live else task
+def _loss_is_news(task: TaskInfo) -> bool:
+    """Whether nothing else tells of a task that was cut off: of a sub-agent that was waited for, its call does."""
+    return task.is_live and (task.tells or task.kind != "delegation")
+
+
+def _as_found(tasks: Sequence[TaskInfo], news: Sequence[News]) -> list[TaskInfo]:
+    """Tasks of a process that is no more: what ran is lost, unless it had ended and only its news was stored yet."""
+    ends = {each.source: each for each in news if each.kind == "ended" and each.outcome is not None}
+    return [_as_over(task, ends.get(task.id)) if task.is_live else task for task in tasks]
+
+
+def _as_over(task: TaskInfo, end: News | None) -> TaskInfo:
+    if end is None or end.outcome is None or end.at < task.started_at:
+        return replace(task, state="lost", detail="the agent's process died")
+    return replace(task, state=end.outcome, ended_at=end.at, detail=end.title)

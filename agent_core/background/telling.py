@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agent_core.background.news import News
-from agent_core.background.tasks import TaskInfo
+from agent_core.background.tasks import TaskInfo, TaskKind, TaskState
 from tools.redaction.redactor import redact
 from tools.shell.exit_codes import explain_exit
 from tools.shell.processes import PatternMatch, ProcessInfo
@@ -24,6 +24,9 @@ _MOST_CHARS = 30_000
 
 _MOST_OF_SOURCE = 6
 _LINES_OF_TITLES = 3
+KIND_WORDS: Mapping[TaskKind, str] = {"process": "command", "delegation": "sub-agent", "hook": "hook"}
+"""What a task is, for people and models."""
+
 _POLITE = frozenset({"SIGTERM", "SIGKILL", "SIGINT", "SIGHUP"})
 
 
@@ -61,10 +64,11 @@ def titles(news: Sequence[News]) -> str:
     return f"{'; '.join(lines[:_LINES_OF_TITLES])}{more}"
 
 
-def ended(info: ProcessInfo, output: str, session_id: str, by: str = "") -> News:
+def ended(info: ProcessInfo, outcome: TaskState, output: str, session_id: str, by: str = "") -> News:
     """The news of a process that ended.
 
     Args:
+        outcome: how its task has ended.
         output: the end of what it printed.
         by: who ended it, where that was not itself.
     """
@@ -76,7 +80,7 @@ def ended(info: ProcessInfo, output: str, session_id: str, by: str = "") -> News
         text = f"{text}\nIts last output:\n{fenced(printed, 'terminal', session_id)}"
     elif not by:
         text = f"{text} It printed nothing."
-    return News(info.id, "ended", f"{_short(info.command)} ended: {how}", text)
+    return News(info.id, "ended", f"{_short(info.command)} ended: {how}", text, outcome=outcome)
 
 
 def matched(info: ProcessInfo, match: PatternMatch, session_id: str) -> News:
@@ -94,8 +98,8 @@ def matched(info: ProcessInfo, match: PatternMatch, session_id: str) -> News:
 def lost(task: TaskInfo) -> News:
     """The news of a task that ran when the agent's process died."""
     text = (
-        f"{task.id} ({task.kind}: `{task.title[:_COMMAND_CHARS]}`) ran when the agent's process died. Nobody knows "
-        "how it came out; it runs no more. Look at what it has left before you begin it again."
+        f"{_named(task)} ran when the agent's process died. Nobody knows how it came out; it runs no more. Look at "
+        "what it has left before you begin it again."
     )
     # The same however often it is told: it is stored once.
     return News(task.id, "ended", f"{_short(task.title)} was lost", text, id=f"lost-{task.id}-{task.started_at}")
@@ -103,7 +107,7 @@ def lost(task: TaskInfo) -> News:
 
 def cut_off(task: TaskInfo, why: str) -> News:
     """The news of a task that was ended with its session."""
-    text = f"{task.id} ({task.kind}: `{task.title[:_COMMAND_CHARS]}`) was ended: {why}. It runs no more."
+    text = f"{_named(task)} was ended: {why}. It runs no more."
     return News(
         task.id, "ended", f"{_short(task.title)} was ended: {why}", text, id=f"cut-{task.id}-{task.started_at}"
     )
@@ -147,6 +151,10 @@ def _shown(source: str, found: Sequence[News]) -> list[str]:
         return shown
     half = _MOST_OF_SOURCE // 2
     return [*shown[:half], f"[… {left_out} more of {source} are left out …]", *shown[-half:]]
+
+
+def _named(task: TaskInfo) -> str:
+    return f"{task.id} ({KIND_WORDS[task.kind]}: `{task.title[:_COMMAND_CHARS]}`)"
 
 
 def _command(info: ProcessInfo) -> str:

@@ -89,9 +89,9 @@ class SessionCompression:
         Raises:
             TurnInterrupted: it was cancelled, or the turn may store nothing any more. Nothing was changed.
         """
-        self._flush(messages)
         services = self.services
         request = CompressionRequest(messages, services.compaction, use, measure, reason, topic, plan=services.plan)
+        self._flush(request)
         try:
             made = self._made(request, use.window)
         finally:
@@ -112,12 +112,12 @@ class SessionCompression:
             self.listeners.status(Status("compression", made.warning))
         return made.compaction
 
-    def _flush(self, messages: Sequence[Message]) -> None:
+    def _flush(self, request: CompressionRequest) -> None:
         """What is worth keeping for ever goes to the memory while it is still in view."""
         if self.services.before_compression is None:
             return
         try:
-            self.services.before_compression(messages)
+            self.services.before_compression(request)
         except TurnInterrupted:
             raise
         except Exception:  # a memory that fails must not keep the conversation from going on

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_core.background.news import News
-from agent_core.delegation.child import Child, Ears
+from agent_core.delegation.child import Child, Ears, outcome_of
 from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from agent_core.interrupt import CancelToken
@@ -92,7 +92,8 @@ def _telling(delegation: TurnDelegation, child: Child, call: ToolContext, togeth
                 return
             report = bounded(child.report, together, call, delegation.file_of)
             # Stored before its task is over: were the process to die in between, nobody would hear of it.
-            delegation.tell(News(child.id, "ended", _headline(report), _text(report)), lambda: leave(child))
+            text, outcome = _text(report, call.session_id), outcome_of(report.status)
+            delegation.tell(News(child.id, "ended", _headline(report), text, outcome=outcome), lambda: leave(child))
         finally:
             leave(child)
             call.interrupt.notify()
@@ -105,7 +106,7 @@ def _headline(report: AgentReport) -> str:
     return f"A sub-agent is {'done' if report.status == 'done' else report.status.replace('_', ' ')}: {goal[:100]}"
 
 
-def _text(report: AgentReport) -> str:
+def _text(report: AgentReport, session_id: str) -> str:
     facts = {
         "agent": report.agent,
         "status": report.status,
@@ -114,4 +115,5 @@ def _text(report: AgentReport) -> str:
         "seconds": round(report.seconds, 1),
     }
     note = f"\n{report.note}" if report.note else ""
-    return f"Your sub-agent {report.agent} ended. {json.dumps(facts, ensure_ascii=False)}\n{report.summary}{note}"
+    told = report.told_summary(session_id)
+    return f"Your sub-agent {report.agent} ended. {json.dumps(facts, ensure_ascii=False)}\n{told}{note}"

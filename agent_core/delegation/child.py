@@ -9,6 +9,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from agent_core.background.tasks import TaskState
 from agent_core.callbacks import AgentCallbacks, CallRequested, ToolProgress
 from agent_core.delegation.watch import Watch
 from agent_core.errors import HermesError
@@ -29,6 +30,14 @@ _STATUS: dict[str, tuple[AgentStatus, str]] = {
     "refusal": ("failed", "Its model refused."),
     "cancelled": ("interrupted", "It was interrupted."),
 }
+
+
+_OUTCOMES: dict[AgentStatus, TaskState] = {"done": "done", "stopped": "stopped", "interrupted": "stopped"}
+
+
+def outcome_of(status: AgentStatus) -> TaskState:
+    """How a sub-agent's task has ended."""
+    return _OUTCOMES.get(status, "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +129,10 @@ class Child:
             result = self.agent.run_conversation(self._prompt(), token=self.token, callbacks=self._callbacks())
             self._finish(result)
         except HermesError as problem:
-            self._report("failed", problem.public, "")
+            self._broke(problem.public)
         except Exception as problem:  # whatever it is, its parent goes on
             log.exception("sub-agent %s failed", self.id)
-            self._report("failed", f"It failed: {type(problem).__name__}: {problem}", "")
+            self._broke(f"It failed: {type(problem).__name__}: {problem}")
 
     def _finish(self, result: ConversationResult) -> None:
         status, note = _STATUS[result["stop_reason"]]
@@ -133,6 +142,11 @@ class Child:
         if status == "done" and not words:
             status, note = "failed", "It ended without a word."
         self._report(status, words, note)
+
+    def _broke(self, why: str) -> None:
+        # A connection that was shut down to end it may look like one that failed.
+        status, why = self.ended_by or ("failed", why)
+        self._report(status, self.watch.words.strip() if self.ended_by else "", why)
 
     def _report(self, status: AgentStatus, summary: str, note: str) -> None:
         with self._reporting:
@@ -151,6 +165,7 @@ class Child:
                 cost=watch.cost,
                 seconds=watch.seconds,
                 note=note if summary else "",
+                untrusted=bool(summary) and watch.has_seen_strangers,
             )
         self.ears.over(self.name, status.replace("_", " "))
         self.on_end(self)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.background.news import News
-from agent_core.background.tasks import TaskBoard, TaskControl, TaskState
-from agent_core.delegation.child import Child, Ears
+from agent_core.background.tasks import TaskBoard, TaskControl
+from agent_core.delegation.child import Child, Ears, outcome_of
 from agent_core.delegation.crew import Crew, Thresholds
 from agent_core.delegation.live_text import LiveText
 from agent_core.delegation.making import Parent, Plan, child_services, child_workspace, make_agent, planned
@@ -22,7 +22,7 @@ from agent_core.services import SessionServices
 from agent_core.workspace import CallIdentity, Workspace
 from tools.approval.questions import Approver
 from tools.context import Interrupt, ToolContext
-from tools.delegation_port import AgentBegun, AgentReport, AgentStatus, AgentTask, DelegationLimits
+from tools.delegation_port import AgentBegun, AgentReport, AgentTask, DelegationLimits
 from tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _ID_BYTES = 6
 _LONGEST_TITLE = 120
-_STATES: Mapping[AgentStatus, TaskState] = {"done": "done", "stopped": "stopped", "interrupted": "stopped"}
 
 
 class TurnDelegation:
@@ -212,7 +211,7 @@ class TurnDelegation:
         if not loop.workspace.children.remove(child.id):
             return
         status = child.report.status if child.report is not None else "interrupted"
-        loop.services.tasks.end(child.id, _STATES.get(status, "failed"), status.replace("_", " "))
+        loop.services.tasks.end(child.id, outcome_of(status), status.replace("_", " "))
         for news in services.news.take():
             loop.services.news.put(news)
         self._parent.store.release(child.id)

@@ -44,6 +44,7 @@ class Watch:
         self.requests = self.tokens = 0
         self.cost: float | None = 0.0
         self.words = ""
+        self.has_seen_strangers = False
 
     @property
     def seconds(self) -> float:
@@ -89,6 +90,7 @@ class Watch:
             case CallFinished(call_id=call_id, result=result):
                 with self._lock:
                     self._calls.pop(call_id, None)
+                    self.has_seen_strangers |= result.has_fenced
                     self.files.update(
                         (shown.path, None)
                         for shown in result.shown

@@ -42,12 +42,14 @@ class HookedSession:
     Attributes:
         mode: its permission mode.
         tell_later: is given what a hook in the background has to say to the model: whose it is, and the text.
+        transcript: the path of a file with the conversation as it is now; '' where there is none.
     """
 
     id: str = ""
     cwd: Path = Path("/")
     mode: Callable[[], str] = str
     tell_later: Callable[[str, str], None] | None = None
+    transcript: Callable[[], str] = str
 
 
 class HookAsker:
@@ -101,7 +103,8 @@ class HookAsker:
         Raises:
             ToolInterrupted: the turn is over.
         """
-        call = HookCall(event, self._session.id, self._session.cwd, self._session.mode(), facts)
+        session = self._session
+        call = HookCall(event, session.id, session.cwd, session.mode(), facts, session.transcript)
         if not hook.matches(call):
             return NOTHING
         if hook.in_background:

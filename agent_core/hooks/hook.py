@@ -38,6 +38,7 @@ class HookCall:
         session_id, cwd: of the session.
         mode: its permission mode.
         facts: the rest, by the names that docs/hooks.md lists for the event.
+        transcript: the path of a file with the conversation, made when it is asked for; '' where there is none.
     """
 
     event: HookName
@@ -45,6 +46,7 @@ class HookCall:
     cwd: Path
     mode: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    transcript: Callable[[], str] = str
 
 
 @dataclass(frozen=True, slots=True)

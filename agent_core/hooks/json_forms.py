@@ -67,7 +67,7 @@ def _community(written: str, call: HookCall) -> dict[str, Any]:
     facts = call.facts
     told: dict[str, Any] = {
         "session_id": call.session_id,
-        "transcript_path": "",
+        "transcript_path": call.transcript(),
         "cwd": str(call.cwd),
         "permission_mode": _MODES.get(call.mode, call.mode or "default"),
         "hook_event_name": written,
@@ -89,7 +89,7 @@ def _community(written: str, call: HookCall) -> dict[str, Any]:
         case "session_start":
             told |= {"source": _SOURCES.get(facts["source"], facts["source"]), "model": facts["model"]}
         case "pre_compact":
-            told |= {"trigger": facts["trigger"], "custom_instructions": ""}
+            told |= {"trigger": facts["trigger"], "custom_instructions": facts["topic"]}
         case "prompt" | "session_end" | "notification":
             told |= facts
         case _:

@@ -115,9 +115,16 @@ class SessionHooks:
         """
         self._asker.asked("post_model_call", facts, interrupt)
 
-    def before_compression(self, trigger: str = "auto") -> None:
-        """The conversation is about to be compressed."""
-        self._asker.asked("pre_compact", {"trigger": trigger}, None)
+    def before_compression(self, *, by_person: bool = False, topic: str = "") -> None:
+        """The conversation is about to be compressed.
+
+        Args:
+            by_person: because the person said so, which may be before the session's first turn.
+            topic: what is kept above all; '' for nothing.
+        """
+        if by_person and not self._is_subagent:
+            self._asker.use(self._find())
+        self._asker.asked("pre_compact", {"trigger": "manual" if by_person else "auto", "topic": topic}, None)
 
     def must_go_on(self, answer: str, interrupt: Interrupt) -> str:
         """What the model, which wants to end with `answer`, is to do first; '' for nothing.

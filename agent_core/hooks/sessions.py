@@ -13,6 +13,7 @@ from agent_core.hooks.asking import HookedSession, HookSet
 from agent_core.hooks.bounded import bounded
 from agent_core.hooks.hook import Hook, HookFailed
 from agent_core.hooks.session_hooks import SessionHooks
+from agent_core.hooks.transcript import Transcript
 from agent_core.own_variables import OwnVariables
 from agent_core.plugins.plugins import Plugins
 from agent_core.plugins.project import HOOKS, ProjectPlugins
@@ -28,15 +29,23 @@ _END_SECONDS = 3.0
 class HookSessions:
     """By session; safe to use from several threads."""
 
-    def __init__(self, config: ConfigSource, plugins: Plugins, guardian: Guardian) -> None:
+    def __init__(
+        self,
+        config: ConfigSource,
+        plugins: Plugins,
+        guardian: Guardian,
+        transcript_of: Callable[[str], Transcript | None] = lambda _: None,
+    ) -> None:
         """Make it.
 
         Args:
             guardian: sees to it that no command of a hook outlives this process.
+            transcript_of: a session's conversation as a file.
         """
         self._config = config
         self._plugins = plugins
         self._guardian = guardian
+        self._transcript_of = transcript_of
         self._live: dict[str, SessionHooks] = {}
         self._listeners: dict[str, Callable[[str, str], None]] = {}
         self._lock = threading.Lock()
@@ -54,7 +63,8 @@ class HookSessions:
             if listener is not None:
                 listener(source, text)
 
-        session = HookedSession(session_id, cwd, mode, tell_later)
+        transcript = self._transcript_of(session_id)
+        session = HookedSession(session_id, cwd, mode, tell_later, transcript.current if transcript else str)
         hooks = SessionHooks(session, lambda: self._found(cwd))
         if session_id:
             with self._lock:
@@ -67,11 +77,11 @@ class HookSessions:
         """
         self._listeners[session_id] = listener
 
-    def before_compression(self, session_id: str) -> None:
-        """A session's conversation is about to be compressed."""
+    def before_compression(self, session_id: str, *, by_person: bool, topic: str) -> None:
+        """A session's conversation is about to be compressed; see `SessionHooks.before_compression`."""
         hooks = self._live.get(session_id)
         if hooks is not None:
-            hooks.before_compression()
+            hooks.before_compression(by_person=by_person, topic=topic)
 
     def end(self, session_id: str, reason: str = "other") -> None:
         """A session is closed or let go of. Blocks for seconds where its hooks hang."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from agent_core.config import Configuration
-from agent_core.mcp.specs import OAuthClient, Sampling, ServerPolicy, ServerSpec, Transport
+from agent_core.mcp.specs import Certificates, OAuthClient, Sampling, ServerPolicy, ServerSpec, Transport
 from agent_core.settings.mcp import McpServerPart
 
 _REFERENCE = re.compile(r"\$\{(?:env:)?([^}]+)\}")
@@ -54,13 +54,16 @@ def _spec(name: str, part: McpServerPart, config: Configuration, cwd: Path) -> S
             env=tuple((key, words(value)) for key, value in part.env.items()),
             url=words(part.url),
             headers=tuple((key, words(value)) for key, value in part.headers.items()),
-            cwd=os.path.expanduser(words(part.cwd)),  # noqa: PTH111
+            cwd=words.path(part.cwd),
             policy=policy,
             oauth=OAuthClient(
                 words(part.oauth.client_id),
                 words(part.oauth.client_secret),
                 part.oauth.scope,
                 part.oauth.redirect_port,
+            ),
+            certificates=Certificates(
+                *(words.path(each) for each in (part.ca_file, part.client_cert, part.client_key))
             ),
         )
     except _Unset as missing:
@@ -99,6 +102,7 @@ def _policy(part: McpServerPart, sampling: Sampling) -> ServerPolicy:
         sampling_tokens=part.sampling.max_tokens_cap,
         sampling_per_minute=part.sampling.max_rpm,
         asks=part.elicitation.enabled,
+        ping_every=part.keepalive_interval,
     )
 
 
@@ -122,6 +126,14 @@ class _Words:
             _Unset: one has none.
         """
         return _REFERENCE.sub(self._value, text)
+
+    def path(self, text: str) -> str:
+        """`text` with its values, and with the home for a «~».
+
+        Raises:
+            _Unset: one has none.
+        """
+        return os.path.expanduser(self(text))  # noqa: PTH111 - '' stays ''
 
     def _value(self, found: re.Match[str]) -> str:
         name = found[1]

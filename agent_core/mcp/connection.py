@@ -15,9 +15,12 @@ from agent_core.mcp.errors import McpFailure
 from agent_core.mcp.failures import Heard
 from agent_core.mcp.specs import McpLimits, ServerSpec
 from agent_core.mcp.streams import WatchedStream, child_streams, too_long
+from agent_core.mcp.trust import trust_of
 from tools.environments.guardian import Guardian
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
     from agent_core.mcp.token_file import ServerTokens
@@ -124,6 +127,7 @@ async def _watch(child: Child, line: Line) -> None:
 async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
     await load_sdk()
     auth = await _authorization(spec, around)
+    trust = await asyncio.to_thread(trust_of, spec.certificates)
     line.loaded()
     if spec.transport == "sse":
         from mcp.client.sse import sse_client  # noqa: PLC0415 - loaded with the SDK
@@ -133,7 +137,7 @@ async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> A
             timeout: httpx2.Timeout | None = None,  # noqa: ARG001
             auth: httpx2.Auth | None = auth,
         ) -> httpx2.AsyncClient:
-            return _client(spec, line, around.limits, auth)
+            return _client(spec, line, around.limits, auth, trust)
 
         async with sse_client(spec.url, httpx_client_factory=make, auth=auth) as (incoming, outgoing):
             yield incoming, outgoing
@@ -141,7 +145,7 @@ async def _over_network(spec: ServerSpec, around: Surroundings, line: Line) -> A
     from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
     async with (
-        _client(spec, line, around.limits, auth) as client,
+        _client(spec, line, around.limits, auth, trust) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=around.limits.message_bytes) as (
             incoming,
             outgoing,
@@ -160,7 +164,9 @@ async def _authorization(spec: ServerSpec, around: Surroundings) -> httpx2.Auth 
     return await asyncio.to_thread(stored_auth, spec, around.tokens)
 
 
-def _client(spec: ServerSpec, line: Line, limits: McpLimits, auth: httpx2.Auth | None) -> httpx2.AsyncClient:
+def _client(
+    spec: ServerSpec, line: Line, limits: McpLimits, auth: httpx2.Auth | None, trust: ssl.SSLContext | None
+) -> httpx2.AsyncClient:
     import httpx2  # noqa: PLC0415 - loaded with the SDK
 
     from agent_core.mcp.bounded_body import BoundedBody  # noqa: PLC0415
@@ -184,5 +190,9 @@ def _client(spec: ServerSpec, line: Line, limits: McpLimits, auth: httpx2.Auth |
 
     timeout = httpx2.Timeout(limits.connect_seconds, read=limits.call_seconds + limits.connect_seconds)
     return httpx2.AsyncClient(
-        headers=dict(spec.headers), timeout=timeout, event_hooks={"response": [note]}, auth=auth
+        headers=dict(spec.headers),
+        timeout=timeout,
+        event_hooks={"response": [note]},
+        auth=auth,
+        verify=trust or True,
     )

@@ -115,7 +115,8 @@ def _process(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
 def _network(problem: BaseException, spec: ServerSpec, heard: Heard) -> str:
     place = spec.place()
     for cause in causes(problem):
-        if isinstance(cause, McpFailure):
+        # The SDK closes the connection where a sign-in is refused, and keeps the reason to itself.
+        if isinstance(cause, McpFailure) and not (str(cause) == CLOSED and heard.status in _SIGN_IN):
             return str(cause)
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause):
             why = _short(cause, spec)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.config import Configuration
+from agent_core.own_variables import OwnVariables
+from agent_core.providers.resolution.keys import variables_named
 
 if TYPE_CHECKING:
     from agent_core.auxiliary.asking import Completion
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.mcp.specs import ServerSpec
     from agent_core.messages import Message
+    from agent_core.settings.model import Settings
     from tools.environments.guardian import Guardian
 
 _SIDE_TASK = "mcp"
@@ -30,7 +33,6 @@ def session_servers(
     loop: ServiceLoop,
     guardian: Guardian,
     auxiliary: AuxiliaryClient,
-    variables: Mapping[str, str] | None = None,
 ) -> SessionServers:
     """The servers of a session, not started yet.
 
@@ -38,7 +40,6 @@ def session_servers(
         given: the client's; of two of one name, the client's is used.
         roots: the session's directories, its own first.
         auxiliary: asks models for servers that want it.
-        variables: what the environment of programs is made from; this process's own when None.
     """
     from agent_core.mcp.configured import configured_servers, joined  # noqa: PLC0415 - most sessions have no servers
     from agent_core.mcp.session_servers import SessionServers  # noqa: PLC0415
@@ -57,13 +58,20 @@ def session_servers(
         cwd,
         loop=loop,
         guardian=guardian,
-        variables=variables,
+        variables=variables_of(config.settings),
         roots=roots,
         sampler=sample,
         tokens=ServerTokens(config.home.root),
         search=settings.tool_search,
         search_share=settings.tool_search_share,
     )
+
+
+def variables_of(settings: Settings) -> Mapping[str, str]:
+    """What the environment of servers' programs is made from: this process's, without what the settings take keys
+    from.
+    """
+    return OwnVariables(variables_named(settings))
 
 
 def wants_servers(given: Sequence[ServerSpec], config: Configuration) -> bool:

@@ -186,6 +186,19 @@ class Peer:
             )
         )
 
+    @property
+    def answers_pings(self) -> bool:
+        """Whether its protocol knows them: the one without a handshake does not."""
+        return self._session.initialize_result is not None
+
+    async def ping(self) -> None:
+        """Ask for a sign of life.
+
+        Raises:
+            McpCallFailed: it refused, so it lives. McpFailure: the connection is over.
+        """
+        await self._asked("ping", {})
+
     async def _asked(self, method: str, params: Entry, options: Any = None) -> Entry:
         from mcp import MCPError  # noqa: PLC0415
 

@@ -17,6 +17,8 @@ from agent_core.mcp.connection import Line, Surroundings, connected
 from agent_core.mcp.errors import McpCallFailed, McpFailure
 from agent_core.mcp.failures import CLOSED, ended, in_words, is_lasting, quoted
 from agent_core.mcp.inbound import Events, Inbound, RunningCall
+from agent_core.mcp.keeping_alive import keep_alive
+from agent_core.mcp.oauth import signs_in
 from agent_core.mcp.offers import Snapshot, usable_prompts, usable_resources, usable_tools
 from agent_core.mcp.peer import Offers, Peer, speaking
 from agent_core.mcp.specs import McpLimits, ServerSpec, State
@@ -44,6 +46,9 @@ class Server:
         self._on_change = on_change
         self._line = Line()
         self._peer: Peer | None = None
+        self._running = 0
+        # The end of a process is seen.
+        self._ping_every = 0.0 if spec.transport == "stdio" else spec.policy.ping_every
         self._task: asyncio.Task[None] | None = None
         self._inbound = Inbound(spec, around.roots, samples=around.samples, changed=self._note_change)
         self._stale, self._hurry, self._settled = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -121,6 +126,7 @@ class Server:
         if peer is None:
             raise McpFailure(self._absence())
         running = RunningCall(events)
+        self._running += 1
         try:
             with self._inbound.serving(running):
                 async with asyncio.timeout(seconds) as running.limit:
@@ -137,6 +143,8 @@ class Server:
             if self._peer is peer:
                 raise McpCallFailed(f"The call broke off. {self._told(problem)}") from problem
             raise McpFailure(self._absence()) from problem
+        finally:
+            self._running -= 1
 
     async def _run(self) -> None:
         if self.spec.problem:
@@ -144,19 +152,40 @@ class Server:
             return
         failures = 0
         while True:
-            began = asyncio.get_running_loop().time()
+            signed_in, began = await self._sign_in(), asyncio.get_running_loop().time()
             self._line, self._settled = Line(), asyncio.Event()
             problem, was_ready = await self._attempt()
             stayed = was_ready and asyncio.get_running_loop().time() - began >= self._limits.stable_seconds
             failures = 1 if stayed else failures + 1
             pause = self._pause(problem, failures)
             self._fail(problem, pause)
-            if pause is None and not self._hurry.is_set():
+            if pause is None and not await self._waited_for_person(signed_in):
                 return
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with asyncio.timeout(pause or 0):
                     await self._hurry.wait()
             self._hurry.clear()
+
+    async def _waited_for_person(self, signed_in: str) -> bool:
+        """Wait until it was asked to connect again, or somebody has signed in, here or in another process; False
+        where that could help nothing.
+        """
+        can_sign_in = self._around.tokens is not None and signs_in(self.spec)
+        while can_sign_in and not self._hurry.is_set():
+            if await self._sign_in() != signed_in:
+                self._become(replace(self.now, state="connecting", error="", retry=""))
+                return True
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._limits.sign_in_seconds):
+                    await self._hurry.wait()
+        return self._hurry.is_set()
+
+    async def _sign_in(self) -> str:
+        """What tells the sign-in that is stored from another."""
+        tokens = self._around.tokens
+        if tokens is None or not signs_in(self.spec):
+            return ""
+        return await asyncio.to_thread(tokens.mark, self.spec.url)
 
     async def _attempt(self) -> tuple[BaseException, bool]:
         """Connect and stay so until it is over: why, and whether it had been connected."""
@@ -192,7 +221,9 @@ class Server:
             self._peer = peer
             self._take(offers)
             log.info("MCP server %s is connected: %d tools", self.spec.name, len(self.now.tools))
-            beside = (asyncio.create_task(self._follow(peer)), asyncio.create_task(peer.listen(self._note_change)))
+            pings = keep_alive(peer, self._ping_every, limits.ping_seconds, lambda: self._running > 0, line.give_up)
+            doing = (self._follow(peer), peer.listen(self._note_change), pings)
+            beside = tuple(map(asyncio.create_task, doing))
             try:
                 await line.over.wait()
             finally:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,13 +38,16 @@ class Found:
     resources: int
 
 
-def look(spec: ServerSpec, cwd: Path, tokens: ServerTokens) -> Found:
+def look(spec: ServerSpec, cwd: Path, tokens: ServerTokens, variables: Mapping[str, str]) -> Found:
     """Connect to a server, and end the connection; blocks.
+
+    Args:
+        variables: what the environment of a program is made from.
 
     Raises:
         McpFailure: it cannot be used; the text says why and what to do.
     """
-    around = _around(spec, cwd, tokens)
+    around = _around(spec, cwd, tokens, variables)
     try:
         return asyncio.run(_looked(spec, around, None))
     finally:
@@ -68,7 +70,7 @@ def sign_in(
     Raises:
         McpFailure: it did not come to that; the text says why and what to do.
     """
-    around = _around(spec, cwd, tokens)
+    around = _around(spec, cwd, tokens, {})  # there is a page to open: it is no program
     try:
         return asyncio.run(_signed_in(spec, around, tokens, show, pasted))
     finally:
@@ -111,9 +113,9 @@ async def _looked(spec: ServerSpec, around: Surroundings, seconds: float | None)
         raise McpFailure(in_words(line.failure or problem, spec, line.heard)) from problem
 
 
-def _around(spec: ServerSpec, cwd: Path, tokens: ServerTokens) -> Surroundings:
+def _around(spec: ServerSpec, cwd: Path, tokens: ServerTokens, variables: Mapping[str, str]) -> Surroundings:
     limits = replace(McpLimits(), call_seconds=_PERSON_SECONDS) if spec.transport != "stdio" else McpLimits()
-    return Surroundings(cwd, Guardian(), os.environ, limits, (cwd,), tokens=tokens)
+    return Surroundings(cwd, Guardian(), variables, limits, (cwd,), tokens=tokens)
 
 
 @asynccontextmanager

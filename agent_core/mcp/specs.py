@@ -32,6 +32,20 @@ class OAuthClient:
 
 
 @dataclass(frozen=True, slots=True)
+class Certificates:
+    """How a server of the network and we know each other, beside what the machine trusts.
+
+    Attributes:
+        ca_file: certificates that are trusted, too; '' for none.
+        client_cert, client_key: ours, for a server that wants one; the key may be in the same file.
+    """
+
+    ca_file: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerPolicy:
     """How a server is used.
 
@@ -43,6 +57,7 @@ class ServerPolicy:
         sampling_tokens: of one answer, at most.
         sampling_per_minute: so many requests.
         asks: whether its questions reach the person.
+        ping_every: seconds without a call after which one of the network is asked for a sign of life; 0: never.
     """
 
     call_seconds: float | None = None
@@ -55,6 +70,7 @@ class ServerPolicy:
     sampling_tokens: int = 4096
     sampling_per_minute: int = 10
     asks: bool = True
+    ping_every: float = 180.0
 
     def uses(self, tool: str) -> bool:
         """Whether the tool of that name (as the server has it) is used."""
@@ -73,6 +89,7 @@ class ServerSpec:
         cwd: for stdio: where it runs; '' for the session's directory.
         url, headers: for http (streamable) and sse.
         oauth: the user's own client at its sign-in.
+        certificates: for http and sse: whom we trust, and who we are.
         problem: why it cannot even be tried, for the person; '' if it can.
     """
 
@@ -86,6 +103,7 @@ class ServerSpec:
     cwd: str = field(default="", repr=False)
     policy: ServerPolicy = field(default_factory=ServerPolicy, repr=False)
     oauth: OAuthClient = field(default_factory=OAuthClient, repr=False)
+    certificates: Certificates = field(default_factory=Certificates, repr=False)
     problem: str = field(default="", repr=False)
 
     def hide(self, text: str) -> str:
@@ -159,6 +177,8 @@ class McpLimits:
         longest_pause: between two tries.
         stable_seconds: after so long a connection is not one of those in a row.
         most_attempts: in a row, to start a process.
+        ping_seconds: for the answer to a question for a sign of life.
+        sign_in_seconds: between two looks for a sign-in that somebody has made meanwhile.
     """
 
     connect_seconds: float = 30.0
@@ -171,3 +191,5 @@ class McpLimits:
     longest_pause: float = 300.0
     stable_seconds: float = 60.0
     most_attempts: int = 8
+    ping_seconds: float = 30.0
+    sign_in_seconds: float = 2.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from agent_core.providers.credentials.shared_file import SharedFile
+from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError
 from agent_core.providers.credentials.token_store import FILE_NAME, LOCK_TIMEOUT
 
 _PART = "mcp"
@@ -63,6 +64,14 @@ class ServerTokens:
             draft.content[_PART] = {key: value for key, value in part.items() if key != place}
             draft.save()
             return True
+
+    def mark(self, url: str) -> str:
+        """Tells one sign-in at a server from the next; '' where there is none, or it cannot be read."""
+        try:
+            found = self.get(url).get("tokens")
+        except SharedFileError:
+            return ""
+        return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest() if found else ""
 
     def has(self, url: str) -> bool:
         """Whether somebody has signed in at a server.

@@ -14,7 +14,7 @@ from agent_core.errors import SettingsError
 from agent_core.plugins.finding import PLUGINS, Found, in_home, in_packages, make_ready
 from agent_core.plugins.loading import Candidate, Terms, load_plugin
 from agent_core.plugins.offers import PluginCommand, PluginStatus
-from agent_core.plugins.project import ProjectPlugins
+from agent_core.plugins.project import HOOKS, ProjectPlugins
 from agent_core.plugins.state import PluginState
 from agent_core.providers.credentials.shared_file import SharedFileError
 from agent_core.settings.model import PluginSettings
@@ -91,7 +91,7 @@ class Plugins:
         with self._lock:
             found = self._projects.get(cwd)
             if found is None:
-                found = ProjectPlugins(cwd, self._home, self.state, self._terms, self._is_off)
+                found = ProjectPlugins(cwd, self._home, self.state, self._terms, self._is_off_there)
                 self._projects[cwd] = found
             return found
 
@@ -175,6 +175,10 @@ class Plugins:
             # Nobody can say what is off: then everything is.
             log.warning("%s", problem)
             return True
+
+    def _is_off_there(self, name: str) -> bool:
+        """Whether something that a project brings is off; `plugins.enabled` lists plugins, and hooks are none."""
+        return self._is_off(name) or not (name == HOOKS or self.settings().allows(name))
 
     def settings(self) -> PluginSettings:
         """What is set about plugins; nothing is on while the settings cannot be read."""

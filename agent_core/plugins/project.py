@@ -50,6 +50,7 @@ class Thing:
     Attributes:
         trusted: the hash that the user has trusted; '' for none.
         copy: where the trusted content is; None where none is.
+        is_off: it is loaded, and was switched off since: nothing of it is used.
     """
 
     brought: Brought
@@ -58,6 +59,7 @@ class Thing:
     trusted: str = ""
     copy: Path | None = None
     tools: tuple[ToolEntry, ...] = ()
+    is_off: bool = False
 
 
 class ProjectPlugins:
@@ -87,14 +89,17 @@ class ProjectPlugins:
         self._shown: dict[str, str] | None = None
 
     def look(self) -> None:
-        """Look at the project's files, and load what is trusted and new. Blocks; raises nothing."""
+        """Look at the project's files and at what is switched off, and load what is trusted and new. Blocks; raises
+        nothing.
+        """
         if not self._things and not (self.root / FOLDER).is_dir():
             return
         with self._lock:
             before, now = {thing.brought.name: thing for thing in self._things}, self.brought()
             names = {brought.name for brought in now}
             gone = [_gone(thing) for name, thing in before.items() if name not in names and thing.copy is not None]
-            self._things = (*(self._looked_at(brought, before.get(brought.name)) for brought in now), *gone)
+            things = (*(self._looked_at(brought, before.get(brought.name)) for brought in now), *gone)
+            self._things = tuple(replace(thing, is_off=self._is_off(thing.status.name)) for thing in things)
 
     def brought(self) -> Sequence[Brought]:
         """What can be trusted of the project now."""
@@ -151,16 +156,16 @@ class ProjectPlugins:
     @property
     def statuses(self) -> tuple[PluginStatus, ...]:
         """How it stands with what the project brings, as it was last looked at."""
-        return tuple(thing.status for thing in self._things)
+        return tuple(_off(thing.status) if thing.is_off else thing.status for thing in self._things)
 
     @property
     def loaded(self) -> tuple[PluginStatus, ...]:
-        """The plugins that are loaded."""
+        """The plugins that are loaded and on."""
         return tuple(status for status in self.statuses if status.state == "loaded")
 
     def tools(self) -> tuple[ToolEntry, ...]:
-        """The tools of those that are loaded."""
-        return tuple(entry for thing in self._things for entry in thing.tools)
+        """The tools of those that are loaded and on."""
+        return tuple(entry for thing in self._things if not thing.is_off for entry in thing.tools)
 
     def hooks_copy(self) -> Path | None:
         """Where the project's trusted command hooks are; None where it has none."""
@@ -175,7 +180,8 @@ class ProjectPlugins:
     def _looked_at(self, brought: Brought, known: Thing | None) -> Thing:
         try:
             trusted, stamp = self._state.trusted(self.root).get(brought.name, ""), _stamp(brought.folder)
-            if known is not None and (known.stamp, known.trusted) == (stamp, trusted):
+            is_on_again = known is not None and known.status.state == "off" and not self._is_off(known.status.name)
+            if known is not None and (known.stamp, known.trusted) == (stamp, trusted) and not is_on_again:
                 return known
             return self._new(brought, stamp, trusted, known)
         except (LoadFailed, SharedFileError) as problem:
@@ -206,7 +212,7 @@ class ProjectPlugins:
         candidate = _candidate(brought, copy)
         manifest = candidate.manifest
         if self._is_off(manifest.name):
-            return Thing(brought, stamp, candidate.status(state="off", detail="is switched off"), trusted)
+            return Thing(brought, stamp, _off(candidate.status(state="off")), trusted)
         if not manifest.is_ours:
             detail = "is of a kind that other programs use"
             return Thing(brought, stamp, candidate.status(state="not for this program", detail=detail), trusted)
@@ -252,6 +258,12 @@ def _candidate(brought: Brought, folder: Path) -> Candidate:
     file = None if brought.name == HOOKS else manifest_in(folder)
     manifest = Manifest(brought.folder.name) if file is None else read_manifest(file)
     return Candidate(manifest, "project", str(brought.folder), folder, folder.parent)
+
+
+def _off(status: PluginStatus) -> PluginStatus:
+    if status.state not in {"loaded", "off"}:
+        return status
+    return replace(status, state="off", detail="is switched off")
 
 
 def _status(brought: Brought, *, state: State, detail: str) -> PluginStatus:

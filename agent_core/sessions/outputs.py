@@ -32,6 +32,10 @@ class SavedOutputs:
         """Where the output of a call goes; nothing is made."""
         return self.directory_of(session_id) / f"{_file_name(call_id)}.txt"
 
+    def transcript_of(self, session_id: str) -> Path:
+        """Where the conversation goes that hooks may read; nothing is made."""
+        return self.directory_of(session_id) / "transcript.jsonl"
+
     def drop(self, session_id: str) -> None:
         """Remove the files of a session; what cannot be removed is left for `prune`."""
         shutil.rmtree(self.directory_of(session_id), ignore_errors=True)
@@ -40,7 +44,7 @@ class SavedOutputs:
         """Remove what was not written for seven days; how many files."""
         before, dropped = self._clock() - _MAX_AGE, 0
         for directory in self._root.glob("*/"):
-            for file in directory.glob("*.txt"):
+            for file in (*directory.glob("*.txt"), *directory.glob("*.jsonl")):
                 dropped += _drop_if_old(file, before)
             try:
                 directory.rmdir()

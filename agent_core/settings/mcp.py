@@ -69,6 +69,12 @@ class McpServerPart(ToolPart):
     enabled: bool = Field(True, description="Use it.")
     timeout: float = Field(300.0, gt=0, le=_ONE_DAY, allow_inf_nan=False, description="Seconds for a call.")
     connect_timeout: float = Field(60.0, gt=0, le=600, allow_inf_nan=False, description="Seconds to connect.")
+    keepalive_interval: float = Field(
+        180.0, ge=0, le=_ONE_DAY, allow_inf_nan=False, description="Ping a url that is idle so long; 0: never."
+    )
+    ca_file: str = Field("", description="For a url: a file of certificates to trust, too.")
+    client_cert: str = Field("", description="For a url that wants one: the certificate of this client.")
+    client_key: str = Field("", description="Its key, where it is in a file of its own.")
     tools: McpToolsPart = Field(default_factory=McpToolsPart)
     sampling: McpSamplingPart = Field(default_factory=McpSamplingPart)
     elicitation: McpElicitationPart = Field(default_factory=McpElicitationPart)
@@ -87,7 +93,7 @@ class McpServerPart(ToolPart):
         for key in ("sampling", "elicitation"):  # `sampling: false`
             if isinstance(ours.get(key), bool):
                 ours[key] = {"enabled": ours[key]}
-        return ours
+        return _with_certificates(ours)
 
     @field_validator("args", mode="before")
     @classmethod
@@ -124,6 +130,20 @@ class McpPart(ToolPart):
     def _as_yaml_reads_it(cls, value: object) -> object:
         # YAML reads a bare `off` as false, and `on` as true.
         return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
+
+
+def _with_certificates(ours: dict[str, Any]) -> dict[str, Any]:
+    """Certificates as upstream writes them: `ssl_verify` may be a file, `client_cert` a list with the key."""
+    verify, cert = ours.pop("ssl_verify", True), ours.get("client_cert")
+    if verify is False:
+        raise ValueError("ssl_verify cannot be switched off; give the certificate to trust as ca_file")
+    if isinstance(verify, str):
+        ours.setdefault("ca_file", verify)
+    if isinstance(cert, list | tuple) and cert:
+        ours["client_cert"] = cert[0]
+        if len(cert) > 1:
+            ours.setdefault("client_key", cert[1])
+    return ours
 
 
 def hides_values(steps: tuple[int | str, ...]) -> bool:

@@ -20,7 +20,7 @@ from tests.support.foreign_engine import ForeignEngine
 from tests.support.in_memory import serving
 from tests.support.merged_view import merged_view
 from tests.support.model_server import Gate, ModelServer, Recorded, Reply, Status
-from tests.support.settings_files import use_model
+from tests.support.settings_files import configure, use_model
 from tools.recall import RecallQuery
 
 LONG = "lorem ipsum dolor sit amet " * 100
@@ -307,3 +307,13 @@ async def test_an_engine_that_there_is_not_is_told_with_its_key(start: Start, ho
     async with start(engine="none-such") as bench:
         with pytest.raises(Exception, match=r"compression\.engine = 'none-such'"):
             await bench.editor.prompt(bench.session, "hello")
+
+
+async def test_a_hook_is_told_whether_the_person_has_compressed_and_with_which_topic(start: Start, home: Path):
+    async with start() as bench:
+        settings = json.loads((home / "config.yaml").read_text())
+        configure(home, {**settings, "hooks": {"PreCompact": [{"command": "cat > told.json"}]}})
+        await bench.talk(6)
+        await bench.say("/compact the tests")
+        told = json.loads((bench.workspace / "told.json").read_text())
+        assert (told["trigger"], told["custom_instructions"]) == ("manual", "the tests")

@@ -162,6 +162,7 @@ async def test_what_was_delegated_in_the_background_is_told_when_it_is_done(
     goal = f"run while ! test -e {gate}; do sleep 0.02; done\nsay a heron"
     await agent.prompt(session, f"{delegates(goal, background=True)}\nsay ok\non news\nsay I was told.")
     await agent.prompt(session, "/tasks")
+    assert "| sub-agent | running | for " in agent.text(session)
     assert "run while ! test" in agent.text(session)
     gate.touch()
     await agent.until(lambda: "I was told." in agent.text(session), 15, "the turn of its own")

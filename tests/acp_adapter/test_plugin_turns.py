@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -184,3 +185,48 @@ async def test_the_end_of_the_program_is_told_too(home: Path, workspace: Path) -
         await editor.prompt(session, "say x")
 
     assert json.loads((workspace / "ended.json").read_text())["reason"] == "exit"
+
+
+async def test_hooks_can_read_the_conversation_and_of_what_was_undone_nothing(
+    editor: Editor, home: Path, workspace: Path
+) -> None:
+    (workspace / "a.txt").write_text("one")
+    hook = [{"command": "cat > told.json"}]
+    configure(home, {"hooks": {"Stop": hook}})
+    talk = await _talk(editor, home, workspace)
+
+    def transcript() -> list[dict[str, Any]]:
+        path = Path(json.loads((workspace / "told.json").read_text())["transcript_path"])
+        assert path.stat().st_mode & 0o777 == 0o600
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    await talk.say("read a.txt\nsay first")
+    lines = transcript()
+    assert [line["type"] for line in lines] == ["user", "assistant", "user"], "the answer is not stored yet"
+    assert {line["sessionId"] for line in lines} == {talk.session}
+    call = lines[1]["message"]["content"][0]
+    assert (call["type"], call["name"], call["input"]) == ("tool_use", "read_file", {"path": "a.txt"})
+    result = lines[2]["message"]["content"][0]
+    assert (result["type"], result["tool_use_id"]) == ("tool_result", call["id"])
+    assert "one" in result["content"]
+
+    await talk.say("say second")
+    assert [line["message"]["content"] for line in transcript()][3:] == [
+        [{"type": "text", "text": "first\n"}],
+        "say second",
+    ]
+    await talk.say("/undo")
+    await talk.say("say third")
+    assert [line["message"]["content"] for line in transcript()][4:] == ["say third"]
+
+
+async def test_without_a_place_for_it_hooks_have_no_transcript_and_the_turn_goes_on(
+    editor: Editor, home: Path, workspace: Path
+) -> None:
+    configure(home, {"hooks": {"Stop": [{"command": "cat > told.json"}]}})
+    (home / "outputs").write_text("in the way")
+    talk = await _talk(editor, home, workspace)
+
+    assert await talk.say("say x") == "x\n"
+
+    assert json.loads((workspace / "told.json").read_text())["transcript_path"] == ""

@@ -1,12 +1,14 @@
 """An MCP server made with the official SDK: over stdio, or http and sse at once on a loopback port.
 
-With `network` it prints the port that it listens on; a number behind that is the port that it shall be. Requests
-without `Authorization: Bearer open` get 401.
+With `network` it prints the port that it listens on; a number behind that is the port that it shall be. With files
+behind that (a certificate, its key, a CA) it speaks TLS, to who has a certificate of that CA. Requests without
+`Authorization: Bearer open` get 401.
 """
 
 from __future__ import annotations
 
 import socket
+import ssl
 import sys
 
 import uvicorn
@@ -80,7 +82,10 @@ def main() -> None:
     listener = socket.create_server(("127.0.0.1", port))
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)).run([listener])
+    chain, key, ca = (*sys.argv[3:6], None, None, None)[:3]
+    trust = {"ssl_certfile": chain, "ssl_keyfile": key, "ssl_ca_certs": ca, "ssl_cert_reqs": ssl.CERT_REQUIRED}
+    config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1, **(trust if chain else {}))
+    uvicorn.Server(config).run([listener])
 
 
 if __name__ == "__main__":

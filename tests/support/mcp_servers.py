@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.mcp.specs import ServerPolicy, ServerSpec
+from tests.support.certificates import Certificates
 
 _PLAIN = Path(__file__).with_name("mcp_plain_server.py")
 _SDK = Path(__file__).with_name("mcp_sdk_server.py")
@@ -40,13 +41,17 @@ def sdk_over_stdio(name: str = "sdk") -> ServerSpec:
 
 
 @contextmanager
-def sdk_on_a_port(port: int = 0) -> Iterator[str]:
-    """The same server, listening; yields its origin: `/mcp` is http, `/events/sse` is sse, `/page` is neither."""
-    command = (sys.executable, str(_SDK), "network", str(port))
+def sdk_on_a_port(port: int = 0, certificates: Certificates | None = None) -> Iterator[str]:
+    """The same server, listening; yields its origin: `/mcp` is http, `/events/sse` is sse, `/page` is neither.
+
+    With certificates it speaks TLS, to who shows one of the same CA.
+    """
+    files = () if certificates is None else (certificates.chain, certificates.key, certificates.ca)
+    command = (sys.executable, str(_SDK), "network", str(port), *map(str, files))
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+            yield f"{'https' if files else 'http'}://127.0.0.1:{int(process.stdout.readline())}"
         finally:
             process.kill()
 

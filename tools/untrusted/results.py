@@ -31,7 +31,8 @@ def as_data(result: ToolResult, source: str, session_id: str) -> ToolResult:
     text = fenced(inner, source, session_id)
     # What shows nothing of its own is shown as its text: without the fence, which is for the model.
     shown = result.shown or (ShownText(inner, None if result.failed else ""),)
-    return replace(result, text=text if said is None else _with_error(result.text, text), shown=shown)
+    text = text if said is None else _with_error(result.text, text)
+    return replace(result, text=text, shown=shown, has_fenced=True)
 
 
 def with_hidden_told(result: ToolResult) -> ToolResult:

@@ -25,7 +25,9 @@ _DROP_OLD = (
 
 def insert_news(connection: sqlite3.Connection, session_id: str, news: News) -> None:
     """Add one; one that is there stays as it is."""
-    body = pack({"source": news.source, "kind": news.kind, "title": news.title, "text": news.text})
+    body = pack(
+        {"source": news.source, "kind": news.kind, "title": news.title, "text": news.text, "outcome": news.outcome}
+    )
     connection.execute(
         f"INSERT OR IGNORE INTO news (session_id, name, body, created_at) SELECT ?1, ?2, ?3, ?4 {_IF_THERE}",
         (session_id, news.id, body, news.at),
@@ -70,7 +72,8 @@ def _news(name: str, body: str | bytes, at: float) -> News | None:
     try:
         told: dict[str, Any] = unpack(body)
         kind = _NEWS_KINDS[told["kind"]]
-        return News(str(told["source"]), kind, str(told["title"]), str(told["text"]), at, name)
+        outcome = _STATES.get(told.get("outcome"))
+        return News(str(told["source"]), kind, str(told["title"]), str(told["text"]), at, name, outcome)
     except (StoreError, KeyError, TypeError):
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 import urllib.request
 import webbrowser
@@ -53,6 +54,20 @@ def test_a_test_says_what_a_server_offers_or_what_is_wrong(servers: Path, capsys
     assert "There is no program /nowhere/mcp" in capsys.readouterr().err
     assert main(["test", "nobody"]) == 1
     assert "There is no server 'nobody' in mcp_servers" in capsys.readouterr().err
+
+
+def test_a_program_gets_no_variable_that_a_key_of_the_settings_comes_from(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = plain()
+    script = f'[ -z "$OFFICE_BADGE" ] || exit 3; exec {shlex.join((spec.command, *spec.args))}'
+    office = {"name": "office", "base_url": "http://127.0.0.1:9/v1", "key_env": "OFFICE_BADGE"}
+    servers = {"files": {"command": "/bin/sh", "args": ["-c", script]}}
+    configure(home, {"mcp_servers": servers, "custom_providers": [office]})
+    monkeypatch.setenv("OFFICE_BADGE", "badge-1234")
+    assert main(["test", "files"]) == 0
+    assert doctor(["--mcp"]) in {0, 1}
+    assert "files is connected" in capsys.readouterr().out
 
 
 def test_a_program_has_no_sign_in(servers: Path, capsys: pytest.CaptureFixture[str]) -> None:

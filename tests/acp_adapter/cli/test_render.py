@@ -1,5 +1,6 @@
 """What a person sees of a session's updates."""
 
+from io import UnsupportedOperation
 from pathlib import Path
 
 import pytest
@@ -87,13 +88,6 @@ def test_the_working_directory_is_no_place():
     assert shown(call(title="Search", kind="search", locations=[{"path": str(CWD)}])).endswith("Search  [pending]\n")
 
 
-def test_the_text_of_a_planning_call_is_left_to_the_plan():
-    assert "A step" not in shown(
-        call(title="Plan", kind="think"), change(status="completed", content=content("A step"))
-    )
-    assert "No steps" in shown(call(title="Plan", kind="think"), change(status="failed", content=content("No steps")))
-
-
 def test_a_place_outside_the_working_directory_is_shown_whole():
     assert "/etc/hosts" in shown(call(title="Read", locations=[{"path": "/etc/hosts"}]))
 
@@ -173,6 +167,110 @@ def test_output_of_parallel_calls_is_headed_by_the_call_it_belongs_to():
         piece("b", "more of b\n"),
     ).splitlines()
     assert [line.split("[")[0].split()[-1] for line in lines] == ["first", "second", "first", "a", "second", "b", "b"]
+
+
+def told(words, call_id="c1", **fields):
+    return change(call_id, content=[block for text in words for block in content(text)], **fields)
+
+
+def test_what_sub_agents_say_is_shown_and_then_the_reports():
+    lines = shown(
+        call(title="Delegate 2 tasks", kind="think", content=[*content("1. Look"), *content("2. Test")]),
+        change(status="in_progress"),
+        told(["```\nAgent 1: I look.\n```"]),
+        told(["```\nAgent 1: I look.\nAgent 2: I test.\n```"]),
+        told(["**1. Look**\n\nIt is a.py.", "**2. Test**\n\nAll is well."], status="completed"),
+    ).splitlines()
+    assert [line.removeprefix("    |").strip() for line in lines if line.startswith("    |")] == [
+        *("1. Look", "2. Test", "Agent 1: I look.", "Agent 2: I test."),
+        *("**1. Look**", "", "It is a.py.", "**2. Test**", "", "All is well."),
+    ]
+
+
+def test_a_long_report_is_shown_after_much_that_was_said():
+    said = "".join(f"Agent 1: {number}\n" for number in range(500))
+    lines = shown(
+        call(title="Delegate", kind="think", status="in_progress"),
+        told([said]),
+        told(["Report"], status="completed"),
+    ).splitlines()
+    assert lines[-2] == "    | Report"
+    assert "    | (420 more lines)" in lines
+
+
+def test_what_a_program_prints_follows_its_code_and_its_end_is_told_once():
+    code, title = "```python\nimport os\nprint(1)\n```", "python: print(1)"
+    lines = shown(
+        call(title=title, kind="execute", content=content(code)),
+        change(status="in_progress"),
+        call("inner", title="Read a", kind="read", _meta={"hermes": {"parentToolCallId": "c1"}}),
+        told([code, "```\n1\n```"]),
+        change("inner", status="completed"),
+        told([code, "```\n1\n2\n```\nexit code 0"], status="completed"),
+    ).splitlines()
+    assert lines == [
+        "  o execute  python: print(1)  [pending]",
+        "    | import os",
+        "    | print(1)",
+        "  > execute  python: print(1)  [running]",
+        "    o read     Read a  [pending]",
+        "    + read     Read a  [done, 2.00 s]",
+        "  + execute  python: print(1)  [done, 4.00 s]",
+        "    | 1",
+        "    | 2",
+        "    | exit code 0",
+    ]
+
+
+def test_last_lines_that_go_on_from_what_was_shown_are_shown_once():
+    lines = shown(
+        call(title="x", kind="execute", status="in_progress"),
+        told(["3\n4\n5\n"]),
+        told(["4\n5\n6\n"]),
+        told(["6\n7\n"]),
+    ).splitlines()
+    assert [line.split("| ")[1] for line in lines if "|" in line] == list("34567")
+
+
+def test_pictures_and_links_under_a_card_are_named():
+    link = {"type": "resource_link", "name": "Full output (289 kB)", "uri": "file:///srv/out.txt"}
+    image = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
+    ended = change(status="completed", content=[{"type": "content", "content": block} for block in (link, image)])
+    out = shown(call(title="x", kind="read"), ended)
+    assert "| Full output (289 kB): file:///srv/out.txt\n" in out
+    assert "| [image: image/png]\n" in out
+
+
+def test_calls_of_a_call_stand_under_it_and_so_do_their_questions():
+    renderer = Renderer(PLAIN, CWD)
+    renderer.update(call("a", title="Delegate", kind="think"), 0.0)
+    renderer.update(call("b", title="Program", kind="execute", _meta={"hermes": {"parentToolCallId": "a"}}), 0.0)
+    asked = {"toolCallId": "c", "title": "Edit", "kind": "edit", "_meta": {"hermes": {"parentToolCallId": "b"}}}
+    lines = renderer.question({"toolCall": asked}, 0.0) + renderer.answer("Allow once")
+    assert lines.splitlines() == [
+        "      o edit     Edit  [pending]",
+        "      ? Allow edit: Edit",
+        "        -> Allow once",
+    ]
+
+
+def test_a_card_that_is_its_own_parent_is_borne():
+    assert "Look" in shown(call("a", title="Look", _meta={"hermes": {"parentToolCallId": "a"}}))
+
+
+def test_on_a_terminal_heads_fit_on_a_line_and_prose_breaks_between_words():
+    narrow, words = Style(width=60), "word " * 30
+    lines = shown(
+        call(title=words, kind="fetch", locations=[{"path": "/srv space/a.py"}]),
+        told([words], status="completed"),
+        call("c2", title="cat a", kind="execute", status="in_progress"),
+        told(["x" * 90], "c2", status="completed"),
+        style=narrow,
+    ).splitlines()
+    assert max(len(line) for line in lines if "x" * 90 not in line) <= 60
+    assert lines[0].endswith("...  [pending]")
+    assert [line.count("word") for line in lines if "| word" in line] == [11, 11, 8]
+    assert "    | " + "x" * 90 in lines
 
 
 def test_a_failure_without_content_shows_its_raw_output():
@@ -258,6 +356,9 @@ class Stream:
     def __init__(self, terminal, encoding="utf-8"):
         self.isatty = lambda: terminal
         self.encoding = encoding
+
+    def fileno(self):
+        raise UnsupportedOperation
 
 
 @pytest.mark.parametrize(

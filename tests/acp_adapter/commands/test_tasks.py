@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_core.background.tasks import TaskInfo
+from agent_core.home import Home
+from agent_core.sessions.library import SessionLibrary
 from tests.support.editor import PLAIN, Editor, RpcError
 from tests.support.in_memory import EditorFactory
 
@@ -48,9 +52,9 @@ async def test_what_runs_and_what_is_over_is_listed_with_how_it_stands(start: Ed
     told = await _answer(editor, session, "/tasks")
     failed, runs = await _tasks(editor, session)
 
-    assert f"`{failed['id']}` | process | failed |" in told
+    assert f"`{failed['id']}` | command | failed |" in told
     assert "exit code 3" in told
-    assert f"`{runs['id']}` | process | running | for 0 s | `echo listening; sleep 1000` | listening |" in told
+    assert f"`{runs['id']}` | command | running | for 0 s | `echo listening; sleep 1000` | listening |" in told
     assert (runs["state"], runs["detail"], runs["endedAt"]) == ("running", "listening", None)
     assert (failed["state"], failed["detail"], failed["title"]) == ("failed", "exit code 3", "exit 3")
     assert failed["endedAt"] >= failed["startedAt"]
@@ -98,3 +102,20 @@ async def test_what_cannot_be_done_is_said_and_changes_nothing(start: EditorFact
     with pytest.raises(RpcError, match="action must be one of"):
         await _tasks(editor, session, action="kill", taskId=runs["id"])
     assert (await _tasks(editor, session))[0]["state"] == "running"
+
+
+async def test_a_sub_agent_that_was_lost_with_its_process_is_listed_with_where_its_work_is(
+    start: EditorFactory, home: Path, workspace: Path
+) -> None:
+    editor, session = await _start(start, workspace, "say x")
+    await editor.request("session/close", {"sessionId": session})
+    library = SessionLibrary(Home(home))
+    library.background.keep_task(session, TaskInfo("agent-1", "delegation", "Look", "running", time.time()))
+    library.close()
+    await editor.load_session(session, workspace)
+
+    told = await _answer(editor, session, "/tasks")
+    assert "`agent-1` | sub-agent | lost |" in told
+    assert "the agent's process died; nobody knows how it came out: `hermes-acp sessions show agent-1` has" in told
+    (task,) = await _tasks(editor, session)
+    assert (task["kind"], task["state"]) == ("delegation", "lost")

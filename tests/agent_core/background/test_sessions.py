@@ -76,3 +76,37 @@ def test_the_end_of_the_process_ends_what_runs_in_all_sessions(kept: KeptBackgro
 
     assert [task.detail for task in kept.tasks("s")] == ["the agent ended"]
     assert process.live("s") is None
+
+
+def test_a_sub_agent_that_was_waited_for_is_lost_with_its_call_and_no_news(kept: KeptBackground) -> None:
+    board = Backgrounds(kept).of("s").tasks
+    board.begin("delegation", "agent-1", "Look", tells=False)
+    board.begin("delegation", "agent-2", "Test")
+
+    assert Backgrounds(kept).waiting("s", elsewhere=False) == 1
+    after = Backgrounds(kept).of("s")
+    assert [task.state for task in after.tasks.list()] == ["lost", "lost"]
+    (news,) = after.news.waiting()
+    assert news.source == "agent-2"
+    assert "(sub-agent: `Test`)" in news.text
+
+
+def test_a_sub_agent_that_was_waited_for_is_no_news_either_when_its_session_is_closed(kept: KeptBackground) -> None:
+    process = Backgrounds(kept)
+    process.of("s").tasks.begin("delegation", "agent-1", "Look", tells=False)
+    process.end("s", "the session was closed")
+
+    assert [task.state for task in kept.tasks("s")] == ["stopped"]
+    assert kept.news("s") == []
+
+
+def test_what_had_ended_when_the_process_died_is_as_it_ended_though_only_its_news_was_stored(
+    kept: KeptBackground,
+) -> None:
+    Backgrounds(kept).of("s").tasks.begin("delegation", "agent-1", "Look")
+    news = News("agent-1", "ended", "A sub-agent is done: Look", "It is well.", outcome="done")
+    kept.keep_news("s", news)
+
+    for task in (*Backgrounds(kept).tasks("s", elsewhere=False), *Backgrounds(kept).of("s").tasks.list()):
+        assert (task.state, task.detail, task.ended_at) == ("done", "A sub-agent is done: Look", news.at)
+    assert Backgrounds(kept).of("s").news.waiting() == (news,)

@@ -246,8 +246,8 @@ def test_an_engine_that_raises_is_told_of_once_a_turn(model_server, over, method
 def test_a_memory_that_fails_does_not_keep_it_from_being_done(model_server, small):
     seen = []
 
-    def flush(messages):
-        seen.append(len(messages))
+    def flush(request):
+        seen.append(len(request.messages))
         raise OSError("no space")
 
     services = services_with()

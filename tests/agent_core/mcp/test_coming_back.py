@@ -9,7 +9,7 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from agent_core.mcp.session_servers import SessionServers
-from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
+from agent_core.mcp.specs import McpLimits, ServerPolicy, ServerSpec, ServerStatus
 from tests.agent_core.mcp.conftest import Open
 from tests.support.mcp_servers import KEY, plain, rich, sdk_on_a_port
 from tests.support.waiting import wait_until
@@ -117,3 +117,17 @@ def test_entries_stay_the_same_while_their_server_does(open_servers: Open) -> No
     said(servers, "crash", "rich")
     after = [entry for entry in servers.entries() if entry.name.startswith("mcp__plain")]
     assert all(one is other for one, other in zip(before, after, strict=True))
+
+
+def test_the_end_of_an_idle_server_of_the_network_is_noticed_where_it_is_asked_for_a_sign_of_life(
+    open_servers: Open,
+) -> None:
+    with sdk_on_a_port() as origin:
+        watched, other = (
+            ServerSpec(name, "http", url=f"{origin}/mcp", headers=(KEY,), policy=ServerPolicy(ping_every=seconds))
+            for name, seconds in (("watched", 0.05), ("other", 0.0))
+        )
+        servers = open_servers(watched, other, limits=NEVER)
+        assert said(servers, "add", "watched", a=1, b=2) == "3"
+    wait_until(lambda: status(servers, "watched").state == "failed")
+    assert status(servers, "other").state == "ready"

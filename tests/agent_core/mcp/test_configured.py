@@ -10,7 +10,7 @@ import yaml
 from agent_core.config import Configuration, load
 from agent_core.home import Home
 from agent_core.mcp.configured import configured_servers, joined
-from agent_core.mcp.specs import ServerSpec
+from agent_core.mcp.specs import Certificates, ServerSpec
 
 
 def configuration(home: Path, servers: object, *, env: str = "", **more: object) -> Configuration:
@@ -116,3 +116,19 @@ def test_the_clients_server_wins_by_its_name() -> None:
     given, mine = ServerSpec("a", "stdio", command="theirs"), ServerSpec("a", "stdio", command="mine")
     other = ServerSpec("b", "stdio", command="b")
     assert joined((given,), (mine, other)) == (given, other)
+
+
+def test_certificates_and_pings_are_read_in_ours_and_in_upstreams_form(tmp_path: Path) -> None:
+    found = specs(
+        tmp_path,
+        {
+            "ours": {"url": "https://a/mcp", "ca_file": "~/ca.pem", "client_cert": "/c", "client_key": "/k"},
+            "theirs": {"url": "https://a/mcp", "ssl_verify": "/ca.pem", "client_cert": ["/c", "/k"]},
+            "idle": {"url": "https://a/mcp", "ssl_verify": True, "keepalive_interval": 0},
+            "open": {"url": "https://a/mcp", "ssl_verify": False},
+        },
+    )
+    assert found["ours"].certificates == Certificates(str(Path.home() / "ca.pem"), "/c", "/k")
+    assert found["theirs"].certificates == Certificates("/ca.pem", "/c", "/k")
+    assert (found["ours"].policy.ping_every, found["idle"].policy.ping_every) == (180, 0)
+    assert "ssl_verify cannot be switched off" in found["open"].problem

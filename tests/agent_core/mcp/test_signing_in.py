@@ -21,8 +21,9 @@ from agent_core.mcp.errors import McpFailure
 from agent_core.mcp.service_loop import ServiceLoop
 from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.signing_in import look, sign_in
-from agent_core.mcp.specs import ServerSpec
+from agent_core.mcp.specs import McpLimits, ServerSpec
 from agent_core.mcp.token_file import ServerTokens
+from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
 
 _SERVER = Path(__file__).parents[2] / "support" / "mcp_oauth_server.py"
@@ -41,8 +42,10 @@ def serving(seconds: int = 3600) -> Iterator[ServerSpec]:
 
 @contextmanager
 def session(spec: ServerSpec, home: Path, *more: ServerSpec) -> Iterator[SessionServers]:
-    loop, guardian = ServiceLoop(), Guardian()
-    servers = SessionServers([spec, *more], home, loop=loop, guardian=guardian, tokens=ServerTokens(home))
+    loop, guardian, limits = ServiceLoop(), Guardian(), McpLimits(sign_in_seconds=0.05)
+    servers = SessionServers(
+        [spec, *more], home, loop=loop, guardian=guardian, tokens=ServerTokens(home), limits=limits
+    )
     servers.start()
     servers.wait(30, CancelToken())
     try:
@@ -78,11 +81,30 @@ def test_a_sign_in_is_kept_used_and_forgotten(tmp_path: Path) -> None:
         assert sign_in(spec, tmp_path, tokens, visit).tools == 1
         assert (tmp_path / "oauth_tokens.json").stat().st_mode & 0o777 == 0o600
         assert {secret.partition("-")[0] for secret in tokens.secrets()} >= {"access", "refresh"}
-        assert look(spec, tmp_path, tokens).tools == 1
+        assert look(spec, tmp_path, tokens, {}).tools == 1
         with session(spec, tmp_path) as servers:
             assert who(servers) == "renewed 0 times"
         assert tokens.forget(spec.url)
         assert not tokens.has(spec.url)
+
+
+def test_a_session_that_runs_notices_a_sign_in_that_is_made_elsewhere(tmp_path: Path) -> None:
+    with serving() as spec, session(spec, tmp_path) as servers:
+        assert servers.status()[0].state == "failed"
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
+        wait_until(lambda: servers.status()[0].state == "ready")
+        assert who(servers) == "renewed 0 times"
+        get(spec, "revoke")
+        assert "needs a sign-in (HTTP 401). Run `hermes-acp mcp login" in who(servers)
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
+        wait_until(lambda: servers.status()[0].state == "ready")
+
+
+def test_one_that_waits_for_a_sign_in_connects_when_it_is_asked_to_and_ends_with_its_session(tmp_path: Path) -> None:
+    with serving() as spec, session(spec, tmp_path) as servers:
+        assert servers.reconnect("api")
+        servers.wait(30, CancelToken())
+        assert servers.status()[0].state == "failed"
 
 
 def test_a_token_that_is_nearly_over_is_renewed_without_the_person(tmp_path: Path) -> None:

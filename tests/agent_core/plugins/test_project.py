@@ -12,6 +12,7 @@ from agent_core.plugins.plugins import Plugins
 from agent_core.plugins.project import ProjectPlugins
 from tests.support.own_tools import write
 from tests.support.plugins import add_plugin, plugin_registry, plugins_of, tool
+from tests.support.settings_files import configure
 from tools.home_tools.modules import LoadFailed
 from tools.registry import ToolRegistry
 
@@ -234,3 +235,47 @@ def test_the_home_is_no_project_s(home: Path, plugins: Plugins) -> None:
     project.look()
 
     assert project.statuses == ()
+
+
+def test_one_that_is_switched_off_is_not_used_any_more_and_again_once_it_is_on(plugins: Plugins, place: Path) -> None:
+    add_plugin(place, "one", f"{tool('one')}; ctx.register_hook('stop', print); ctx.register_command('x', print)")
+    add_plugin(place, "two", tool("two"))
+    project = _project(plugins, place)
+    project.trust()
+    for off, states, tools in ((True, ["off", "loaded"], ["two"]), (False, ["loaded", "loaded"], ["one", "two"])):
+        plugins.state.disable("one", off=off)
+        project.look()
+        assert (_states(project), _tools(project)) == (states, tools)
+        assert len(plugins.commands(project.root)) == (0 if off else 1)
+        assert project.problems() == ()
+
+
+def test_one_that_was_off_from_the_beginning_is_loaded_once_it_is_on(plugins: Plugins, place: Path) -> None:
+    add_plugin(place, "one", tool("one"))
+    plugins.state.disable("one", off=True)
+    project = _project(plugins, place)
+    project.trust()
+    assert (_states(project), _tools(project)) == (["off"], [])
+
+    plugins.state.disable("one", off=False)
+    project.look()
+
+    assert (_states(project), _tools(project)) == (["loaded"], ["one"])
+
+
+def test_the_list_of_those_that_are_on_holds_for_a_project_s_too_but_not_for_its_hooks(
+    home: Path, plugins: Plugins, place: Path
+) -> None:
+    for name in ("one", "two"):
+        add_plugin(place, name, tool(name))
+    write(place.parent / "hooks" / "hooks.yaml", "Stop: [{command: 'true'}]\n")
+    configure(home, {"plugins": {"enabled": ["two"]}})
+    project = _project(plugins, place)
+    project.trust()
+
+    assert (_states(project), _tools(project)) == (["off", "loaded", "loaded"], ["two"])
+    assert project.hooks_copy() is not None
+    configure(home, {"plugins": {"enabled": ["one"], "disabled": ["hooks"]}})
+    project.look()
+    assert (_states(project), _tools(project)) == (["loaded", "off", "off"], ["one"])
+    assert project.hooks_copy() is None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.support.editor_frames import Frame
 from tests.support.editor_policies import reject
+from tests.support.editor_profiles import PROFILES
 from tests.support.images import png
 from tests.support.scenarios.scenario import Scenarios
 from tests.support.scenarios.stage import Stage
@@ -32,6 +34,14 @@ except ToolError:
     patch(path="sums.py", old_string="a - b", new_string="a + b")
 print(lines, terminal("echo from a command")["output"].strip())
 """
+
+
+_WAITS = "while ! test -e gate; do sleep 0.02; done; echo built; exit 3"
+
+
+def _is_over(frame: Frame) -> bool:
+    told = (frame.update.get("_meta") or {}).get("hermes") or {}
+    return bool(told.get("backgroundTurn", {}).get("state") == "over")
 
 
 def _call(tool: str, **arguments: Any) -> str:
@@ -83,6 +93,25 @@ async def background_command(stage: Stage) -> None:
     (card,) = stage.agent.cards(stage.session).values()
     process = card["rawOutput"]["process"]
     await stage.prompt(_call("process", action="kill", session_id=process), "say Ended.")
+
+
+@scenario
+async def turn_of_its_own(stage: Stage) -> None:
+    """A command in the background ends while nothing runs: a turn begins by itself, whose begin and end are told."""
+    profile = PROFILES[stage.profile]
+    told = {**profile.get("_meta", {}), "hermes": {"backgroundTurns": True}}
+    await stage.greet(session={**profile.get("session", {}), "notices": {}}, _meta=told)
+    await stage.open()
+    await stage.choose("session/set_mode", modeId="dont_ask")
+    await stage.prompt(
+        _call("terminal", command=_WAITS, background=True, notify_on_complete=True),
+        "say Building.",
+        "on news",
+        "run echo looked",
+        "say It failed.",
+    )
+    stage.write("gate", "")
+    await stage.agent.wait_for(_is_over, 15, what="the end of a turn of its own")
 
 
 @scenario
