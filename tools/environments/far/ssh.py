@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.environments.far.machine import NotConnected, Streams
+from tools.environments.far.owning import began, is_gone
 from tools.errors import CommandError
 
 # Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
@@ -204,7 +205,8 @@ class SshMachine:
     def _master(self, script: str, streams: Streams) -> _Master:
         if self._folder is None:
             _remove_leftovers()
-            self._folder = tempfile.TemporaryDirectory(prefix=f"{_FOLDERS}{os.getpid()}-", dir=_SHORT)
+            mine = f"{_FOLDERS}{os.getpid()}-{began(os.getpid())}-"
+            self._folder = tempfile.TemporaryDirectory(prefix=mine, dir=_SHORT)
         self._made += 1
         socket = Path(self._folder.name, str(self._made))
         process = self._popen([f"-S{socket}", "-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)
@@ -241,18 +243,8 @@ class SshMachine:
 
 def _remove_leftovers() -> None:
     """Remove the directories of processes that were killed; nothing but sockets is in them."""
-    for folder in Path(_SHORT).glob(f"{_FOLDERS}*-*"):
-        pid = folder.name.removeprefix(_FOLDERS).partition("-")[0]
+    for folder in Path(_SHORT).glob(f"{_FOLDERS}*-*-*"):
+        pid, _, rest = folder.name.removeprefix(_FOLDERS).partition("-")
         with contextlib.suppress(OSError):
-            if pid.isdigit() and folder.lstat().st_uid == os.getuid() and not _is_alive(int(pid)):
+            if folder.lstat().st_uid == os.getuid() and is_gone(pid, rest.partition("-")[0]):
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

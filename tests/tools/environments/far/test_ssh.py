@@ -16,6 +16,7 @@ from tests.support.processes import has_ended
 from tests.support.ssh_server import needs_sshd, ssh_server
 from tests.support.waiting import wait_until
 from tools.context import CommandSpec
+from tools.environments.far.owning import began
 from tools.environments.far.side import FarSide
 from tools.environments.far.ssh import SshMachine, SshTarget
 from tools.environments.guardian import Guardian
@@ -238,6 +239,7 @@ _VICTIM = """
 import sys
 from pathlib import Path
 from tools.context import CommandSpec
+from tools.environments.far.owning import began
 from tools.environments.far.side import FarSide
 from tools.environments.far.ssh import SshMachine, SshTarget
 from tools.environments.guardian import Guardian
@@ -280,9 +282,13 @@ def test_the_plain_command_has_no_left_state(side, tmp_path):
 def test_directories_of_processes_that_were_killed_are_removed(shared, guardian):
     ended = subprocess.Popen(["true"])
     ended.wait()
-    left = Path(f"/tmp/hermes-ssh-{ended.pid}-left")
-    left.mkdir()
+    # Another process may have the number now.
+    ours = [Path(f"/tmp/hermes-ssh-{ended.pid}-1-left"), Path(f"/tmp/hermes-ssh-{os.getpid()}-1-left")]
+    theirs = Path(f"/tmp/hermes-ssh-{os.getpid()}-{began(os.getpid())}-mine")
+    for folder in (*ours, theirs):
+        folder.mkdir()
     side = FarSide(SshMachine(shared.target()), guardian)
     run(side, "true")
-    assert not left.exists()
+    assert [folder.exists() for folder in (*ours, theirs)] == [False, False, True]
+    theirs.rmdir()
     side.close()
