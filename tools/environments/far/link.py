@@ -37,6 +37,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _MOST_COMPLAINT = 4_000
 _MOST_GREETING_LINES = 500
 _KILL = 9
+# How a program ends whose connection broke off: as ssh does, or by a signal. No script of ours ends so.
+_BROKEN_OFF = frozenset({255, -_KILL})
 
 
 @dataclass(slots=True)
@@ -149,9 +151,14 @@ class Link:
             except subprocess.TimeoutExpired as problem:
                 raise CommandError(f"{self.machine.name} did not answer within {seconds:.0f} seconds.") from problem
         _, begun, answer = output.partition(mark.encode())
+        words = complaint[-_MOST_COMPLAINT:].decode(errors="replace")
         if not begun:
-            words = complaint[-_MOST_COMPLAINT:].decode(errors="replace")
             raise CommandError(self.machine.why(words))
+        if process.returncode in _BROKEN_OFF:
+            # What came is not all of it.
+            raise CommandError(
+                f"The connection to {self.machine.name} broke off before it had answered. Try again. {words}".rstrip()
+            )
         return answer
 
     @contextmanager

@@ -1,12 +1,14 @@
 """A script's plain bytes over a service that has only terminals for programs that read.
 
 The terminal is made raw; then a line with what is to be run is sent. A terminal has no end of input: so input goes as
-lines of text, which a loop of shell there decodes, up to a line that says that there is no more. What is printed
-stands between two marks that nobody knows beforehand.
+lines of text, which a loop of shell there decodes; one line says that there is no more, and one that the script is to
+end. What is printed stands between two marks that nobody knows beforehand.
 """
 
 from __future__ import annotations
 
+import contextlib
+import queue
 import string
 import threading
 from collections.abc import Iterator
@@ -19,17 +21,31 @@ from tools.environments.far.wrapping import line_of, new_token, overlap, quoted
 _READY_SECONDS = 60.0
 _LONGEST_LINE = 2_048
 _MOST_GREETING = 200_000
-_END_OF_INPUT = b".\n"
+_END_OF_INPUT, _KILL = b".\n", b"!\n"
+_KILL_SECONDS = 2.0
+# In no text: so hardly any output is held back because it could be the mark.
+_BEFORE_END = b"\xf5"
+_HELD_SECONDS = 0.2
 _PLAIN = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {"\\"}
 # It may be typed at some shell's prompt, and be echoed: so no quote or backslash is in it, and its mark is in halves.
 _FIRST = 'stty raw -echo; printf %s%s {half} {other}; IFS= read -r l; eval "$(printf %b "$l")"'
+# It hangs up where the service lets go of it: then the script, which is in a session of its own, is ended as well.
 _PIPED = """exec 3<&0 2>/dev/null
 f=${{TMPDIR:-/tmp}}/hermes-acp.{token}; (umask 077; mkfifo "$f") || exit 97
-while IFS= read -r l; do case $l in .) break;; esac; printf %b "$l"; done <&3 >"$f" &
+s=; command -v setsid >/dev/null && s=setsid
+$s sh -c {script} <"$f" 3<&- &
+c=$!
+trap 'kill -KILL "-$c" "$c"; exit' HUP
+{{
+  trap '' PIPE HUP
+  exec 5>"$f"; rm -f "$f"
+  while IFS= read -r l; do
+    case $l in .) exec 5>&- ;; !) kill -KILL "-$c" "$c" ;; *) printf %b "$l" >&5 ;; esac
+  done
+}} <&3 >/dev/null &
 p=$!
-exec 4<"$f"; rm -f "$f"
-if command -v setsid >/dev/null; then setsid sh -c {script} <&4 3<&- 4<&-; else sh -c {script} <&4 3<&- 4<&-; fi
-kill $p; printf %s%s {half} {other}
+wait $c
+kill -KILL $p; printf '\\365%s%s' {half} {other}
 """
 _AT_TERMINAL = "stty sane rows {rows} cols {columns} 2>/dev/null\n{script}"
 
@@ -74,16 +90,15 @@ class TerminalWire:
         self._end = new_token()
         self._size = size
         self._script = self._wrapped(script)
-        self._ready = threading.Event()
+        self._ready, self._over = threading.Event(), threading.Event()
         self._lock = threading.Lock()
-        self._is_over = False
 
     def chunks(self) -> Iterator[bytes]:
         """What the script prints."""
         try:
             yield from self._printed(self._begun())
         finally:
-            self._is_over = True
+            self._over.set()
             self._ready.set()
 
     def send(self, data: bytes) -> None:
@@ -99,12 +114,19 @@ class TerminalWire:
     def end_input(self) -> None:
         """A line says so; at a terminal nothing does."""
         self._wait()
-        if self._size is None and not self._is_over:
-            self._terminal.write(_END_OF_INPUT)
+        if self._size is None and not self._over.is_set():
+            with self._lock:
+                self._terminal.write(_END_OF_INPUT)
 
     def kill(self) -> None:
         """End it."""
-        self._is_over = True
+        if self._size is None and self._ready.is_set() and not self._over.is_set():
+            with (
+                self._lock,
+                contextlib.suppress(Exception),
+            ):  # whatever the SDK raises: the terminal's end ends it too
+                self._terminal.write(_KILL)
+            self._over.wait(_KILL_SECONDS)
         self._ready.set()
         self._terminal.kill()
 
@@ -122,22 +144,41 @@ class TerminalWire:
 
     def _printed(self, held: bytes) -> Iterator[bytes]:
         if self._size is not None:
-            while held:
+            if held:
                 yield held
-                held = self._terminal.read()
+            while data := self._terminal.read():
+                yield data
             return
-        end = self._end.encode()
+        came: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
+        threading.Thread(target=self._read_into, args=(came,), name="output of a script", daemon=True).start()
+        end = _BEFORE_END + self._end.encode()
         while end not in held:
             keep = overlap(held, end)
             if len(held) > keep:
                 yield held[: len(held) - keep]
                 held = held[len(held) - keep :]
-            data = self._terminal.read()
+            try:
+                data = came.get(timeout=_HELD_SECONDS if held else None)
+            except queue.Empty:
+                # What looked like the beginning of the mark is the script's own, which waits for an answer to it.
+                yield held
+                held = b""
+                continue
+            if isinstance(data, Exception):
+                raise data
             if not data:
                 raise BrokenOff("the terminal there ended before the script did")
             held += data
         if last := held.partition(end)[0]:
             yield last
+
+    def _read_into(self, came: queue.SimpleQueue[bytes | Exception]) -> None:
+        try:
+            while data := self._terminal.read():
+                came.put(data)
+            came.put(b"")
+        except Exception as problem:  # noqa: BLE001 - whatever the SDK raises is raised by `chunks`
+            came.put(problem)
 
     def _wait(self) -> None:
         if not self._ready.wait(_READY_SECONDS):
