@@ -15,6 +15,7 @@ from tools.environments.far.making import experimental, side_of, with_places_the
 from tools.errors import CommandError
 
 _MEGABYTES_OF_A_GIGABYTE = 1024
+_LIFETIME = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Terms:
 
     image: str = ""
     has_network: bool = False
-    lifetime: int = 3600
+    lifetime: int = _LIFETIME
     cpus: float | None = None
     memory: int | None = None
 
@@ -54,7 +55,7 @@ def terms_of(options: Mapping[str, Any], backend: str) -> Terms:
     return Terms(
         image=str(options.get(f"{backend}_image") or ""),
         has_network=options.get("container_network") == "open",
-        lifetime=int(options.get("container_lifetime") or Terms.lifetime),
+        lifetime=int(options.get("container_lifetime") or _LIFETIME),
         cpus=options.get("container_cpu"),
         memory=options.get("container_memory"),
     )

@@ -158,17 +158,17 @@ class TerminalWire:
                 yield held[: len(held) - keep]
                 held = held[len(held) - keep :]
             try:
-                data = came.get(timeout=_HELD_SECONDS if held else None)
+                next_one = came.get(timeout=_HELD_SECONDS if held else None)
             except queue.Empty:
                 # What looked like the beginning of the mark is the script's own, which waits for an answer to it.
                 yield held
                 held = b""
                 continue
-            if isinstance(data, Exception):
-                raise data
-            if not data:
+            if isinstance(next_one, Exception):
+                raise next_one
+            if not next_one:
                 raise BrokenOff("the terminal there ended before the script did")
-            held += data
+            held += next_one
         if last := held.partition(end)[0]:
             yield last
 
