@@ -14,10 +14,12 @@ import string
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.environments.far.link import line_from
 from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.far.owning import began, is_gone
 from tools.errors import CommandError
@@ -25,6 +27,7 @@ from tools.errors import CommandError
 # Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
 _MOST_SESSIONS = 9
 _CONNECT_SECONDS = 15
+_FURTHER_SECONDS = 20.0
 _ALWAYS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -195,11 +198,15 @@ class SshMachine:
     def _further(self) -> _Master:
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
         master = self._master(_HOLD, streams)
+        until = time.monotonic() + _FURTHER_SECONDS
         # What the shell there prints of its own comes first.
-        if _READY not in (master.process.stdout or ()):
-            raise CommandError(
-                f"{self.name} carries {_MOST_SESSIONS} commands at once and allows no further connection. End some."
-            )
+        while (line := line_from(master.process, until - time.monotonic())) != _READY:
+            if not line:
+                self._forget(self._masters.pop())
+                why = (
+                    "allows no further connection" if line is not None else "does not answer for a further connection"
+                )
+                raise CommandError(f"{self.name} carries {_MOST_SESSIONS} commands at once and {why}. End some.")
         return master
 
     def _master(self, script: str, streams: Streams) -> _Master:
@@ -231,14 +238,19 @@ class SshMachine:
             raise CommandError(f"Could not start ssh: {problem.strerror}.") from problem
 
     def _forget_masters(self) -> None:
-        for master in self._masters:
-            if master.process.poll() is None:
-                master.process.kill()
-                master.process.wait()
-            for stream in (master.process.stdin, master.process.stdout) if master is not self._masters[0] else ():
-                if stream is not None:
-                    stream.close()
+        # The streams of the first are the keeper's.
+        for number, master in enumerate(self._masters):
+            self._forget(master, closes=number > 0)
         self._masters = []
+
+    @staticmethod
+    def _forget(master: _Master, *, closes: bool = True) -> None:
+        if master.process.poll() is None:
+            master.process.kill()
+            master.process.wait()
+        for stream in (master.process.stdin, master.process.stdout) if closes else ():
+            if stream is not None:
+                stream.close()
 
 
 def _remove_leftovers() -> None:
