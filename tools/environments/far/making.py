@@ -12,10 +12,9 @@ from tools.environments.backends import Elsewhere, Wanted
 from tools.environments.containment import Containment
 from tools.environments.far.machine import Machine
 from tools.environments.far.side import FarSide
-from tools.environments.far.surroundings import FarPlaces, FarSecrets, places_there
+from tools.environments.far.surroundings import FarPlaces, FarSecrets, SharedSecrets, places_there
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.local_processes import LocalProcesses
-from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.settings import ToolSettings
 from tools.shell.memory import ShellMemory
 
@@ -61,7 +60,7 @@ def with_shared_places(backend: str, side: FarSide, wanted: Wanted, why_not: str
         command=side.link.output_of,
         close=side.close,
         shared=tuple(dict.fromkeys((*named, *real))),
-        containment=Containment(why_not=why_not, places=KeptPlaces(real), secrets=WorkspaceSecrets(real)),
+        containment=Containment(why_not=why_not, places=KeptPlaces(real), secrets=SharedSecrets(side, real)),
         wall="container",
         note=note,
     )
