@@ -297,7 +297,7 @@ def local_workspace(
             # What was allowed for good was allowed for this machine's directory of that name.
             grants=Grants(None if rules.is_elsewhere else kept, rules.roots),
             judge=judge,
-            warnings=(*given.warnings, *((elsewhere.problem,) if elsewhere and elsewhere.problem else ())),
+            warnings=(*given.warnings, *(elsewhere.warnings if elsewhere else ())),
         ),
         settings=limits,
         history=history,

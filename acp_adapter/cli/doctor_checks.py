@@ -150,9 +150,10 @@ def check_elsewhere(home: Home) -> Iterator[Check]:
     """Whether the machine that sessions work on can be reached, where it is not this one."""
     import tempfile  # noqa: PLC0415 - for this look only
 
-    from agent_core.config import load  # noqa: PLC0415 - loads what settings are made of
+    from agent_core.config import ConfigSource, load  # noqa: PLC0415 - loads what settings are made of
     from agent_core.elsewhere import elsewhere_of  # noqa: PLC0415 - the same
     from agent_core.errors import SettingsError  # noqa: PLC0415 - the same
+    from agent_core.plugins.plugins import Plugins  # noqa: PLC0415 - the same
     from tools.environments.guardian import Guardian  # noqa: PLC0415 - starts processes
     from tools.errors import CommandError  # noqa: PLC0415 - with it
     from tools.settings import ToolSettings  # noqa: PLC0415 - with it
@@ -163,6 +164,7 @@ def check_elsewhere(home: Home) -> Iterator[Check]:
         return
     if settings.terminal.backend == "local":
         return
+    Plugins(ConfigSource(home)).load_for_backend(settings.terminal.backend)
     guardian = Guardian()
     # A container gets a directory: an empty one will do.
     with tempfile.TemporaryDirectory(prefix="hermes-doctor-") as folder:
@@ -172,7 +174,8 @@ def check_elsewhere(home: Home) -> Iterator[Check]:
                 return
             try:
                 facts = elsewhere.facts()
-                text = f"sessions work on {elsewhere.where} ({facts.system}, {facts.shell})"
+                note = f". {elsewhere.note}" if elsewhere.note else ""
+                text = f"sessions work on {elsewhere.where} ({facts.system}, {facts.shell}){note}"
                 yield Check("terminal", ok=True, text=text)
             finally:
                 elsewhere.close()

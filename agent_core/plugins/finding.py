@@ -16,6 +16,7 @@ from tools.home_tools.trust import why_not_trusted
 log = logging.getLogger(__name__)
 
 PLUGINS = "plugins"
+SHIPPED = "shipped"
 GROUP = "hermes_acp.plugins"
 """The entry points of packages that bring a plugin: a module with `register`, or such a function."""
 
@@ -57,6 +58,20 @@ def in_packages() -> Iterator[Found]:
         yield Candidate(Manifest(point.name, version), "package", place, entry=_loader(point.load)), ""
 
 
+def shipped(name: str) -> Candidate | None:
+    """The plugin that comes with this program and brings the backend `name`; None for none."""
+    folder = Path(__file__).parent / SHIPPED / name
+    if not name.isidentifier() or (file := manifest_in(folder)) is None:
+        return None
+
+    def entry() -> object:
+        from importlib import import_module  # noqa: PLC0415 - with it
+
+        return import_module(f"{__package__}.{SHIPPED}.{name}")
+
+    return Candidate(read_manifest(file), "shipped", "comes with this program", entry=entry)
+
+
 def make_ready(candidate: Candidate, home: Path, variables: Mapping[str, str]) -> None:
     """Look at a home's plugin before it is imported: all its files, since one may import another.
 
@@ -65,6 +80,7 @@ def make_ready(candidate: Candidate, home: Path, variables: Mapping[str, str]) -
     """
     candidate.manifest.check(variables)
     if candidate.folder is None:
+        export(" ".join(candidate.manifest.reads), variables)
         return
     for file in sorted(candidate.folder.rglob("*.py")):
         export(trusted_text(file, home), variables)

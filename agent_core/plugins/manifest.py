@@ -22,7 +22,7 @@ class Manifest:
 
     Attributes:
         is_ours: False for kinds of plugins that only other programs know.
-        needs: environment variables without which it is of no use.
+        needs: environment variables without which it is of no use; `reads`: those that it may have.
         api: the version of the context that it was written for.
     """
 
@@ -31,6 +31,7 @@ class Manifest:
     description: str = ""
     is_ours: bool = True
     needs: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
     api: int = API_VERSION
 
     def check(self, variables: Mapping[str, str]) -> None:
@@ -70,6 +71,7 @@ def read_manifest(file: Path) -> Manifest:
         description=_text(facts, "description"),
         is_ours=_text(facts, "kind") in _OUR_KINDS,
         needs=tuple(_names(facts.get("requires_env"))),
+        reads=tuple(_names(facts.get("reads_env"))),
         api=api if isinstance(api, int) else API_VERSION,
     )
 

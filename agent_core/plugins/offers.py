@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agent_core.hooks.hook import Hook
     from agent_core.memory.provider import MakeProvider
 
-Origin = Literal["home", "package", "project"]
+Origin = Literal["home", "package", "project", "shipped"]
 State = Literal["loaded", "off", "failed", "untrusted", "not for this program"]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_core.config import ConfigSource
 from agent_core.errors import SettingsError
-from agent_core.plugins.finding import PLUGINS, Found, in_home, in_packages, make_ready
+from agent_core.plugins.finding import PLUGINS, Found, in_home, in_packages, make_ready, shipped
 from agent_core.plugins.loading import Candidate, Terms, load_plugin
 from agent_core.plugins.offers import PluginCommand, PluginStatus
 from agent_core.plugins.project import HOOKS, ProjectPlugins
@@ -57,6 +57,7 @@ class Plugins:
         self._packages = packages
         self._tools = HomeTools(self._home, variables=self._variables, seconds=seconds)
         self._statuses: tuple[PluginStatus, ...] = ()
+        self._shipped: tuple[PluginStatus, ...] = ()
         self._projects: dict[Path, ProjectPlugins] = {}
         self._lock = threading.Lock()
         self.state = PluginState(self._home)
@@ -76,15 +77,23 @@ class Plugins:
             self._statuses = tuple(statuses)
 
     def load_for_backend(self, name: str) -> None:
-        """Load the plugins if a session is to work in an environment of that name which only one of them can bring.
-        Blocks then, for seconds at most.
+        """Load what brings the environment of that name: the plugin of this program's own, or else all that the user
+        has, if only one of them can. Blocks then, for seconds at most; raises nothing.
         """
         if name == "local":
             return
         from tools.environments.backends import backend_names  # noqa: PLC0415 - most sessions work here
 
-        if name not in backend_names():
-            self._registry.load()
+        with self._lock:
+            if name in backend_names():
+                return
+            if (own := shipped(name)) is not None:
+                status = self._loaded(own, "", taken=set())
+                if status.problem:
+                    log.warning("%s", status.problem)
+                self._shipped = (*(each for each in self._shipped if each.name != status.name), status)
+                return
+        self._registry.load()
 
     def project(self, cwd: Path) -> ProjectPlugins:
         """The plugins that the project in `cwd` brings, not looked at yet."""
@@ -97,13 +106,15 @@ class Plugins:
 
     @property
     def statuses(self) -> tuple[PluginStatus, ...]:
-        """How it stands with those of the home and of packages, as far as they were looked at."""
-        return self._statuses
+        """How it stands with those of the home and of packages, as far as they were looked at, and with those of this
+        program's own that were wanted.
+        """
+        return (*self._statuses, *self._shipped)
 
     def problems(self) -> tuple[str, ...]:
         """What the person should know of their tool files and plugins."""
         files = (problem.text for problem in self._tools.problems)
-        return (*files, *(status.problem for status in self._statuses if status.problem))
+        return (*files, *(status.problem for status in self.statuses if status.problem))
 
     def hooks(self) -> tuple[Hook, ...]:
         """The hooks of those that are loaded."""
@@ -127,7 +138,7 @@ class Plugins:
         self._registry.load()
         project = self.project(cwd)
         project.look()
-        return (*self._statuses, *project.statuses)
+        return (*self.statuses, *project.statuses)
 
     def skill_folders(self, cwd: Path) -> tuple[Path, ...]:
         """The folders of skills that plugins offer to a session in `cwd`."""
@@ -147,13 +158,13 @@ class Plugins:
         name = candidate.manifest.name
         if not candidate.manifest.is_ours:
             return candidate.status(state="not for this program", detail="is of a kind that other programs use")
-        if self._is_off(name) or not self.settings().allows(name):
+        if self._is_off(name) or not (candidate.origin == "shipped" or self.settings().allows(name)):
             return candidate.status(state="off", detail="is switched off")
         if why or name in taken:
             why = why or "has the name of another plugin, which is loaded: rename it"
             return candidate.status(state="failed", detail=why)
         try:
-            if candidate.origin == "home":
+            if candidate.origin in {"home", "shipped"}:
                 make_ready(candidate, self._home, self._variables())
         except LoadFailed as problem:
             return candidate.status(state="failed", detail=str(problem))

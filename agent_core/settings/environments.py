@@ -11,7 +11,13 @@ from agent_core.settings.tools import ToolPart
 
 # Upstream's names for what is called otherwise here.
 _OTHER_NAMES = {"env_type": "backend", "docker_mount_cwd_to_workspace": "docker_mount"}
-_OTHER_BACKENDS = {"native": "local", "host": "local", "podman": "docker"}
+_OTHER_BACKENDS = {
+    "native": "local",
+    "host": "local",
+    "podman": "docker",
+    "singularity": "apptainer",
+    "vercel_sandbox": "vercel",
+}
 
 
 class TerminalPart(ToolPart):
@@ -23,7 +29,10 @@ class TerminalPart(ToolPart):
     env_passthrough: tuple[str, ...] = Field(
         (), description="Variables, or patterns with a *, that commands get though they look like secrets."
     )
-    backend: str = Field("local", description="Where sessions work: local, ssh, docker, or a plugin's.")
+    backend: str = Field(
+        "local",
+        description="Where sessions work: local, ssh, docker, apptainer, modal, daytona, vercel, or a plugin's.",
+    )
     backend_options: dict[str, Any] = Field(default_factory=dict, description="For the backend of a plugin.")
     cwd: str = Field(
         "", description="The directory on the other machine; empty: the one of the same name, or else the home."
@@ -46,8 +55,22 @@ class TerminalPart(ToolPart):
         "auto", description="docker: who commands run as: auto (you), image, or UID:GID as the engine takes it."
     )
     docker_args: tuple[str, ...] = Field((), description="docker: further arguments of `run`.")
-    container_cpu: float | None = Field(None, gt=0, allow_inf_nan=False, description="docker: processors, at most.")
-    container_memory: int | None = Field(None, ge=16, description="docker: megabytes of memory, at most.")
+    singularity_image: str = Field(
+        "docker://debian:stable-slim", description="apptainer: the image of the sessions' instances."
+    )
+    singularity_program: str = Field("", description="apptainer: the program; empty: apptainer, or else singularity.")
+    singularity_args: tuple[str, ...] = Field((), description="apptainer: further arguments of `instance start`.")
+    modal_image: str = Field("", description="modal: an image of a registry; empty: the service's own Debian.")
+    daytona_image: str = Field("", description="daytona: an image of a registry; empty: the service's own snapshot.")
+    vercel_image: str = Field("", description="vercel: an image of its registry; empty: the service's own.")
+    container_network: Literal["none", "open"] = Field(
+        "none", description="apptainer, modal, daytona, vercel: whether there is a network."
+    )
+    container_cpu: float | None = Field(None, gt=0, allow_inf_nan=False, description="In containers: processors.")
+    container_memory: int | None = Field(None, ge=16, description="In containers: megabytes of memory.")
+    container_lifetime: int = Field(
+        3600, ge=60, le=86_400, description="modal, daytona, vercel: seconds after which a sandbox ends in any case."
+    )
     container_processes: int | None = Field(1024, ge=16, description="docker: processes, at most.")
     container_persistent: bool = Field(
         False, description="docker: a session's container is kept for when it is opened again."
@@ -73,7 +96,13 @@ class TerminalPart(ToolPart):
         return _OTHER_BACKENDS.get(name, name)
 
     @field_validator(
-        "env_passthrough", "ssh_options", "docker_volumes", "docker_forward_env", "docker_args", mode="before"
+        "env_passthrough",
+        "ssh_options",
+        "docker_volumes",
+        "docker_forward_env",
+        "docker_args",
+        "singularity_args",
+        mode="before",
     )
     @classmethod
     def _listed(cls, value: object) -> object:

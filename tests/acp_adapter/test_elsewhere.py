@@ -10,9 +10,11 @@ import pytest
 
 from tests.support.editor import PLAIN
 from tests.support.editor_policies import reject
+from tests.support.fake_apptainer import FakeApptainer
 from tests.support.fake_engine import FakeEngine
 from tests.support.in_memory import EditorFactory
 from tests.support.ssh_server import SshServer, needs_other_disk, ssh_server
+from tools.environments.backends import forget_backend
 
 
 @pytest.fixture
@@ -138,3 +140,19 @@ async def test_a_session_in_a_container_edits_here_and_runs_there(
     assert not (workspace / "g.txt").exists()
     await editor.request("session/close", {"sessionId": session})
     assert engine.boxes() == {}
+
+
+async def test_the_first_turn_tells_that_a_backend_is_experimental(
+    start: EditorFactory, home: Path, workspace: Path, tmp_path: Path
+) -> None:
+    program = FakeApptainer(tmp_path / "apptainer")
+    works_on(home, backend="apptainer", singularity_program=str(program.program))
+    editor = await start()
+    await editor.initialize(PLAIN)
+    session = await editor.new_session(workspace)
+    await editor.prompt(session, "run echo here > seen.txt")
+    assert (workspace / "seen.txt").read_text() == "here\n"
+    assert editor.text(session).count("The backend apptainer is experimental") == 1
+    await editor.prompt(session, "run echo again > seen.txt")
+    assert editor.text(session).count("The backend apptainer is experimental") == 1
+    forget_backend("apptainer")

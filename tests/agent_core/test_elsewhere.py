@@ -286,6 +286,24 @@ def test_in_a_container_the_session_s_files_are_this_machine_s_and_others_the_co
     assert engine.boxes() == {}
 
 
+def test_a_link_to_a_secret_is_not_printed_unasked_in_a_container(guardian, tmp_path):
+    engine = FakeEngine(tmp_path / "engine")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / ".env").write_text("KEY=1\n")
+    (project / "plain.txt").write_text("a\n")
+    (project / "peek").symlink_to(".env")
+    # As a command has made it, on the container's own disk.
+    (tmp_path / "out").symlink_to(project / ".env")
+    settings = Settings(terminal={"backend": "docker", "docker_program": str(engine.program)})
+    elsewhere = elsewhere_of(settings, "s", (project,), ToolSettings(), guardian)
+    session = Session(project, elsewhere, guardian, choice="reject_once")
+    assert session.call("terminal", command="cat plain.txt")["output"].strip() == "a"
+    for name in ("peek", tmp_path / "out"):
+        assert "KEY=1" not in str(session.call("terminal", command=f"cat {name}"))
+    session.workspace.close()
+
+
 def test_a_variable_that_is_named_for_containers_reaches_commands_and_no_other_secret_does(
     guardian, tmp_path, monkeypatch
 ):
@@ -300,8 +318,8 @@ def test_a_variable_that_is_named_for_containers_reaches_commands_and_no_other_s
 
 
 def test_a_backend_that_there_is_not_is_an_error_and_nothing_runs_here(guardian, tmp_path):
-    with pytest.raises(SettingsError, match="'modal', and there is no such backend"):
-        elsewhere_of(Settings(terminal={"backend": "modal"}), "s", (tmp_path,), ToolSettings(), guardian)
+    with pytest.raises(SettingsError, match="'nowhere', and there is no such backend"):
+        elsewhere_of(Settings(terminal={"backend": "nowhere"}), "s", (tmp_path,), ToolSettings(), guardian)
     with pytest.raises(SettingsError, match=r"terminal\.ssh_host"):
         elsewhere_of(Settings(terminal={"backend": "ssh"}), "s", (tmp_path,), ToolSettings(), guardian)
 

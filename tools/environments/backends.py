@@ -58,6 +58,7 @@ class Elsewhere:
         command: runs a short script of ours there and tells what it prints; raises CommandError.
         problem: why it could not be looked at yet; '' where it could.
         wall: how far it is a sandbox of its own, for the person: `none`, `container` (a kernel is shared), `machine`.
+        note: what the person should know of the backend when a session begins to work there, as a sentence.
     """
 
     backend: str
@@ -75,6 +76,12 @@ class Elsewhere:
     containment: Containment = field(default_factory=Containment)
     problem: str = ""
     wall: Literal["none", "container", "machine"] = "none"
+    note: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the person is told with the first turn."""
+        return tuple(text for text in (self.problem, self.note) if text)
 
 
 Factory = Callable[[Wanted], Elsewhere]

@@ -1,8 +1,10 @@
 """`hermes-acp doctor`, in homes that are well and in homes that are not."""
 
+import importlib.util
 import json
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -12,10 +14,12 @@ from acp_adapter.cli.doctor_checks import size_text
 from agent_core.activity import Activity
 from agent_core.home import Home
 from agent_core.running import RunReport, running_processes
+from tests.support.fake_apptainer import FakeApptainer
 from tests.support.fake_engine import FakeEngine
 from tests.support.filled_database import counted, fill, overwrite, pages_of
 from tests.support.settings_files import configure
 from tests.support.waiting import wait_until
+from tools.environments.backends import forget_backend
 
 MAIN = [sys.executable, "-c", "import sys; from acp_adapter.cli.doctor import main; sys.exit(main(sys.argv[1:]))"]
 
@@ -192,3 +196,26 @@ def test_another_machine_that_sessions_work_on_is_looked_at(home, run, tmp_path)
     assert code == 1
     assert "the engine does not run" in out
     assert "docs/environments.md" in out
+
+
+def test_a_backend_that_comes_as_a_plugin_is_looked_at_and_told_to_be_experimental(home, run, tmp_path):
+    home.chmod(0o700)
+    program = FakeApptainer(tmp_path / "apptainer")
+    configure(home, {"terminal": {"backend": "singularity", "singularity_program": str(program.program)}})
+    code, out, _ = run()
+    forget_backend("apptainer")
+    assert code == 0
+    assert "sessions work on the instance hermes-acp-" in out
+    assert "The backend apptainer is experimental: not yet run against the real program" in out
+    assert program.instances() == set()
+
+
+def test_a_backend_whose_sdk_is_not_installed_is_named_with_its_install_line(home, run, monkeypatch):
+    home.chmod(0o700)
+    monkeypatch.setitem(sys.modules, "modal", ModuleType("modal"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    configure(home, {"terminal": {"backend": "modal"}})
+    code, out, _ = run()
+    forget_backend("modal")
+    assert code == 1
+    assert "pip install 'hermes-editor-agent[modal]'" in out

@@ -17,6 +17,7 @@ from typing import IO
 from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.child_env import child_environment, terminal_environment
 from tools.environments.exit_status import exit_of
+from tools.environments.far.cancelling import Cancelled, cancellable
 from tools.environments.far.link import Footing, Link
 from tools.environments.far.machine import NotConnected, Streams, TellsUnstarted
 from tools.environments.far.probe import FarFacts, probe
@@ -77,7 +78,7 @@ class FarEnvironment:
         Raises:
             CommandError: it could not be started, or the connection broke off.
         """
-        if interrupt.is_set():
+        if interrupt.is_set() or not self._is_reached(interrupt):
             return CommandOutcome("", None, interrupted=True)
         is_shell = isinstance(spec, ShellCommand)
         pty, unset = (spec.pty, spec.unset) if isinstance(spec, ShellCommand) else (False, ())
@@ -132,6 +133,16 @@ class FarEnvironment:
             for far in self._running.values():
                 far.sent = signal.SIGKILL
         self._link.kill_all()
+
+    def _is_reached(self, interrupt: Interrupt) -> bool:
+        """Whether there is a connection before the cancel. Nothing of the command is on its way yet."""
+        if self._facts is not None and self._link.is_up:
+            return True
+        try:
+            cancellable(lambda: (self._link.footing(), self.facts()), interrupt, self._link.machine.name)
+        except Cancelled:
+            return False
+        return True
 
     def _complain(self, far: FarCommand | None, spec: CommandSpec, outcome: CommandOutcome) -> None:
         if not isinstance(far, _FarCommand):

@@ -11,9 +11,7 @@ import hashlib
 import logging
 import os
 import re
-import secrets
 import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Sequence
@@ -21,13 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.far.machine import Streams
+from tools.environments.far.owning import PREFIX, is_left, owned_name
 from tools.errors import CommandError
 
 log = logging.getLogger(__name__)
 
 LABEL = "hermes-acp.session"
-_PREFIX = "hermes-acp-"
-_OWNED = re.compile(r"hermes-acp-(?P<host>[0-9a-f]{8})-(?P<pid>\d+)-(?P<began>\d+)-[0-9a-f]+")
 _ASK_SECONDS = 30.0
 # The first container of an image has to fetch it.
 _RUN_SECONDS = 600.0
@@ -165,7 +162,7 @@ class DockerMachine:
         words += [f"--network={box.network}", "--security-opt=no-new-privileges", "--cap-drop=ALL"]
         words += [f"--cap-add={name}" for name in _CAPABILITIES]
         for place in box.mounts:
-            words.append(f"--mount=type=bind,{_field('source', place)},{_field('target', place)}")
+            words.append(f"--mount=type=bind,{mount_field('source', place)},{mount_field('target', place)}")
         words += [f"--volume={volume}" for volume in box.volumes]
         words += [f"--env={name}" for name in box.forwarded if name in os.environ]
         words += self._user()
@@ -210,7 +207,7 @@ class DockerMachine:
     def _remove_leftovers(self) -> None:
         """Remove the containers of processes of this machine's that are gone."""
         names = self._asked("ps", "-a", f"--filter=label={LABEL}", "--format", "{{.Names}}").split()
-        left = [name for name in names if (found := _OWNED.fullmatch(name)) and _is_left(found)]
+        left = [name for name in names if is_left(name)]
         if left:
             log.info("containers of processes that are gone are removed: %s", ", ".join(left))
             removal = self._popen(["rm", "-f", "-v", *left])
@@ -241,8 +238,8 @@ class DockerMachine:
         if self._is_kept:
             # What was made under other settings, as with a network, is not what these mean.
             meant = f"{self._session} {self._box}"
-            return f"{_PREFIX}kept-{hashlib.sha256(meant.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
-        return f"{_PREFIX}{_host()}-{os.getpid()}-{_began(os.getpid())}-{secrets.token_hex(4)}"
+            return f"{PREFIX}kept-{hashlib.sha256(meant.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+        return owned_name()
 
 
 def _engine(program: str) -> str:
@@ -255,38 +252,7 @@ def _engine(program: str) -> str:
     )
 
 
-def _field(name: str, place: Path) -> str:
+def mount_field(name: str, place: Path) -> str:
     """A field of a mount: these are a line of comma-separated values, where a directory's name ends none."""
     text = f"{name}={place}"
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"\n\r') else text
-
-
-def _is_left(name: re.Match[str]) -> bool:
-    return name["host"] == _host() and _began(int(name["pid"])) != int(name["began"])
-
-
-def _host() -> str:
-    """Whose processes' numbers this process knows: its user's, and those of its own namespace of processes."""
-    space = ""
-    with contextlib.suppress(OSError):
-        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - no path
-    return hashlib.sha256(f"{socket.gethostname()} {os.getuid()} {space}".encode()).hexdigest()[:8]
-
-
-def _began(pid: int) -> int:
-    """What tells a process from a later one of its number; -1 where there is none of it."""
-    try:
-        facts = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return 0 if not Path("/proc/self/stat").exists() and _is_alive(pid) else -1
-    return int(facts.rpartition(")")[2].split()[19])
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

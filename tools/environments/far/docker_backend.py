@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
-from pathlib import Path
-
 from tools.environments.backends import Elsewhere, Wanted
-from tools.environments.containment import Containment
 from tools.environments.far.docker import Box, DockerMachine
-from tools.environments.far.side import FarSide
-from tools.environments.far.surroundings import FarPlaces, FarSecrets, places_there
-from tools.environments.kept_places import KeptPlaces
-from tools.environments.local_processes import LocalProcesses
-from tools.environments.workspace_secrets import WorkspaceSecrets
-from tools.settings import ToolSettings
-from tools.shell.memory import ShellMemory
+from tools.environments.far.making import shared_places, side_of, with_places_there, with_shared_places
 
 _WITHOUT_MOUNT = "/workspace"
 
@@ -27,12 +16,10 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
         CommandError: there is no engine's program here.
     """
     options = wanted.options
-    named = (wanted.cwd, *wanted.extra_roots)
-    real = tuple(Path(os.path.realpath(root)) for root in named)
     is_shared = bool(options.get("docker_mount", True))
     box = Box(
         image=str(options.get("docker_image") or "debian:stable-slim"),
-        mounts=tuple(dict.fromkeys((*real, *named))) if is_shared else (),
+        mounts=shared_places(wanted) if is_shared else (),
         volumes=tuple(options.get("docker_volumes") or ()),
         network=str(options.get("docker_network") or "none"),
         forwarded=tuple(options.get("docker_forward_env") or ()),
@@ -44,45 +31,8 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
         kept=bool(options.get("container_persistent")),
     )
     machine = DockerMachine(box, wanted.session_id, str(options.get("docker_program") or ""))
-    side = FarSide(
-        machine, wanted.guardian, _passing(wanted.limits, box.forwarded), files_by=options.get("files_by") or "auto"
-    )
+    side = side_of(machine, wanted, box.forwarded)
     why_not = f"it runs in {machine.name}, whose walls are the engine's and not this program's"
     if is_shared:
-        # Nothing has to be asked to know where it works.
-        cwd, roots, real_roots, problem = wanted.cwd, named, real, ""
-        containment = Containment(why_not=why_not, places=KeptPlaces(real), secrets=WorkspaceSecrets(real))
-    else:
-        there = str(options.get("cwd") or _WITHOUT_MOUNT)
-        places = places_there(side, wanted.cwd, (), there)
-        cwd, roots, real_roots, problem = places.cwd, places.roots, places.real, places.problem
-        containment = Containment(
-            why_not=why_not,
-            places=FarPlaces(side.link, lambda: real_roots),
-            secrets=FarSecrets(side, lambda: real_roots),
-        )
-    return Elsewhere(
-        backend="docker",
-        where=machine.name,
-        cwd=cwd,
-        roots=roots,
-        real_roots=real_roots,
-        files=side.files,
-        terminal=side.environment,
-        processes=LocalProcesses(side.environment, ShellMemory(cwd)),
-        facts=side.facts,
-        command=side.link.output_of,
-        close=side.close,
-        shared=tuple(dict.fromkeys((*named, *real))) if is_shared else (),
-        containment=containment,
-        problem=problem,
-        wall="container",
-    )
-
-
-def _passing(limits: ToolSettings, names: tuple[str, ...]) -> ToolSettings:
-    """Whoever has named a variable for the container wants its commands to have it, whatever it looks like."""
-    known = limits.terminal.passthrough
-    return replace(
-        limits, terminal=replace(limits.terminal, passthrough=replace(known, names=(*known.names, *names)))
-    )
+        return with_shared_places("docker", side, wanted, why_not)
+    return with_places_there("docker", side, wanted, why_not, start=str(options.get("cwd") or _WITHOUT_MOUNT))

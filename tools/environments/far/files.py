@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from tools.context import FileStat, Interrupt
 from tools.environments.far.file_calls import FileCalls, Told
@@ -27,28 +27,30 @@ class FarFileSystem:
     Attributes:
         where: what messages call the machine.
         search_with: searches there; takes the query, and what ends it.
+        reach: sees to a connection before something is asked for; raises CommandError.
     """
 
     calls: FileCalls
     where: str
     search_with: Callable[[SearchQuery, Interrupt | None], SearchResult]
     interrupt: Interrupt | None = None
+    reach: Callable[[], object] | None = None
 
     def resolve(self, path: Path) -> Path:
         """Where the path leads, with all links resolved."""
-        told, data = self.calls.ask("resolve", str(path))
+        told, data = self._ask("resolve", str(path))
         self._check("look at", path, told)
         return Path(os.fsdecode(data))
 
     def leads(self, places: Sequence[str]) -> Sequence[Path]:
         """Where what fits absolute patterns of a shell leads, with all links resolved."""
-        told, data = self.calls.ask("leads", "/", b"\0".join(map(os.fsencode, places)))
+        told, data = self._ask("leads", "/", b"\0".join(map(os.fsencode, places)))
         self._check("look at", Path("/"), told)
         return [Path(os.fsdecode(name)) for name in data.split(b"\0") if name]
 
     def stat(self, path: Path) -> FileStat | None:
         """Facts of the path, None when nothing is there."""
-        told, _ = self.calls.ask("stat", str(path))
+        told, _ = self._ask("stat", str(path))
         if told.get("errno") in {"ENOENT", "ENOTDIR"}:
             return None
         self._check("look at", path, told)
@@ -57,7 +59,7 @@ class FarFileSystem:
     def open(self, path: Path) -> BinaryIO:
         """The content of a regular file, all of it."""
         self._refuse_pseudo(path)
-        told, data = self.calls.ask("read", str(path), most=_MOST_BYTES)
+        told, data = self._ask("read", str(path), most=_MOST_BYTES)
         self._check("read", path, told)
         return io.BytesIO(data)
 
@@ -69,10 +71,10 @@ class FarFileSystem:
         """Put `data` in place of `expected`, whole or not at all; what is in the file now is `data`."""
         self._refuse_pseudo(path)
         if expected is None:
-            told, _ = self.calls.ask("create", str(path), data)
+            told, _ = self._ask("create", str(path), data)
             self._check("create", path, told)
         else:
-            told, _ = self.calls.ask("write", str(path), expected + data, expected=len(expected))
+            told, _ = self._ask("write", str(path), expected + data, expected=len(expected))
             self._check("write", path, told)
         return data
 
@@ -84,26 +86,26 @@ class FarFileSystem:
         """Names in a directory, sorted."""
         if is_pseudo(path):
             raise FileRefused(f"Could not list {path}: what is below /proc, /sys and /dev is not looked at.")
-        told, data = self.calls.ask("list", str(path))
+        told, data = self._ask("list", str(path))
         self._check("list", path, told)
         return [os.fsdecode(name) for name in data.split(b"\0") if name]
 
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Delete a file, or a link to a file, whose content is `expected`."""
         self._refuse_pseudo(path)
-        told, _ = self.calls.ask("remove", str(path), expected)
+        told, _ = self._ask("remove", str(path), expected)
         self._check("delete", path, told)
 
     def rename(self, source: Path, target: Path) -> None:
         """Move a file to a path where nothing is; the target's parents are created."""
-        told, _ = self.calls.ask("rename", str(source), target=str(target))
+        told, _ = self._ask("rename", str(source), target=str(target))
         if told.get("refused") == "exists":
             raise FileChanged(f"There is already something at {target}; nothing was changed. Look at it first.")
         self._check("move", source, told)
 
     def change_mode(self, path: Path, mode: int) -> None:
         """Give a file other permission bits."""
-        told, _ = self.calls.ask("mode", str(path), mode=mode)
+        told, _ = self._ask("mode", str(path), mode=mode)
         self._check("change the mode of", path, told)
 
     def search(self, query: SearchQuery) -> SearchResult:
@@ -118,6 +120,11 @@ class FarFileSystem:
     def _refuse_pseudo(self, path: Path) -> None:
         if is_pseudo(path):
             raise FileRefused(f"Could not read {path}: files below /proc, /sys and /dev are not read as text.")
+
+    def _ask(self, do: str, path: str, body: bytes = b"", **fields: Any) -> tuple[Told, bytes]:
+        if self.reach is not None:
+            self.reach()
+        return self.calls.ask(do, path, body, **fields)
 
     def _check(self, trying: str, path: Path, told: Told) -> None:
         if (word := told.get("refused")) is not None:

@@ -37,6 +37,8 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 _MOST_COMPLAINT = 4_000
 _MOST_GREETING_LINES = 500
 _KILL = 9
+# How a program ends whose connection broke off: as ssh does, or by a signal. No script of ours ends so.
+_BROKEN_OFF = frozenset({255, -_KILL})
 
 
 @dataclass(slots=True)
@@ -84,6 +86,12 @@ class Link:
         self._not_before = 0.0
         self._pause = 0.0
         self._failure = ""
+        self._is_unwanted = False
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it is connected, as far as is known without asking."""
+        return (line := self._line) is not None and line.is_up
 
     def footing(self) -> Footing:
         """Be connected.
@@ -149,9 +157,14 @@ class Link:
             except subprocess.TimeoutExpired as problem:
                 raise CommandError(f"{self.machine.name} did not answer within {seconds:.0f} seconds.") from problem
         _, begun, answer = output.partition(mark.encode())
+        words = complaint[-_MOST_COMPLAINT:].decode(errors="replace")
         if not begun:
-            words = complaint[-_MOST_COMPLAINT:].decode(errors="replace")
             raise CommandError(self.machine.why(words))
+        if process.returncode in _BROKEN_OFF:
+            # What came is not all of it.
+            raise CommandError(
+                f"The connection to {self.machine.name} broke off before it had answered. Try again. {words}".rstrip()
+            )
         return answer
 
     @contextmanager
@@ -188,10 +201,17 @@ class Link:
         self._ask("kill")
 
     def close(self) -> None:
-        """End everything there, and the connection, or the attempt to make one. A later call may connect again."""
+        """End everything there, and the connection, or the attempt to make one. A later call may connect again.
+
+        An attempt that does not end in a moment, as when an image is fetched, ends what it has made when it is done.
+        """
+        until = time.monotonic() + _END_SECONDS
         while not self._lock.acquire(timeout=_LOOK_SECONDS):
             if (connecting := self._connecting) is not None and connecting.poll() is None:
                 signal_group(connecting.pid, _KILL)
+            elif time.monotonic() > until:
+                self._is_unwanted = True
+                return
         try:
             line, self._line = self._line, None
         finally:
@@ -207,6 +227,7 @@ class Link:
         if self._line is not None:
             self._drop(self._line)
             self._line = None
+        self._is_unwanted = False
         try:
             self._line = self._opened()
         except CommandError as problem:
@@ -216,6 +237,11 @@ class Link:
             raise
         self._pause = self._not_before = 0.0
         self._number += 1
+        if self._is_unwanted:
+            line, self._line = self._line, None
+            self._drop(line)
+            self.machine.close()
+            raise CommandError(f"{self.machine.name} is not needed any more: the session has ended.")
         self._send(self._line, f"mark {self.mark}")
 
     def _opened(self) -> _Line:
@@ -245,7 +271,7 @@ class Link:
         with line.asking:
             with line.telling:
                 self._send(line, verb)
-            answer = _line_from(line.process, _ANSWER_SECONDS)
+            answer = line_from(line.process, _ANSWER_SECONDS)
         if not answer:
             line.is_cut = True  # what it may say later would be taken for another answer
             return None
@@ -274,10 +300,10 @@ class Link:
 
 
 def _greeting_of(process: subprocess.Popen[bytes]) -> bytes | None:
-    """The keeper's first line, behind what the shell there may print of its own; as `_line_from`."""
+    """The keeper's first line, behind what the shell there may print of its own; as `line_from`."""
     until = time.monotonic() + _CONNECT_SECONDS
     for _ in range(_MOST_GREETING_LINES):
-        line = _line_from(process, until - time.monotonic())
+        line = line_from(process, until - time.monotonic())
         if not line or line.startswith(READY):
             return line
     return b""
@@ -290,7 +316,7 @@ def _close_pipes(process: subprocess.Popen[bytes]) -> None:
                 stream.close()
 
 
-def _line_from(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
+def line_from(process: subprocess.Popen[bytes], seconds: float) -> bytes | None:
     """The next line that a program prints; empty at its end, None when none came in time."""
     if process.stdout is None:
         return b""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from tools.context import Interrupt
+from tools.environments.far.cancelling import cancellable
 from tools.environments.far.commands import FarEnvironment
 from tools.environments.far.file_calls import FileCalls, ProgramCalls
 from tools.environments.far.files import FarFileSystem
@@ -60,11 +61,12 @@ class FarSide:
         """The files, for work that `interrupt` ends.
 
         Raises:
-            CommandError: it cannot be reached.
+            CommandError: it cannot be reached; `Cancelled` where the work was ended before.
         """
-        calls = self._file_calls()
+        calls = self._file_calls() if interrupt is None else self._reached(interrupt)
         search = FarSearch(self.link, calls, self.facts, self._limits.search, self._private)
-        return FarFileSystem(calls, self.link.machine.name, search, interrupt)
+        reach = None if interrupt is None else lambda: self._reached(interrupt)
+        return FarFileSystem(calls, self.link.machine.name, search, interrupt, reach)
 
     def close(self) -> None:
         """End what runs there, and the connection."""
@@ -73,6 +75,17 @@ class FarSide:
         if calls is not None:
             calls.close()
         self.link.close()
+
+    def _reached(self, interrupt: Interrupt) -> FileCalls:
+        """The calls, with a connection; a cancel does not wait for one."""
+        if (found := self._calls) is not None and self.link.is_up:
+            return found
+
+        def connected() -> FileCalls:
+            self.link.footing()
+            return self._file_calls()
+
+        return cancellable(connected, interrupt, self.link.machine.name)
 
     def _file_calls(self) -> FileCalls:
         if (found := self._calls) is not None:

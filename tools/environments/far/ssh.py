@@ -14,16 +14,20 @@ import string
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.environments.far.link import line_from
 from tools.environments.far.machine import NotConnected, Streams
+from tools.environments.far.owning import began, is_gone
 from tools.errors import CommandError
 
 # Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
 _MOST_SESSIONS = 9
 _CONNECT_SECONDS = 15
+_FURTHER_SECONDS = 20.0
 _ALWAYS = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
@@ -194,17 +198,22 @@ class SshMachine:
     def _further(self) -> _Master:
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
         master = self._master(_HOLD, streams)
+        until = time.monotonic() + _FURTHER_SECONDS
         # What the shell there prints of its own comes first.
-        if _READY not in (master.process.stdout or ()):
-            raise CommandError(
-                f"{self.name} carries {_MOST_SESSIONS} commands at once and allows no further connection. End some."
-            )
+        while (line := line_from(master.process, until - time.monotonic())) != _READY:
+            if not line:
+                self._forget(self._masters.pop())
+                why = (
+                    "allows no further connection" if line is not None else "does not answer for a further connection"
+                )
+                raise CommandError(f"{self.name} carries {_MOST_SESSIONS} commands at once and {why}. End some.")
         return master
 
     def _master(self, script: str, streams: Streams) -> _Master:
         if self._folder is None:
             _remove_leftovers()
-            self._folder = tempfile.TemporaryDirectory(prefix=f"{_FOLDERS}{os.getpid()}-", dir=_SHORT)
+            mine = f"{_FOLDERS}{os.getpid()}-{began(os.getpid())}-"
+            self._folder = tempfile.TemporaryDirectory(prefix=mine, dir=_SHORT)
         self._made += 1
         socket = Path(self._folder.name, str(self._made))
         process = self._popen([f"-S{socket}", "-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)
@@ -229,30 +238,25 @@ class SshMachine:
             raise CommandError(f"Could not start ssh: {problem.strerror}.") from problem
 
     def _forget_masters(self) -> None:
-        for master in self._masters:
-            if master.process.poll() is None:
-                master.process.kill()
-                master.process.wait()
-            for stream in (master.process.stdin, master.process.stdout) if master is not self._masters[0] else ():
-                if stream is not None:
-                    stream.close()
+        # The streams of the first are the keeper's.
+        for number, master in enumerate(self._masters):
+            self._forget(master, closes=number > 0)
         self._masters = []
+
+    @staticmethod
+    def _forget(master: _Master, *, closes: bool = True) -> None:
+        if master.process.poll() is None:
+            master.process.kill()
+            master.process.wait()
+        for stream in (master.process.stdin, master.process.stdout) if closes else ():
+            if stream is not None:
+                stream.close()
 
 
 def _remove_leftovers() -> None:
     """Remove the directories of processes that were killed; nothing but sockets is in them."""
-    for folder in Path(_SHORT).glob(f"{_FOLDERS}*-*"):
-        pid = folder.name.removeprefix(_FOLDERS).partition("-")[0]
+    for folder in Path(_SHORT).glob(f"{_FOLDERS}*-*-*"):
+        pid, _, rest = folder.name.removeprefix(_FOLDERS).partition("-")
         with contextlib.suppress(OSError):
-            if pid.isdigit() and folder.lstat().st_uid == os.getuid() and not _is_alive(int(pid)):
+            if folder.lstat().st_uid == os.getuid() and is_gone(pid, rest.partition("-")[0]):
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -5,12 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tools.environments.backends import Elsewhere, Wanted
-from tools.environments.containment import Containment
-from tools.environments.far.side import FarSide
+from tools.environments.far.making import side_of, with_places_there
 from tools.environments.far.ssh import SshMachine, SshTarget
-from tools.environments.far.surroundings import FarPlaces, FarSecrets, places_there
-from tools.environments.local_processes import LocalProcesses
-from tools.shell.memory import ShellMemory
 
 
 def ssh_backend(wanted: Wanted) -> Elsewhere:
@@ -29,26 +25,13 @@ def ssh_backend(wanted: Wanted) -> Elsewhere:
         Path(key).expanduser() if key else None,
         tuple(options.get("ssh_options") or ()),
     )
-    side = FarSide(SshMachine(target), wanted.guardian, wanted.limits, files_by=options.get("files_by") or "auto")
-    places = places_there(side, wanted.cwd, wanted.extra_roots, str(options.get("cwd") or ""))
-    where = side.link.machine.name
-    return Elsewhere(
-        backend="ssh",
-        where=where,
-        cwd=places.cwd,
-        roots=places.roots,
-        real_roots=places.real,
-        files=side.files,
-        terminal=side.environment,
-        processes=LocalProcesses(side.environment, ShellMemory(places.cwd)),
-        facts=side.facts,
-        command=side.link.output_of,
-        close=side.close,
-        containment=Containment(
-            why_not=f"it runs on {where}, where this program has no sandbox",
-            places=FarPlaces(side.link, lambda: places.real),
-            secrets=FarSecrets(side, lambda: places.real),
-        ),
-        problem=places.problem,
+    side = side_of(SshMachine(target), wanted)
+    return with_places_there(
+        "ssh",
+        side,
+        wanted,
+        f"it runs on {side.link.machine.name}, where this program has no sandbox",
+        extra=wanted.extra_roots,
+        start=str(options.get("cwd") or ""),
         wall="machine",
     )

@@ -118,6 +118,18 @@ class FarSecrets(WorkspaceSecrets):
         return tuple(dict.fromkeys(path for path in found if why_sensitive(path)))
 
 
+class SharedSecrets(WorkspaceSecrets):
+    """Of a place that shares the session's directories: files are looked for here, and links followed there."""
+
+    def __init__(self, side: FarSide, roots: tuple[Path, ...]) -> None:
+        super().__init__(roots)
+        self._there = FarSecrets(side, lambda: roots)
+
+    def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:
+        """Those that links there lead to, of the shared directories or of the place's own."""
+        return self._there.behind(command, cwd)
+
+
 def _names_in(command: str) -> list[str]:
     """What of a command may be a name of a file."""
     try:

@@ -160,7 +160,7 @@ class Framing:
             self._is_behind, self._held = True, b""
             self._take(text[at:])
             return text[:at]
-        keep = _overlap(text, start)
+        keep = overlap(text, start)
         self._held = text[len(text) - keep :] if keep else b""
         return text[: len(text) - keep]
 
@@ -182,7 +182,7 @@ class Framing:
             self.no_place = True
 
 
-def _overlap(text: bytes, start: bytes) -> int:
+def overlap(text: bytes, start: bytes) -> int:
     """How many bytes at the end of `text` may be the beginning of `start`."""
     for length in range(min(len(text), len(start) - 1), 0, -1):
         if text.endswith(start[:length]):

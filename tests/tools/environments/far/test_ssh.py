@@ -16,6 +16,9 @@ from tests.support.processes import has_ended
 from tests.support.ssh_server import needs_sshd, ssh_server
 from tests.support.waiting import wait_until
 from tools.context import CommandSpec
+from tools.environments.far.cancelling import Cancelled
+from tools.environments.far.machine import Streams
+from tools.environments.far.owning import began
 from tools.environments.far.side import FarSide
 from tools.environments.far.ssh import SshMachine, SshTarget
 from tools.environments.guardian import Guardian
@@ -56,9 +59,9 @@ def side(shared):
     guardian.kill_all()
 
 
-def run(side, command, cwd=Path("/tmp"), timeout=20.0, live=None, **spec):
-    token = CancelToken()
-    return side.environment.run(ShellCommand(command, cwd, timeout, **spec), live or (lambda _text: None), token)
+def run(side, command, cwd=Path("/tmp"), timeout=20.0, live=None, token=None, **spec):
+    spec = ShellCommand(command, cwd, timeout, **spec)
+    return side.environment.run(spec, live or (lambda _text: None), token or CancelToken())
 
 
 def test_the_shell_leaves_its_directory_and_variables(side, tmp_path):
@@ -241,6 +244,9 @@ _VICTIM = """
 import sys
 from pathlib import Path
 from tools.context import CommandSpec
+from tools.environments.far.cancelling import Cancelled
+from tools.environments.far.machine import Streams
+from tools.environments.far.owning import began
 from tools.environments.far.side import FarSide
 from tools.environments.far.ssh import SshMachine, SshTarget
 from tools.environments.guardian import Guardian
@@ -283,9 +289,70 @@ def test_the_plain_command_has_no_left_state(side, tmp_path):
 def test_directories_of_processes_that_were_killed_are_removed(shared, guardian):
     ended = subprocess.Popen(["true"])
     ended.wait()
-    left = Path(f"/tmp/hermes-ssh-{ended.pid}-left")
-    left.mkdir()
+    # Another process may have the number now.
+    ours = [Path(f"/tmp/hermes-ssh-{ended.pid}-1-left"), Path(f"/tmp/hermes-ssh-{os.getpid()}-1-left")]
+    theirs = Path(f"/tmp/hermes-ssh-{os.getpid()}-{began(os.getpid())}-mine")
+    for folder in (*ours, theirs):
+        folder.mkdir()
     side = FarSide(SshMachine(shared.target()), guardian)
     run(side, "true")
-    assert not left.exists()
+    assert [folder.exists() for folder in (*ours, theirs)] == [False, False, True]
+    theirs.rmdir()
+    side.close()
+
+
+@pytest.mark.parametrize("what", ["a command", "files"])
+def test_a_cancel_does_not_wait_for_a_host_that_does_not_answer(what, guardian):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        side = FarSide(SshMachine(SshTarget("127.0.0.1", port=silent.getsockname()[1])), guardian)
+        token, told = CancelToken(), []
+
+        def ask():
+            try:
+                told.append(side.files(token) if what == "files" else run(side, "true", token=token))
+            except CommandError as problem:
+                told.append(problem)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        connection, _ = silent.accept()
+        with connection:
+            began = time.monotonic()
+            token.cancel()
+            asking.join()
+            # Without anything else that runs it takes a millisecond; the attempt itself is given up after 15 s.
+            assert time.monotonic() - began < 3
+            side.close()
+    assert isinstance(told[0], Cancelled) if what == "files" else told[0].interrupted
+
+
+def test_a_further_connection_that_is_not_answered_is_given_up(server, guardian, tmp_path, monkeypatch):
+    monkeypatch.setattr("tools.environments.far.ssh._FURTHER_SECONDS", 0.3)
+    machine = SshMachine(server.target())
+    side = FarSide(machine, guardian)
+    run(side, "true", tmp_path)
+    monkeypatch.setattr("tools.environments.far.ssh._MOST_SESSIONS", 0)
+    # Nobody takes the connections of a server that is stopped.
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(CommandError, match="does not answer for a further connection"):
+            side.link.start("true", Streams())
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    assert len(machine._masters) == 1
+    side.close()
+
+
+def test_a_host_that_is_known_without_its_port_is_known_by_its_key(server, guardian, tmp_path):
+    key = server.known.read_text().split(maxsplit=1)[1]
+    known = tmp_path / "known"
+    known.write_text(f"127.0.0.1 {key}")
+    side = FarSide(SshMachine(server.target(UserKnownHostsFile=str(known))), guardian)
+    assert run(side, "echo there", tmp_path).output == "there\n"
+    side.close()
+    other = (server.folder / "key.pub").read_text().split()
+    known.write_text(f"127.0.0.1 {other[0]} {other[1]}\n")
+    side = FarSide(SshMachine(server.target(UserKnownHostsFile=str(known))), guardian)
+    with pytest.raises(CommandError, match=r"Connect once by hand, as `ssh .*-p"):
+        side.facts()
     side.close()

@@ -1,0 +1,1 @@
+"""Sandboxes of services in the network, through the SDKs of those who run them."""
