@@ -60,7 +60,7 @@ def in_packages() -> Iterator[Found]:
 
 
 def _packages_with_plugins() -> Iterator[Distribution]:
-    """Those whose entry points name our group. To read and order everybody's, as `entry_points` does, takes longer."""
+    """Those whose entry points name our group; `entry_points` would read and order everybody's."""
     from importlib.metadata import distribution, distributions  # noqa: PLC0415 - for this look only
 
     names: set[str] = set()
