@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,19 +61,33 @@ def in_packages() -> Iterator[Found]:
         yield Candidate(manifest, "package", package.name, entry=_loader(point.load)), ""
 
 
-def _packages_with_plugins() -> Iterator[Distribution]:
-    """Those whose entry points name our group; `entry_points` would read and order everybody's."""
+def _packages_with_plugins() -> tuple[Distribution, ...]:
+    return _packages_at(tuple((place, _changed(place)) for place in sys.path))
+
+
+def _changed(place: str) -> int:
+    try:
+        return Path(place).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=2)
+def _packages_at(_: tuple[tuple[str, int], ...]) -> tuple[Distribution, ...]:
+    """Those whose entry points name our group; `entry_points` would read and order everybody's.
+
+    Args:
+        _: where packages are now, and when what is there has changed; looked at once for each such state.
+    """
     from importlib.metadata import distribution, distributions  # noqa: PLC0415 - for this look only
 
-    names: set[str] = set()
+    found: dict[str, Distribution] = {}
     for package in distributions():
         text = package.read_text("entry_points.txt") or ""
-        if GROUP not in text or package.name in names:
-            continue
-        names.add(package.name)
         # One of the same name that is found before it is the one that is imported.
-        if distribution(package.name).read_text("entry_points.txt") == text:
-            yield package
+        if GROUP in text and distribution(package.name).read_text("entry_points.txt") == text:
+            found.setdefault(package.name, package)
+    return tuple(found.values())
 
 
 def make_ready(candidate: Candidate, home: Path, variables: Mapping[str, str]) -> None:
