@@ -75,7 +75,11 @@ class HermesACPAgent:
     """The agent side of one ACP connection."""
 
     def __init__(
-        self, transport: Transport, config: ConfigSource, greeting: Greeting, on_loaded: Callable[[], None]
+        self,
+        transport: Transport,
+        config: ConfigSource,
+        greeting: Greeting,
+        on_loaded: Callable[[], None] = lambda: None,
     ) -> None:
         """Take over from the front door: what it has answered is not asked again."""
         self._transport = transport
