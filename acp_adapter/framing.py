@@ -71,7 +71,7 @@ class LineWriter:
     """One FIFO of bytes to a descriptor, written by a thread of its own.
 
     `put` never blocks. Positions count bytes: whoever wants to know when something is out compares the position
-    that `put` returned with `written`.
+    that `put` returned with `written`. After `broken`, data is dropped: the reader is gone, or `end` was called.
     """
 
     def __init__(self, fd: int, on_progress: Callable[[], None], on_broken: Callable[[], None]) -> None:
@@ -81,6 +81,7 @@ class LineWriter:
         self._condition = threading.Condition()
         self._queue: deque[bytes] = deque()
         self._position = 0
+        self._ending = False
         self.written = 0
         self.broken = False
 
@@ -89,25 +90,42 @@ class LineWriter:
         threading.Thread(target=self._run, name="acp-writer", daemon=True).start()
 
     def put(self, data: bytes) -> int:
-        """Queue `data`; returns the position of its end. After the reader is gone, data is dropped."""
+        """Queue `data`; returns the position of its end."""
         with self._condition:
             self._position += len(data)
-            if not self.broken:
+            if not (self.broken or self._ending):
                 self._queue.append(data)
                 self._condition.notify_all()
             return self._position
 
     def wait_written(self, timeout: float) -> bool:
-        """Wait up to `timeout` seconds until everything queued is out; for the end of the process."""
+        """Wait up to `timeout` seconds until everything queued is out."""
         with self._condition:
             return self._condition.wait_for(lambda: self.broken or self.written >= self._position, timeout)
+
+    def end(self, timeout: float) -> bool:
+        """Let the thread end once everything queued is out; waits up to `timeout` seconds for it.
+
+        Returns:
+            whether nothing more will be written.
+        """
+        with self._condition:
+            self._ending = True
+            self._condition.notify_all()
+            return self._condition.wait_for(lambda: self.broken, timeout)
 
     def _run(self) -> None:
         while True:
             with self._condition:
-                self._condition.wait_for(lambda: self._queue)
+                self._condition.wait_for(lambda: self._queue or self._ending)
                 data = b"".join(self._queue)
                 self._queue.clear()
+                if not data:
+                    self.broken = True
+                    self._condition.notify_all()
+            if not data:
+                self._on_progress()
+                return
             if not self._write(data):
                 self._break()
                 return

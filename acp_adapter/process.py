@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import stat
 import sys
@@ -52,7 +53,7 @@ def run_server(home: Home, options: ServerOptions) -> int:
         set_up_logs(home, verbose=options.verbose, redacting=own.redactor)
         _log_ignored_settings(own.config)
         _run_agent(transport, own.config, greeting)
-    transport.flush(_FLUSH_SECONDS)
+    transport.end(_FLUSH_SECONDS)
     if recorder is not None:
         recorder.close(_FLUSH_SECONDS)
     # Worker threads may be stuck in a tool or a read; they must not keep the process.
@@ -121,7 +122,9 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -
 
     from acp_adapter.server import serve  # noqa: PLC0415
 
-    asyncio.run(serve(transport, config, greeting))
+    # What is loaded now and before the first prompt stays: the collector need not look through it again and again.
+    gc.freeze()
+    asyncio.run(serve(transport, config, greeting, on_loaded=gc.freeze))
 
 
 def _log_ignored_settings(config: ConfigSource) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import gc
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -75,11 +74,18 @@ def _method(function: Callable[..., Awaitable[_T]]) -> Callable[..., Coroutine[A
 class HermesACPAgent:
     """The agent side of one ACP connection."""
 
-    def __init__(self, transport: Transport, config: ConfigSource, greeting: Greeting) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        config: ConfigSource,
+        greeting: Greeting,
+        on_loaded: Callable[[], None] = lambda: None,
+    ) -> None:
         """Take over from the front door: what it has answered is not asked again."""
         self._transport = transport
         self._config = config
         self._greeting = greeting
+        self._on_loaded = on_loaded
         self._executor = ThreadPoolExecutor(MAX_TURNS_AT_ONCE, thread_name_prefix="turn")
         self._factory = AgentFactory(config)
         self._sessions = SessionManager(self._factory, transport, self._deliver, self._blocking)
@@ -306,8 +312,7 @@ class HermesACPAgent:
     def _warm_up(self) -> None:
         """Load on a worker thread, while the user types, what the first prompt needs."""
         self._factory.warm()
-        # What is loaded now stays: the collector need not look through the libraries' objects again and again.
-        gc.freeze()
+        self._on_loaded()
 
     async def _result(self, session: SessionState) -> dict[str, Any]:
         return session_result(session.id, await self._chooser.options(session), self._sessions.client)
@@ -375,12 +380,16 @@ def _fork_point(meta: RequestMeta) -> str | None:
     return until
 
 
-async def serve(transport: Transport, config: ConfigSource, greeting: Greeting) -> None:
-    """Run the agent on `transport` until the client is gone."""
-    # What is loaded by now stays: the collector need not look through it when a long session is shown again.
-    gc.freeze()
+async def serve(
+    transport: Transport, config: ConfigSource, greeting: Greeting, on_loaded: Callable[[], None] = lambda: None
+) -> None:
+    """Run the agent on `transport` until the client is gone.
+
+    Args:
+        on_loaded: called, on a worker thread, when what a first prompt needs is loaded.
+    """
     transport.attach(asyncio.get_running_loop())
-    agent = HermesACPAgent(transport, config, greeting)
+    agent = HermesACPAgent(transport, config, greeting, on_loaded)
     try:
         await agent.adopt()
         # The flag opens resume, close and fork, which the protocol has as stable and SDK 0.12 calls unstable.

@@ -168,9 +168,9 @@ class Transport:
         """Nothing is read any more; what is queued still goes out."""
         self._ended = True
 
-    def flush(self, timeout: float) -> bool:
-        """Wait until everything is written, at most `timeout` seconds; for the end of the process."""
-        return self._writer.wait_written(timeout)
+    def end(self, timeout: float) -> bool:
+        """Write what is queued, at most `timeout` seconds, and nothing after it; whether it all went out in time."""
+        return self._writer.end(timeout)
 
     def _put(self, message: Mapping[str, Any]) -> int:
         """Hold a message to the rules and queue it, in one step: they see the order in which the client does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import subprocess
 from collections.abc import Generator, Iterator
 from itertools import count
@@ -68,10 +69,10 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return hermes
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    """A git repository with a module, its test and a note, all committed."""
-    root = tmp_path / "workspace"
+@pytest.fixture(scope="session")
+def _committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What each `workspace` is a copy of."""
+    root = tmp_path_factory.mktemp("committed") / "workspace"
     files = {
         "README.md": "# Sums\n\nA small example.\n",
         "sums.py": "def add(a, b):\n    return a - b\n",
@@ -81,9 +82,16 @@ def workspace(tmp_path: Path) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
     identity = ("-c", "user.name=Tester", "-c", "user.email=tester@example.com", "-c", "init.defaultBranch=main")
-    for command in (("init", "-q"), ("add", "."), ("commit", "-q", "-m", "Begin")):
-        subprocess.run(("git", *identity, *command), cwd=root, check=True, stdin=subprocess.DEVNULL)
+    alone = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    for command in (("init", "-q", "--template="), ("add", "."), ("commit", "-q", "-m", "Begin")):
+        subprocess.run(("git", *identity, *command), cwd=root, env=alone, check=True, stdin=subprocess.DEVNULL)
     return root
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, _committed: Path) -> Path:
+    """A git repository with a module, its test and a note, all committed."""
+    return Path(shutil.copytree(_committed, tmp_path / "workspace", symlinks=True))
 
 
 @pytest.fixture

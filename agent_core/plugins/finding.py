@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_core.plugins.loading import Candidate
 from agent_core.plugins.manifest import Manifest, manifest_in, read_manifest
 from tools.home_tools.modules import LoadFailed
 from tools.home_tools.sources import export, trusted_text
 from tools.home_tools.trust import why_not_trusted
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 log = logging.getLogger(__name__)
 
@@ -49,13 +55,40 @@ def in_home(home: Path) -> Iterator[Found]:
 
 def in_packages() -> Iterator[Found]:
     """The plugins of installed packages. Looks through all of these, which takes some milliseconds."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - for this look only
+    packages = _packages_with_plugins()
+    points = [(point, package) for package in packages for point in package.entry_points.select(group=GROUP)]
+    for point, package in sorted(points, key=lambda found: found[0].name):
+        manifest = Manifest(point.name, package.version)
+        yield Candidate(manifest, "package", package.name, entry=_loader(point.load)), ""
 
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        package = point.dist
-        version = "" if package is None else package.version
-        place = point.value if package is None else package.name
-        yield Candidate(Manifest(point.name, version), "package", place, entry=_loader(point.load)), ""
+
+def _packages_with_plugins() -> tuple[Distribution, ...]:
+    return _packages_at(tuple((place, _changed(place)) for place in sys.path))
+
+
+def _changed(place: str) -> int:
+    try:
+        return Path(place).stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@functools.lru_cache(maxsize=2)
+def _packages_at(_: tuple[tuple[str, int], ...]) -> tuple[Distribution, ...]:
+    """Those whose entry points name our group; `entry_points` would read and order everybody's.
+
+    Args:
+        _: where packages are now, and when what is there has changed; looked at once for each such state.
+    """
+    from importlib.metadata import distribution, distributions  # noqa: PLC0415 - for this look only
+
+    found: dict[str, Distribution] = {}
+    for package in distributions():
+        text = package.read_text("entry_points.txt") or ""
+        # One of the same name that is found before it is the one that is imported.
+        if GROUP in text and distribution(package.name).read_text("entry_points.txt") == text:
+            found.setdefault(package.name, package)
+    return tuple(found.values())
 
 
 def shipped(name: str) -> Candidate | None:

@@ -196,6 +196,21 @@ class TestWriter:
             assert told.writer.wait_written(5)
         assert (tmp_path / "out").read_bytes() == b"one\ntwo\n"
 
+    def test_at_its_end_it_writes_what_is_queued_and_its_thread_is_over(self, pipe: Pipe) -> None:
+        before = set(threading.enumerate())
+        told = Written(pipe.writer)
+        (thread,) = set(threading.enumerate()) - before
+        data = os.urandom(500_000)
+        end = told.writer.put(data)
+        assert not told.writer.end(0.01), "not while the reader has not taken everything"
+        told.writer.put(b"too late\n")
+        assert _read_exactly(pipe.reader, len(data)) == data
+        assert told.writer.end(5)
+        thread.join(5)
+        assert not thread.is_alive()
+        assert (told.writer.written, unread(pipe.reader)) == (end, 0)
+        assert told.broken.empty(), "the reader has not gone"
+
 
 def _write_all(fd: int, data: memoryview) -> None:
     while data:

@@ -273,8 +273,14 @@ class TestEnd:
         await transport.notify("_n", {})
         assert client.read()["method"] == "_n"
 
-    def test_flush_waits_no_longer_than_it_may(self, client: RawClient) -> None:
+    def test_the_end_waits_no_longer_than_it_may_for_what_is_queued(self, client: RawClient) -> None:
         client.transport.answer(1, result="x" * 1_000_000)
-        assert not client.transport.flush(0.01)
+        assert not client.transport.end(0.01)
         assert client.read()["id"] == 1
-        assert client.transport.flush(5)
+        assert client.transport.end(5)
+
+    async def test_nothing_goes_out_after_the_end_and_nobody_waits_for_it(self, client: RawClient) -> None:
+        transport = _attached(client)
+        assert transport.end(5)
+        await asyncio.wait_for(transport.notify("_n", {}), 5)
+        assert unread(client.end.reader) == 0

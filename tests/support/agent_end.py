@@ -42,13 +42,11 @@ class AgentEnd:
 
     def close(self) -> None:
         """Give the agent's descriptors back; the client's must be closed."""
-        readers = [thread for thread in self._threads if thread.name == "acp-reader"]
-        for thread in readers:
-            thread.join(10)
-            assert not thread.is_alive(), "the reader does not see the end of its input"
-        assert self.transport.flush(10), "the writer does not see that nobody reads"
         # What still comes must not reach whoever is given these numbers next.
-        self.transport._writer.broken = True
+        assert self.transport.end(10), "the writer does not see that nobody reads"
+        for thread in self._threads:
+            thread.join(10)
+            assert not thread.is_alive(), f"{thread.name} does not see the end of its connection"
         for descriptor in self._descriptors:
             os.close(descriptor)
 

@@ -15,6 +15,7 @@ from agent_core.config import ConfigSource, Overrides
 from agent_core.home import Home
 from tests.support.agent_end import AgentEnd
 from tests.support.editor import Editor
+from tests.support.made_database import put_database
 
 OFFLINE = Overrides(model="offline", provider="offline")
 
@@ -38,6 +39,7 @@ async def serving(
         front_door: let the front door answer first, as the process does.
         server: in place of `serve`.
     """
+    put_database(home)
     end = AgentEnd()
     settings = config or ConfigSource(Home(home), OFFLINE)
     running = asyncio.create_task(_run(end.transport, settings, server, front_door=front_door))

@@ -27,7 +27,8 @@ def kill_marked(mark: str) -> int:
     Returns:
         how many there were.
     """
-    return _kill_all(lambda process: _is_marked(process / "environ", mark))
+    ends = [f"\0{VARIABLE}={mark}{end}".encode() for end in ("\0", ".")]
+    return _kill_all(lambda pid: _is_marked(pid, ends))
 
 
 def kill_sessions(numbers: Collection[int]) -> int:
@@ -39,7 +40,7 @@ def kill_sessions(numbers: Collection[int]) -> int:
     Returns:
         how many there were.
     """
-    return _kill_all(lambda process: _is_confined_in(process, numbers)) if numbers else 0
+    return _kill_all(lambda pid: _is_confined_in(pid, numbers)) if numbers else 0
 
 
 def kill_reachable() -> int:
@@ -51,7 +52,7 @@ def kill_reachable() -> int:
     return _kill_all(_is_reachable)
 
 
-def _kill_all(is_meant: Callable[[Path], bool]) -> int:
+def _kill_all(is_meant: Callable[[int], bool]) -> int:
     killed: set[int] = set()
     for _ in range(_MAX_ROUNDS):
         found = set(_kill_each(is_meant))
@@ -61,52 +62,59 @@ def _kill_all(is_meant: Callable[[Path], bool]) -> int:
     return len(killed)
 
 
-def _kill_each(is_meant: Callable[[Path], bool]) -> Iterator[int]:
+def _kill_each(is_meant: Callable[[int], bool]) -> Iterator[int]:
     for name in os.listdir(_PROCESSES) if _PROCESSES.is_dir() else ():  # noqa: PTH208 - names are enough
-        if not name.isdecimal() or not is_meant(_PROCESSES / name):
+        if not name.isdecimal() or not is_meant(int(name)):
             continue
         with contextlib.suppress(OSError):
             _kill(int(name), is_meant)
             yield int(name)
 
 
-def _kill(pid: int, is_meant: Callable[[Path], bool]) -> None:
+def _kill(pid: int, is_meant: Callable[[int], bool]) -> None:
     if not hasattr(os, "pidfd_open"):
         os.kill(pid, signal.SIGKILL)
         return
     handle = os.pidfd_open(pid)
     try:
         # By now the number may be another process's: what the handle stands for is looked at again.
-        if is_meant(_PROCESSES / str(pid)):
+        if is_meant(pid):
             signal.pidfd_send_signal(handle, signal.SIGKILL)
     finally:
         os.close(handle)
 
 
-def _is_marked(environ: Path, mark: str) -> bool:
+def _is_marked(pid: int, marks: Collection[bytes]) -> bool:
     try:
-        variables = b"\0" + environ.read_bytes()
+        variables = b"\0" + _facts(pid, "environ")
     except OSError:  # it is gone, or somebody else's
         return False
-    return any(f"\0{VARIABLE}={mark}{end}".encode() in variables for end in ("\0", "."))
+    return any(mark in variables for mark in marks)
 
 
-def _is_reachable(process: Path) -> bool:
-    pid = int(process.name)
+def _is_reachable(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-        return pid != os.getpid() and b"\nNoNewPrivs:\t1\n" in (process / "status").read_bytes()
+        return pid != os.getpid() and b"\nNoNewPrivs:\t1\n" in _facts(pid, "status")
     except OSError:
         return False
 
 
-def _is_confined_in(process: Path, sessions: Collection[int]) -> bool:
+def _is_confined_in(pid: int, sessions: Collection[int]) -> bool:
     try:
-        # The name in brackets may hold anything; behind it stand the state, the parent, the group, the session.
-        facts = (process / "stat").read_bytes().rpartition(b") ")[2].split()
-        if int(facts[3]) not in sessions:
+        if os.getsid(pid) not in sessions:
             return False
-        status = (process / "status").read_bytes()
-    except (OSError, IndexError):
+        status = _facts(pid, "status")
+    except OSError:
         return False
     return b"\nNoNewPrivs:\t1\n" in status and b"\nSeccomp:\t2\n" in status
+
+
+def _facts(pid: int, name: str) -> bytes:
+    """What the system tells of a process, without a detour by paths: all processes are looked at.
+
+    Raises:
+        OSError: it is gone, or somebody else's.
+    """
+    with open(f"{_PROCESSES}/{pid}/{name}", "rb", buffering=0) as file:  # noqa: PTH123 - said above
+        return file.read()

@@ -327,3 +327,9 @@ def test_the_entry_points_of_installed_packages_are_found(tmp_path: Path, monkey
     assert (candidate.manifest.version, candidate.place) == ("2.0", "some-plugin")
     assert callable(candidate.entry and candidate.entry())
     monkeypatch.delitem(sys.modules, "some_plugin")
+
+    # An older one, without a plugin, that is found first is the one that would be imported.
+    older = tmp_path / "first" / "some_plugin-1.0.dist-info"
+    write(older / "METADATA", "Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "first"))
+    assert [found for found in in_packages() if found[0].manifest.name == "some"] == []

@@ -24,6 +24,12 @@ _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHANGES = 0
 """A time of change that does not count."""
 
+_Spared = dict[str, "_Spared | None"]
+"""What gets no rule, by names one within the other: None is spared with all below it, a directory holds such."""
+
+_WHOLE: _Spared = {}
+"""Nothing of it is spared."""
+
 
 @dataclass(frozen=True, slots=True)
 class Witness:
@@ -87,31 +93,31 @@ class FileRules:
         """
         if any(place.is_relative_to(each) for each in without):
             return
-        before = {each for each in without if each.is_relative_to(place)}
-        on_the_way = {parent for each in before for parent in each.parents if parent.is_relative_to(place)}
+        spared = _tree(each.relative_to(place).parts for each in without if each.is_relative_to(place))
         with contextlib.suppress(OSError), _Opened(self._top, place) as descriptor:
             self._notice(place, os.fstat(descriptor), names=False)
-            self._add(place, descriptor, rights, (before, on_the_way))
+            self._add(place, descriptor, rights, spared)
 
-    def _add(self, place: Path, descriptor: int, rights: int, around: tuple[set[Path], set[Path]]) -> None:
-        on_the_way = around[1]
-        if place not in on_the_way:
+    def _add(self, place: Path, descriptor: int, rights: int, spared: _Spared) -> None:
+        if not spared:
             self._rule(descriptor, rights)
             return
         # Before the names are read: one that comes meanwhile is seen the next time.
         self._notice(place, os.fstat(descriptor), names=True)
-        for name in _names(descriptor, {each.name for each in on_the_way if each.parent == place}):
-            self._child(place / name, descriptor, rights, around)
-
-    def _child(self, place: Path, parent: int, rights: int, around: tuple[set[Path], set[Path]]) -> None:
-        if place in around[0]:
-            return
-        with contextlib.suppress(OSError):  # gone meanwhile, or not ours to look at
-            descriptor = os.open(place.name, _NAME_ONLY, dir_fd=parent)
-            try:
-                self._add(place, descriptor, rights, around)
-            finally:
-                os.close(descriptor)
+        for name in _names(descriptor, spared):
+            inner = spared.get(name, _WHOLE)
+            if inner is None:
+                continue
+            with contextlib.suppress(OSError):  # gone meanwhile, or not ours to look at
+                child = os.open(name, _NAME_ONLY, dir_fd=descriptor)
+                try:
+                    # Of hundreds of names beside few that are spared, none but these needs a path.
+                    if inner:
+                        self._add(place / name, child, rights, inner)
+                    else:
+                        self._rule(child, rights)
+                finally:
+                    os.close(child)
 
     def _rule(self, descriptor: int, rights: int) -> None:
         mode = os.fstat(descriptor).st_mode
@@ -128,7 +134,19 @@ class FileRules:
             self._witnesses[place] = Witness(place, facts.st_dev, facts.st_ino, changed)
 
 
-def _names(directory: int, known: set[str]) -> Iterable[str]:
+def _tree(paths: Iterable[tuple[str, ...]]) -> _Spared:
+    """Paths that begin at the same place, by their names one within the other."""
+    top: _Spared = {}
+    for *way, last in paths:
+        here: _Spared | None = top
+        for name in way:
+            here = here.setdefault(name, {}) if here is not None else None
+        if here is not None:
+            here[last] = None
+    return top
+
+
+def _names(directory: int, known: Iterable[str]) -> Iterable[str]:
     """What is in a directory; of one that may be passed through and not be read, the names that are known."""
     try:
         listing = os.open(".", _LIST, dir_fd=directory)

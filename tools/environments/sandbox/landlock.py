@@ -106,7 +106,9 @@ def _allow(rules: FileRules, confinement: Confinement, own: tuple[Path, ...], te
         return
     # Names are no secret, and a rule for the names of one directory is one for all below it.
     rules.allow(Path("/"), _READ_DIR)
-    rules.allow_but(Path("/"), _READ, hidden | {Path("/dev")})
+    # What holds something hidden takes a rule for each of its names, hundreds in /tmp: where it is writable, once.
+    holding = frozenset(place for place in confinement.writable if any(each.is_relative_to(place) for each in hidden))
+    rules.allow_but(Path("/"), _READ, hidden | holding | {Path("/dev")})
     for device in DEVICES:
         rules.allow(device, _USE)
     rules.allow(SHARED_MEMORY, _READ | _CHANGE | _ENTRIES)
@@ -116,10 +118,15 @@ def _allow(rules: FileRules, confinement: Confinement, own: tuple[Path, ...], te
         rules.allow(terminal, _USE)
     for place in confinement.writable:
         # A root may lie where reading is forbidden: in another user's home, in a hidden directory's neighbour.
-        rules.allow_but(place, _READ, hidden)
-        if confinement.level == "workspace-write":
-            rights = _CHANGE | _ENTRIES | (_IOCTL_DEV if place.is_relative_to("/dev") else 0)
-            rules.allow_but(place, rights, hidden | frozenset(confinement.protected))
+        rights = _CHANGE | _ENTRIES | (_IOCTL_DEV if place.is_relative_to("/dev") else 0)
+        protected = frozenset(each for each in confinement.protected if each.is_relative_to(place))
+        if confinement.level != "workspace-write":
+            rules.allow_but(place, _READ, hidden)
+        elif protected:
+            rules.allow_but(place, _READ, hidden)
+            rules.allow_but(place, rights, hidden | protected)
+        else:
+            rules.allow_but(place, _READ | rights, hidden)
 
 
 def _known(version: int) -> int:

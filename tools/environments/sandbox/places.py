@@ -14,7 +14,7 @@ import os
 import pwd
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
@@ -138,9 +138,9 @@ def hidden_places(home: Path, own: Iterable[Path], roots: Iterable[Path] = ()) -
         roots: the session's; a home of others that one of them lies in is not hidden as a whole.
     """
     homes = _own_homes(home)
-    named = [each / name for each in homes for name in _HIDDEN]
-    named += [path for each in homes for name in _HIDDEN_WITH_SECRETS if _has_secret(path := each / name)]
-    named += [Path(name) for name in _HIDDEN_OF_THE_SYSTEM if os.access(name, os.R_OK)]
+    named = [path for each in homes for path in _inside(each, _HIDDEN)]
+    named += [path for each in homes for path in _inside(each, _HIDDEN_WITH_SECRETS) if _has_secret(path)]
+    named += [name for name in _HIDDEN_OF_THE_SYSTEM if os.access(name, os.R_OK)]
     ours = frozenset(_existing(own))
     found = _existing([*named, *_homes_of_others(homes), *ours])
     kept = [_resolved(root) for root in (*homes, *roots)]
@@ -180,7 +180,7 @@ def cache_places(home: Path, installed: Iterable[str]) -> tuple[Path, ...]:
     for name, tool in _LOCKS:
         if tool in tools and (home / name).parent.is_dir():
             _touch(home / name)
-    return _existing([home / name for name, _ in (*_CACHES, *_LOCKS)])
+    return _existing(_inside(home, (name for name, _ in (*_CACHES, *_LOCKS))))
 
 
 def cache_tools() -> frozenset[str]:
@@ -219,8 +219,15 @@ def _leads_through(place: Path, writable: tuple[Path, ...]) -> bool:
 
 def protected_places(home: Path, roots: Iterable[Path]) -> tuple[Path, ...]:
     """What runs by itself in the person's home, where a root holds the home; resolved."""
-    found = _existing(home / name for name in _RUN_BY_THEMSELVES)
-    return found if any(_resolved(home).is_relative_to(_resolved(root)) for root in roots) else ()
+    if not any(_resolved(home).is_relative_to(_resolved(root)) for root in roots):
+        return ()
+    return _existing(_inside(home, _RUN_BY_THEMSELVES))
+
+
+def _inside(home: Path, names: Iterable[str]) -> Iterator[str]:
+    """As text: of hundreds of names few are there, and each path object costs more than the look at the disk."""
+    place = str(home).rstrip("/")
+    return (f"{place}/{name}" for name in names)
 
 
 def _own_homes(home: Path) -> tuple[Path, ...]:
@@ -244,21 +251,21 @@ def _homes_of_others(own: Iterable[Path]) -> list[Path]:
     return [each for each in others if not any(home.is_relative_to(_resolved(each)) for home in homes_of_ours)]
 
 
-def _has_secret(settings: Path) -> bool:
+def _has_secret(settings: str) -> bool:
     """Whether there seems to be a secret in a file; what cannot be read needs no hiding."""
     try:
-        with settings.open("rb") as stream:
+        with open(settings, "rb") as stream:  # noqa: PTH123 - the most are not there, and a path object costs more
             return _SECRET_IN_SETTINGS.search(stream.read(_MOST_SETTINGS_BYTES)) is not None
     except OSError:
         return False
 
 
-def _existing(places: Iterable[Path]) -> tuple[Path, ...]:
+def _existing(places: Iterable[Path | str]) -> tuple[Path, ...]:
     """Those that are there, resolved, each once, in order."""
     return tuple(dict.fromkeys(_resolved(place) for place in places if os.path.lexists(place)))
 
 
-def _resolved(place: Path) -> Path:
+def _resolved(place: Path | str) -> Path:
     return Path(os.path.realpath(place))
 
 
