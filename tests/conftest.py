@@ -27,7 +27,6 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
 
@@ -42,7 +41,8 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HERMES_HOME. No test sees the home, the keys, the proxies or the git settings of whoever runs it."""
     user = _homes_root / str(next(_homes))
     hermes = user / ".hermes"
-    hermes.mkdir(parents=True)
+    user.mkdir()
+    hermes.mkdir()
     for name in os.environ:
         if name.startswith(_VENDOR_KEYS) or name in _KEYS or name.lower() in _PROXIES or name.startswith("XDG_"):
             monkeypatch.delenv(name)
