@@ -305,9 +305,13 @@ class HermesACPAgent:
 
     def _warm_up(self) -> None:
         """Load on a worker thread, while the user types, what the first prompt needs."""
-        self._factory.warm()
         # What is loaded now stays: the collector need not look through the libraries' objects again and again.
-        gc.freeze()
+        gc.disable()
+        try:
+            self._factory.warm()
+        finally:
+            gc.freeze()
+            gc.enable()
 
     async def _result(self, session: SessionState) -> dict[str, Any]:
         return session_result(session.id, await self._chooser.options(session), self._sessions.client)
@@ -379,6 +383,7 @@ async def serve(transport: Transport, config: ConfigSource, greeting: Greeting) 
     """Run the agent on `transport` until the client is gone."""
     # What is loaded by now stays: the collector need not look through it when a long session is shown again.
     gc.freeze()
+    gc.enable()
     transport.attach(asyncio.get_running_loop())
     agent = HermesACPAgent(transport, config, greeting)
     try:
