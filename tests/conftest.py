@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
 import os
 import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -18,6 +20,13 @@ _VENDOR_KEYS = ("OPENAI_", "ANTHROPIC_", "OPENROUTER_", "HERMES_")
 _KEYS = frozenset(name for service in SERVICES.values() for name in service.keys)
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _homes = count(1)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile what has changed of ours, once: processes of tests must not compile it each for itself."""
+    if not hasattr(config, "workerinput") and not sys.dont_write_bytecode:
+        for package in ("acp_adapter", "agent_core", "tools", "tests/support"):
+            compileall.compile_dir(str(config.rootpath / package), quiet=2)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,7 +60,7 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HERMES_WIRE_RULES", "raise")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    # Programs of a test leave no __pycache__ in its workspace; what they import of ours, the run has compiled.
+    # Programs of a test leave no __pycache__ in its workspace; what they import of ours is compiled.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     return hermes
 
