@@ -65,6 +65,12 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return hermes
 
 
+@pytest.fixture(scope="session")
+def mcp_sdk() -> None:
+    """The MCP SDK is loaded before the test, so that no patience with servers goes by meanwhile."""
+    import mcp  # noqa: F401, PLC0415 - a second, which only who runs these tests should wait
+
+
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     """A git repository with a module, its test and a note, all committed."""
