@@ -9,8 +9,8 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 # Without it each of hundreds of processes would compile anew whatever it imports, the SDKs too.
 unexport PYTHONDONTWRITEBYTECODE
-# Two for each core, at most eight: many tests wait for a process more than they compute.
-PYTEST_WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 4 ? 8 : 2 * n)))
+# Three for two cores, at most eight: many tests wait for a process, but each worker first collects all tests.
+PYTEST_WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 5 ? 8 : (3 * n + 1) / 2)))
 
 help:  ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

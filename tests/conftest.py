@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -22,6 +24,13 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _homes = count(1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile what has changed of ours, once: processes of tests must not compile it each for itself."""
+    if not hasattr(config, "workerinput") and not sys.dont_write_bytecode:
+        for package in ("acp_adapter", "agent_core", "tools", "tests/support"):
+            compileall.compile_dir(str(config.rootpath / package), quiet=2)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """What thousands of collected tests are made of stays to the end: no garbage collection need look at it."""
@@ -29,7 +38,6 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
 
@@ -55,7 +63,8 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HERMES_HOME. No test sees the home, the keys, the proxies or the git settings of whoever runs it."""
     user = _homes_root / str(next(_homes))
     hermes = user / ".hermes"
-    hermes.mkdir(parents=True)
+    user.mkdir()
+    hermes.mkdir()
     for name in os.environ:
         if name.startswith(_VENDOR_KEYS) or name in _KEYS or name.lower() in _PROXIES or name.startswith("XDG_"):
             monkeypatch.delenv(name)
@@ -64,9 +73,15 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HERMES_WIRE_RULES", "raise")
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    # Programs of a test leave no __pycache__ in its workspace; what they import of ours, the run has compiled.
+    # Programs of a test leave no __pycache__ in its workspace; what they import of ours is compiled.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     return hermes
+
+
+@pytest.fixture(scope="session")
+def mcp_sdk() -> None:
+    """The MCP SDK is loaded before the test, so that no patience with servers goes by meanwhile."""
+    import mcp  # noqa: F401, PLC0415 - a second, which only who runs these tests should wait
 
 
 @pytest.fixture(scope="session")

@@ -15,39 +15,48 @@ def programs(page: str) -> list[str]:
     return _PROGRAM.findall((DOCS / page).read_text())
 
 
-def run(program: str, where: Path) -> str:
-    command = [sys.executable, "-W", "error", "-c", program]
+def run(where: Path, *programs: str) -> list[str]:
+    """What each program printed; they run one after the other in one process, each in a directory of its own.
+
+    `where` has the directories, named by number from 0.
+    """
+    for number, program in enumerate(programs):
+        (where / str(number)).mkdir()
+        (where / f"{number}.py").write_text(program)
+    command = [sys.executable, "-W", "error", "-c", _ONE_BY_ONE, str(where), str(len(programs))]
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(where), "PYTHONPATH": str(DOCS.parent)}
     done = subprocess.run(
         command, cwd=where, env=environment, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    return done.stdout
+    return done.stdout.split("\0")[:-1]
 
 
-def test_an_agent_in_ten_lines(tmp_path: Path) -> None:
-    first, _, _ = programs("library.md")
-    assert len(first.splitlines()) <= 10
-    assert run(first, tmp_path).strip() == "Hello."
+_ONE_BY_ONE = """
+import os, sys
+from pathlib import Path
+where, many = Path(sys.argv[1]), int(sys.argv[2])
+for number in range(many):
+    os.chdir(where / str(number))
+    exec(compile((where / f"{number}.py").read_text(), f"{number}.py", "exec"), {"__name__": "__main__"})
+    print(end="\\0", flush=True)
+"""
 
 
-def test_an_approver_of_ones_own_decides(tmp_path: Path) -> None:
-    _, second, _ = programs("library.md")
-    run(second, tmp_path)
-    assert (tmp_path / "notes.txt").read_text() == "Remember the milk."
-
-
-def test_listeners_hear_of_the_turn(tmp_path: Path) -> None:
-    _, _, third = programs("library.md")
-    said = run(third, tmp_path)
-    assert "CallRequested" in said
-    assert "end_turn" in said.splitlines()[-1]
+def test_the_programs_of_the_library_s_page_do_what_it_says(tmp_path: Path) -> None:
+    ten_lines, approver, listeners = programs("library.md")
+    assert len(ten_lines.splitlines()) <= 10
+    said, _, heard = run(tmp_path, ten_lines, approver, listeners)
+    assert said.strip() == "Hello."
+    assert (tmp_path / "1" / "notes.txt").read_text() == "Remember the milk."
+    assert "CallRequested" in heard
+    assert "end_turn" in heard.splitlines()[-1]
 
 
 def test_a_batch_runs_in_any_executor(tmp_path: Path) -> None:
     (program,) = programs("batch.md")
-    run(program, tmp_path)
-    assert '"status": "completed"' in (tmp_path / "runs" / "results.jsonl").read_text()
+    run(tmp_path, program)
+    assert '"status": "completed"' in (tmp_path / "0" / "runs" / "results.jsonl").read_text()
 
 
 def test_the_package_loads_nothing_until_a_name_is_asked_for() -> None:

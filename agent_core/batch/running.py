@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING
 
 from agent_core.batch.items import Item
 from agent_core.batch.outcome import Outcome, Status
-from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import HermesError
-from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.interrupt import CancelToken
-from agent_core.providers.knowledge.present import resolve_chosen
-from agent_core.trajectories.log import Run, line_of
-from agent_core.turn.result import ConversationResult
 
+# What an agent is made of is loaded where one runs: whoever hands the items out needs none of it.
 if TYPE_CHECKING:
+    from agent_core.factory import AgentFactory
+    from agent_core.trajectories.log import Run
+    from agent_core.turn.result import ConversationResult
     from tools.approval.policy import Mode
 
 log = logging.getLogger(__name__)
@@ -69,6 +68,8 @@ class _Kept:
 
 def run_item(item: Item, plan: Plan) -> Outcome:
     """Run one item to its end; it does not raise, whatever goes wrong."""
+    from agent_core.trajectories.log import line_of  # noqa: PLC0415
+
     began, kept = time.time(), _Kept()
     session_id, cwd = uuid.uuid4().hex, item.cwd or plan.directory / "work" / item.id
     answer, stop, error, result = "", "", "", None
@@ -121,6 +122,9 @@ def _status(stop: str, timed_out: bool) -> Status:
 def _converse(
     item: Item, plan: Plan, cwd: Path, *, session_id: str, token: CancelToken, kept: _Kept
 ) -> ConversationResult:
+    from agent_core.choices import SessionChoices  # noqa: PLC0415
+    from agent_core.providers.knowledge.present import resolve_chosen  # noqa: PLC0415
+
     config, factory = _factories().of(plan)
     if item.model:
         resolve_chosen(config.load(), item.model)  # one that cannot be used must not become another
@@ -190,6 +194,8 @@ class _Factories:
 
     def of(self, plan: Plan) -> tuple[ConfigSource, AgentFactory]:
         """The settings and the factory of a plan's home."""
+        from agent_core.factory import AgentFactory  # noqa: PLC0415
+
         key = (plan.home, plan.overrides)
         with self._lock:
             if key not in self._made:

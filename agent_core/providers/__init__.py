@@ -1,1 +1,1 @@
-"""Models behind one function, `stream(request) -> ModelStream`. A file per wire protocol; SDKs load lazily."""
+"""Models behind one function, `stream(request) -> ModelStream`. A file per wire protocol; libraries load lazily."""

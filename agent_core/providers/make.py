@@ -7,7 +7,7 @@ from agent_core.providers.choice import ModelChoice
 
 
 def make_provider(choice: ModelChoice) -> Provider:
-    """The provider for a choice. Cheap: SDKs are loaded and connections made with the first request.
+    """The provider for a choice. Cheap: libraries are loaded and connections made with the first request.
 
     Raises:
         SettingsError: it needs an extra that is not installed.

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import mcp  # noqa: F401 - loaded before, so that no test's patience with its servers goes by meanwhile
 import pytest
 
 from agent_core.mcp.specs import ServerSpec
@@ -16,6 +15,8 @@ from tests.support.editor import PLAIN, ZED, Editor
 from tests.support.in_memory import EditorFactory
 from tests.support.mcp_servers import on_the_wire, plain, rich
 from tests.support.settings_files import configure
+
+pytestmark = pytest.mark.usefixtures("mcp_sdk")
 
 
 def entry(spec: ServerSpec) -> dict[str, Any]:

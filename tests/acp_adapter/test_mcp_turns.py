@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import mcp  # noqa: F401 - loaded before, so that no test's patience with its servers goes by meanwhile
 import pytest
 
 from agent_core.mcp.specs import ServerSpec
@@ -18,6 +17,8 @@ from tests.support.in_memory import EditorFactory
 from tests.support.mcp_servers import on_the_wire, plain
 from tests.support.processes import has_ended
 from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.usefixtures("mcp_sdk")
 
 
 async def opened(

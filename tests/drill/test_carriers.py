@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import mcp  # noqa: F401 - loaded before, so that no test's patience with its servers goes by meanwhile
+import pytest
 
 from tests.drill.conftest import Open
 from tests.support.documents import pdf
@@ -19,6 +19,8 @@ from tests.support.hostile.striking import obeyed
 from tests.support.hostile.world import World
 from tests.support.obedient_model import order
 from tests.support.web_server import WebServer, typed
+
+pytestmark = pytest.mark.usefixtures("mcp_sdk")
 
 _HARMFUL = Attack(
     "a carried order",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import mcp  # noqa: F401 - loaded before, so that no test's patience with its servers goes by meanwhile
 import pytest
 
 from tests.drill.conftest import Open
@@ -20,6 +19,8 @@ from tests.support.hostile.world import World
 from tests.support.model_server import ModelServer
 from tests.support.obedient_model import order
 from tools.environments.sandbox.probe import probe
+
+pytestmark = pytest.mark.usefixtures("mcp_sdk")
 
 _FAMILIES = {"reaching-out": REACHING_OUT, "staying": STAYING, "prying": PRYING}
 _HARMLESS = "harmless.txt"

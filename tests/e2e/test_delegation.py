@@ -15,9 +15,10 @@ from tests.support.waiting import wait_until
 
 
 async def test_sub_agents_work_side_by_side_one_of_them_on_a_copy(
-    editor: EditorFactory, workspace: Path, tmp_path: Path
+    agent_in: EditorFactory, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = await editor("--offline", env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    agent = await agent_in("--offline")
     await agent.initialize(ZED)
     session = await agent.new_session(workspace)
     asked: list[str] = []

@@ -61,10 +61,10 @@ async def test_a_hook_that_runs_when_the_process_is_killed_is_ended(
 
 
 async def test_a_cancel_ends_the_turn_and_the_hook_it_waits_for(
-    editor: EditorFactory, home: Path, workspace: Path
+    agent_in: EditorFactory, home: Path, workspace: Path
 ) -> None:
     configure(home, {"hooks": {"UserPromptSubmit": [{"command": "echo $$ > pid; sleep 600"}]}})
-    agent = await editor("--offline")
+    agent = await agent_in("--offline")
     await agent.initialize()
     session = await agent.new_session(workspace)
     answer = agent.begin_prompt(session, "say hello")

@@ -20,9 +20,9 @@ def _program(code: str) -> str:
 
 
 async def test_a_program_reads_edits_and_runs_and_each_call_has_its_card(
-    editor: EditorFactory, workspace: Path
+    agent_in: EditorFactory, workspace: Path
 ) -> None:
-    agent = await editor("--offline")
+    agent = await agent_in("--offline")
     await agent.initialize()
     agent.on_permission = allow
     session = await agent.new_session(workspace)

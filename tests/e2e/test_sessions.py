@@ -12,9 +12,9 @@ from tests.support.settings_files import configure
 
 
 async def test_without_a_model_a_session_needs_authentication_and_says_what_to_do(
-    editor: EditorFactory, workspace: Path, home: Path
+    agent_in: EditorFactory, workspace: Path, home: Path
 ) -> None:
-    agent = await editor()
+    agent = await agent_in()
     await agent.initialize()
     for method, params in (
         ("session/new", {"cwd": str(workspace), "mcpServers": []}),

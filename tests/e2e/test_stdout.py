@@ -62,7 +62,7 @@ sys.meta_path.insert(0, WithTheTools())
 """
 
 
-async def test_a_tool_that_prints_in_every_way_does_not_reach_the_protocol(
+async def test_neither_tools_nor_children_reach_the_protocols_descriptors(
     editor: EditorFactory, workspace: Path, tmp_path: Path, home: Path
 ) -> None:
     site = tmp_path / "site"
@@ -71,18 +71,15 @@ async def test_a_tool_that_prints_in_every_way_does_not_reach_the_protocol(
     agent = await editor("--offline", env={"PYTHONPATH": str(site)})
     await agent.initialize()
     session = await agent.new_session(workspace)
-    await agent.prompt(session, "call noisy {}\nsay done")  # every line is checked to be a message
-    assert next(iter(agent.cards(session).values()))["status"] == "completed"
+
+    # Every line of stdout is checked to be a message.
+    await agent.prompt(session, "call noisy {}\nrun ls /proc/self/fd; readlink /proc/self/fd/0\nsay done")
+
+    noisy, listed = agent.cards(session).values()
+    assert noisy["status"] == "completed"
     stray = (home / "logs" / "stdout.log").read_text()
     assert all(word in stray for word in ("printed", "written", "raw", "from a child"))
-
-
-async def test_children_cannot_reach_the_protocols_descriptors(editor: EditorFactory, workspace: Path) -> None:
-    agent = await editor("--offline")
-    await agent.initialize()
-    session = await agent.new_session(workspace)
-    await agent.prompt(session, "run ls /proc/self/fd; readlink /proc/self/fd/0")
-    shown = next(iter(agent.cards(session).values()))["content"][0]["content"]["text"]
+    shown = listed["content"][0]["content"]["text"]
     assert "/dev/null" in shown
     descriptors = {word for word in shown.split() if word.isdigit()}
     assert descriptors <= {"0", "1", "2", "3"}  # 3 is ls reading the directory

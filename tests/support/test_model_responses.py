@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import openai
 import pytest
 
 from tests.support.model_server import Reply, ToolCall, Usage
@@ -19,6 +18,8 @@ FULL = Reply(
 
 @pytest.fixture
 def client(model_server):
+    import openai  # noqa: PLC0415 - a second, which only who runs these tests should wait
+
     with openai.OpenAI(base_url=model_server.base_url, api_key="test-key", max_retries=0, timeout=10) as client:
         yield client
 

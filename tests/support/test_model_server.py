@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import httpx2
-import openai
 import pytest
 
 from tests.support.model_server import (
@@ -22,16 +23,26 @@ from tests.support.model_server import (
     Usage,
 )
 
+if TYPE_CHECKING:
+    from openai import OpenAI
+
 QUESTION = [{"role": "user", "content": "hello"}]
 
 
+@pytest.fixture(scope="module")
+def openai() -> ModuleType:
+    import openai  # noqa: PLC0415 - a second, which only who runs these tests should wait
+
+    return openai
+
+
 @pytest.fixture
-def client(model_server: ModelServer) -> Iterator[openai.OpenAI]:
+def client(model_server: ModelServer, openai: ModuleType) -> Iterator[OpenAI]:
     with openai.OpenAI(base_url=model_server.base_url, api_key="test-key", max_retries=0, timeout=10) as client:
         yield client
 
 
-def ask(client: openai.OpenAI, **options):
+def ask(client: OpenAI, **options):
     return client.chat.completions.create(
         model="test-model", messages=QUESTION, stream=True, stream_options={"include_usage": True}, **options
     )
@@ -107,14 +118,14 @@ def test_models_are_listed(client):
     assert "test-model" in [model.id for model in client.models.list()]
 
 
-def test_a_status_comes_with_its_body_and_headers(model_server, client):
+def test_a_status_comes_with_its_body_and_headers(model_server, client, openai):
     model_server.add(Status(429, {"error": {"message": "slow down", "code": "rate_limit"}}, {"Retry-After": "7"}))
     with pytest.raises(openai.RateLimitError, match="slow down") as caught:
         ask(client)
     assert caught.value.response.headers["retry-after"] == "7"
 
 
-def test_a_request_beyond_the_script_fails_with_a_readable_message(client):
+def test_a_request_beyond_the_script_fails_with_a_readable_message(client, openai):
     with pytest.raises(openai.BadRequestError, match="no reply for model request 1"):
         ask(client)
 
@@ -135,7 +146,7 @@ def test_a_gate_holds_the_stream_back_until_it_opens(model_server, client):
 
 
 @pytest.mark.parametrize("hang", [Hang(before_headers=True), Hang(Reply("abcd", split=1), after=2)])
-def test_a_hanging_reply_notices_that_the_client_leaves(model_server, client, hang):
+def test_a_hanging_reply_notices_that_the_client_leaves(model_server, client, hang, openai):
     model_server.add(hang)
     with pytest.raises((openai.APITimeoutError, httpx2.ReadTimeout)):
         list(ask(client, timeout=0.2))
@@ -155,13 +166,13 @@ async def test_a_hanging_reply_does_not_keep_the_server_from_closing():
     await writer.wait_closed()
 
 
-def test_a_cut_connection_is_an_error_in_the_middle_of_the_stream(model_server, client):
+def test_a_cut_connection_is_an_error_in_the_middle_of_the_stream(model_server, client, openai):
     model_server.add(Disconnect(Reply("abcd", split=1), after=2))
     with pytest.raises((openai.APIError, httpx2.RemoteProtocolError, httpx2.ReadError)):
         list(ask(client))
 
 
-def test_garbage_is_no_event_stream(model_server, client):
+def test_garbage_is_no_event_stream(model_server, client, openai):
     model_server.add(Garbage())
     with pytest.raises((ValueError, openai.APIError)):
         list(ask(client))

@@ -137,14 +137,10 @@ def told(choice: ModelChoice) -> Iterator[None]:
 
 
 def amazon_errors() -> SdkErrors:
-    """The client's exceptions. It has none for a status or a time-out here: those are ours."""
+    """The client's exceptions. A status and a time-out are not among them: the connections are ours."""
     from botocore import exceptions as aws  # noqa: PLC0415
 
-    return SdkErrors(_Never, _Never, aws.HTTPClientError, aws.BotoCoreError)
-
-
-class _Never(Exception):
-    """Is never raised."""
+    return SdkErrors(aws.HTTPClientError, aws.BotoCoreError)
 
 
 def _check(answer: httpx2.Response, choice: ModelChoice) -> None:

@@ -87,7 +87,7 @@ class BedrockStream:
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
         decoder = ConverseDecoder(self._choice)
-        with translated(amazon_errors, self._choice), abort.watching():
+        with translated(self._choice, amazon_errors()), abort.watching():
             for message in self._messages(abort, decoder):
                 yield from decoder.feed(message.headers, message.payload)
         if decoder.finished is None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from agent_core.errors import ProviderProtocolError
 from agent_core.providers.base import (
@@ -23,13 +22,10 @@ from agent_core.providers.base import (
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.chat_messages import to_wire
-from agent_core.providers.wire.failures import SdkErrors, decoded, reported_error
+from agent_core.providers.wire.failures import decoded, reported_error
 from agent_core.providers.wire.openai_efforts import nearest_effort
-from agent_core.providers.wire.protocol import WireProtocol
+from agent_core.providers.wire.protocol import WireProtocol, key_header
 from agent_core.providers.wire.sse import DONE
-
-if TYPE_CHECKING:
-    import openai
 
 _FINISH: dict[str, FinishReason] = {
     "stop": "stop",
@@ -94,45 +90,6 @@ class ChatDecoder:
                     self._calls += bool((call.get("function") or {}).get("name"))
 
 
-def openai_errors() -> SdkErrors:
-    """The `openai` SDK's exceptions."""
-    import openai  # noqa: PLC0415 - half a second: only when a model is really asked
-
-    return SdkErrors(openai.APIStatusError, openai.APITimeoutError, openai.APIConnectionError, openai.OpenAIError)
-
-
-def make_openai_client(choice: ModelChoice) -> openai.OpenAI:
-    """A client of the `openai` SDK without its own retries, over our interruptible HTTP."""
-    import openai  # noqa: PLC0415
-
-    from agent_core.providers.wire.http import CONNECT_TIMEOUT, READ_TIMEOUT, make_client  # noqa: PLC0415
-
-    return openai.OpenAI(
-        base_url=choice.base_url,
-        api_key=choice.api_key or "none",
-        max_retries=0,
-        timeout=openai.Timeout(READ_TIMEOUT, connect=CONNECT_TIMEOUT),
-        http_client=make_client(),
-    )
-
-
-def openai_headers(choice: ModelChoice) -> Mapping[str, Any]:
-    """The key in the header where the server looks for it, and nothing else that identifies the user."""
-    import openai  # noqa: PLC0415
-
-    # What the environment says of OpenAI accounts is not for whichever server is asked here.
-    ambient = (line.partition(":")[0].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"))
-    unwanted = ("OpenAI-Organization", "OpenAI-Project", *ambient)
-    headers: dict[str, Any] = {name: openai.Omit() for name in unwanted if name and name.lower() != "authorization"}
-    # The key is named here again: the SDK asks for it, or for its omission, at each request.
-    headers["Authorization"] = openai.Omit()
-    if choice.api_key and choice.dialect.auth == "bearer":
-        headers["Authorization"] = f"Bearer {choice.api_key}"
-    elif choice.api_key:
-        headers[choice.dialect.auth] = choice.api_key
-    return headers
-
-
 def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     dialect = choice.dialect
     body: dict[str, Any] = {"model": request.model, "messages": to_wire(request, choice), "stream": True}
@@ -153,9 +110,7 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     return body
 
 
-CHAT_COMPLETIONS = WireProtocol(
-    "Chat Completions", "/chat/completions", openai_errors, make_openai_client, openai_headers, _encode, ChatDecoder
-)
+CHAT_COMPLETIONS = WireProtocol("Chat Completions", "/chat/completions", key_header, _encode, ChatDecoder)
 
 
 def _delta_events(delta: dict[str, Any]) -> Iterator[StreamEvent]:

@@ -8,9 +8,8 @@ from urllib.parse import urlsplit
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.resolution.traits import takes_temperature
-from agent_core.providers.wire.chat_completions import make_openai_client, openai_errors, openai_headers
 from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
-from agent_core.providers.wire.protocol import WireProtocol
+from agent_core.providers.wire.protocol import WireProtocol, key_header
 from agent_core.providers.wire.responses_decoder import ResponsesDecoder
 from agent_core.providers.wire.responses_items import Item, to_input
 
@@ -37,9 +36,7 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     return _for_chatgpt(body) if _is_chatgpt(choice) else body
 
 
-CODEX_RESPONSES = WireProtocol(
-    "Responses", "/responses", openai_errors, make_openai_client, openai_headers, _encode, ResponsesDecoder
-)
+CODEX_RESPONSES = WireProtocol("Responses", "/responses", key_header, _encode, ResponsesDecoder)
 
 
 def _tool(tool: dict[str, Any]) -> Item:

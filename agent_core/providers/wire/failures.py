@@ -1,11 +1,11 @@
-"""What the SDKs and the HTTP library raise, as errors that tell what was asked, what came back and what to do."""
+"""What the HTTP library and Amazon's client raise, as errors that tell what was asked, what came back, what to do."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,42 +33,48 @@ _NEXT_STEP = {
 
 @dataclass(frozen=True, slots=True)
 class SdkErrors:
-    """An SDK's exceptions: for an error status, a time-out, a failed connection, and what they all derive from."""
+    """An SDK's exceptions beside the HTTP library's: for a failed connection, and what they all derive from."""
 
-    status: type[Any]
-    timeout: type[Exception]
     connection: type[Exception]
     base: type[Exception]
 
 
 @contextlib.contextmanager
-def translated(errors: Callable[[], SdkErrors], choice: ModelChoice) -> Iterator[None]:
-    """Turn the SDK's and the HTTP library's errors into the agent's own.
+def translated(choice: ModelChoice, sdk: SdkErrors | None = None) -> Iterator[None]:
+    """Turn the HTTP library's errors, and those of an SDK over it, into the agent's own.
 
     Raises:
         ProviderStatusError, ProviderConnectionError, ProviderProtocolError.
     """
-    import httpcore2  # noqa: PLC0415 - loaded together with the SDK
+    import httpcore2  # noqa: PLC0415 - only when a model is really asked
     import httpx2  # noqa: PLC0415
 
-    sdk = errors()
+    # The library lets some failures of TLS through as they are.
+    broken: tuple[type[Exception], ...] = (
+        httpx2.RequestError,
+        httpx2.InvalidURL,
+        httpcore2.NetworkError,
+        ssl.SSLError,
+    )
+    others: tuple[type[Exception], ...] = ()
+    if sdk is not None:
+        broken, others = (*broken, sdk.connection), (sdk.base,)
     try:
         yield
-    except sdk.status as problem:
-        raise status_error(
-            choice, problem.status_code, problem.response.text, dict(problem.response.headers)
-        ) from problem
+    except httpx2.HTTPStatusError as problem:
+        answer = problem.response
+        raise status_error(choice, answer.status_code, answer.text, dict(answer.headers)) from problem
     except UnicodeEncodeError:
         # Without its cause: it holds what could not be sent, which may be the key.
         raise ProviderProtocolError(
             f"The request to {choice.endpoint} could not be written: a key or a header holds a forbidden character.",
             "Check model.api_key and headers in config.yaml.",
         ) from None
-    except (sdk.timeout, httpx2.TimeoutException, httpcore2.TimeoutException) as problem:
+    except (httpx2.TimeoutException, httpcore2.TimeoutException) as problem:
         raise _timeout(choice, problem) from problem
-    except (sdk.connection, httpx2.RequestError, httpx2.InvalidURL, httpcore2.NetworkError) as problem:
+    except broken as problem:
         raise _connection_error(choice, problem) from problem
-    except sdk.base as problem:
+    except others as problem:
         raise ProviderProtocolError(
             f"The request to {choice.endpoint} failed: {readable(str(problem), choice.api_key)}. "
             "Check the model's settings."

@@ -1,4 +1,4 @@
-"""HTTP connections whose blocked reads another thread can end: the transport under the model SDKs' clients."""
+"""HTTP connections whose blocked reads another thread can end: the transport under all requests to models."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""A provider for every wire protocol over HTTP: sends a request through the SDK's client and reads the raw stream.
+"""A provider for every wire protocol over HTTP: sends a request and reads the raw stream.
 
-The SDKs own clients, authentication and HTTP. The event stream is read raw: their objects cost twenty times what
-the few fields that matter cost, and they would check the whole history again at each request.
+Without the vendors' SDKs: loading one takes longer than everything else that a prompt needs, their objects cost
+twenty times what the few fields that matter cost, and they would check the whole history again at each request.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -20,11 +21,13 @@ from agent_core.errors import (
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
-from agent_core.providers.wire.protocol import Decoder, SdkClient, WireProtocol
+from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused
 from agent_core.providers.wire.sse import data_lines
 
 if TYPE_CHECKING:
+    import httpx2
+
     from agent_core.providers.wire.http import Abort
 
 _LAST_READ_TIMEOUT = 0.5
@@ -32,8 +35,8 @@ _USAGE_TIMEOUT = 5.0
 _LONGEST_PING = 200
 _LONGEST_JSON = 65_536
 _MOST_REFUSALS = 4
-# The first asks the SDK for the response as it is, its body unread.
-_RAW = {"X-Stainless-Raw-Response": "stream", "Content-Type": "application/json"}
+_JSON = "application/json"
+_HEADERS = {"Accept": _JSON, "User-Agent": "hermes-acp"}
 
 
 class HttpProvider:
@@ -43,22 +46,28 @@ class HttpProvider:
         self.name = choice.provider
         self.choice = choice
         self.protocol = protocol
-        self._client: SdkClient | None = None
+        self._client: httpx2.Client | None = None
         self._lock = threading.Lock()
 
     def stream(self, request: ModelRequest) -> HttpStream:
         """Begin a request; it is sent when the stream is iterated."""
         return HttpStream(self, request)
 
-    def client(self) -> SdkClient:
-        """The SDK's client, made at first use."""
+    def client(self) -> httpx2.Client:
+        """The client with its connections, made at first use.
+
+        Raises:
+            ProviderConnectionError: a proxy or a CA that is named cannot be used.
+        """
+        from agent_core.providers.wire.http import make_client  # noqa: PLC0415 - loads the HTTP library
+
         with self._lock:
             if self._client is None:
-                self._client = self.protocol.make_client(self.choice)
+                self._client = make_client()
             return self._client
 
     def warm(self) -> None:
-        """Load the SDK and make the client."""
+        """Load the HTTP library and make the client."""
         self.client()
 
     def close(self) -> None:
@@ -104,7 +113,7 @@ class HttpStream:
 
     def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
         decoder = self._provider.protocol.decoder(self._choice)
-        with translated(self._provider.protocol.errors, self._choice), abort.watching():
+        with translated(self._choice), abort.watching():
             for data in self._payloads(abort, decoder):
                 yield from decoder.feed(data)
         if decoder.finished is None:
@@ -180,18 +189,28 @@ class HttpStream:
             return _LAST_READ_TIMEOUT
         return self._choice.stall_after if decoder.finished is None else min(self._choice.stall_after, _USAGE_TIMEOUT)
 
-    def _send(self) -> Any:
+    def _send(self) -> httpx2.Response:
+        """The answer, its body unread.
+
+        Raises:
+            httpx2.HTTPStatusError: the status is no success; that body is read.
+        """
         import httpx2  # noqa: PLC0415
 
-        protocol = self._provider.protocol
-        body = json.dumps(protocol.encode(self._request, self._choice), ensure_ascii=False)
-        headers = {**protocol.headers(self._choice), **dict(self._choice.headers)}
-        return self._provider.client().post(
-            protocol.path,
-            content=body.encode("utf-8", "replace"),
-            cast_to=httpx2.Response,
-            options={"headers": {**headers, **_RAW}},
+        protocol, choice = self._provider.protocol, self._choice
+        body = json.dumps(protocol.encode(self._request, choice), ensure_ascii=False)
+        headers = httpx2.Headers({**_HEADERS, **protocol.headers(choice)})
+        headers.update({**dict(choice.headers), "Content-Type": _JSON})
+        client = self._provider.client()
+        request = client.build_request(
+            "POST", protocol.address(choice.base_url), content=body.encode("utf-8", "replace"), headers=headers
         )
+        answer = client.send(request, stream=True)
+        if not answer.is_success:
+            with contextlib.closing(answer):
+                answer.read()
+            answer.raise_for_status()
+        return answer
 
     def _unless_stalled(self, chunks: Iterable[bytes], decoder: Decoder) -> Iterator[bytes]:
         """The chunks, as long as events come: comments and pings keep a connection open, but they are no answer."""

@@ -1,4 +1,4 @@
-"""What makes up a wire protocol over HTTP: how a request is written, how an answer is read, whose client sends it."""
+"""What makes up a wire protocol over HTTP: how a request is written, how an answer is read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from agent_core.providers.base import FinishReason, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.failures import SdkErrors
 
 
 class Decoder(Protocol):
@@ -32,35 +31,34 @@ class Decoder(Protocol):
         ...
 
 
-class SdkClient(Protocol):
-    """The part of the `openai` and `anthropic` clients that is used."""
-
-    def post(self, path: str, *, cast_to: Any, content: bytes, options: Any) -> Any:
-        """Send a request."""
-        ...
-
-    def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class WireProtocol:
     """A protocol, as functions.
 
     Attributes:
         path: appended to the base URL.
-        errors: imports the SDK, for its exceptions.
-        make_client: a client for this choice; loads the SDK.
-        headers: what goes with each request beside the SDK's own.
+        headers: what goes with each request of this protocol, the key too.
         encode: the request's JSON body. The same messages always give the same bytes (cache markers apart).
         decoder: a new reader.
+        root: where on the server the path begins; a base URL may end in it already.
     """
 
     name: str
     path: str
-    errors: Callable[[], SdkErrors]
-    make_client: Callable[[ModelChoice], SdkClient]
-    headers: Callable[[ModelChoice], Mapping[str, Any]]
+    headers: Callable[[ModelChoice], Mapping[str, str]]
     encode: Callable[[ModelRequest, ModelChoice], Mapping[str, Any]]
     decoder: Callable[[ModelChoice], Decoder]
+    root: str = ""
+
+    def address(self, base_url: str) -> str:
+        """Where requests are sent."""
+        return f"{base_url.rstrip('/').removesuffix(self.root)}{self.root}{self.path}"
+
+
+def key_header(choice: ModelChoice) -> dict[str, str]:
+    """The key in the header where the server looks for it; nothing without one."""
+    if not choice.api_key:
+        return {}
+    if choice.dialect.auth == "bearer":
+        return {"Authorization": f"Bearer {choice.api_key}"}
+    return {choice.dialect.auth: choice.api_key}

@@ -330,12 +330,6 @@ def ours(*arguments, home, cwd):
     )
 
 
-def test_our_own_server_answers_offline(tmp_path):
-    done = ours("--offline", "say Hello from the script.", home=tmp_path / "home", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("Hello from the script.")
-
-
 @pytest.mark.parametrize(
     ("policy", "written"),
     [
@@ -344,9 +338,11 @@ def test_our_own_server_answers_offline(tmp_path):
         pytest.param("all", True, marks=pytest.mark.slow),
     ],
 )
-def test_our_own_server_writes_a_file_only_with_leave(policy, written, tmp_path):
-    done = ours("--offline", "--approve", policy, "write a.txt one", home=tmp_path / "home", cwd=tmp_path)
-    assert done.returncode == 0
+def test_our_own_server_answers_offline_and_writes_a_file_only_with_leave(policy, written, tmp_path):
+    wanted = "say Hello from the script.\nwrite a.txt one"
+    done = ours("--offline", "--approve", policy, wanted, home=tmp_path / "home", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("Hello from the script.")
     assert (tmp_path / "a.txt").exists() == written
 
 

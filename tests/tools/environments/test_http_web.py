@@ -7,6 +7,7 @@ import ssl
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -223,9 +224,9 @@ def test_an_answer_without_end_is_cut_off_at_the_limit() -> None:
         assert refused(server.url(), max_bytes=300_000).kind == "size"
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(bytes(64 * 1024 * 1024)), zlib.compress(bytes(64 * 1024 * 1024))])
-def test_a_bomb_is_not_unpacked(packed: bytes) -> None:
-    encoding = "gzip" if packed[:2] == b"\x1f\x8b" else "deflate"
+@pytest.mark.parametrize(("encoding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_a_bomb_is_not_unpacked(encoding: str, pack: Callable[[bytes, int], bytes]) -> None:
+    packed = pack(bytes(64 * 1024 * 1024), 1)
     with WebServer({"/": typed(packed, "text/plain", Content_Encoding=encoding)}) as server:
         started = time.perf_counter()
         assert refused(server.url(), max_bytes=1_000_000).kind == "size"

@@ -232,6 +232,13 @@ def test_the_key_is_in_the_servers_header_and_in_no_other(model_server, ask, cla
     assert headers[name] == value
 
 
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/"])
+def test_an_address_may_end_in_the_version_or_not(model_server, ask, claude, end):
+    model_server.add(Reply("hi"))
+    ask(claude(model_server.base_url.removesuffix("/v1") + end))
+    assert model_server.requests[0].path == "/v1/messages"
+
+
 def test_headers_of_the_settings_are_sent_and_win(model_server, ask, claude):
     model_server.add(Reply("hi"))
     extra = (("anthropic-beta", "one-2026,two-2026"), ("Anthropic-Version", "2026-10-21"), ("authorization", "Own x"))

@@ -277,6 +277,15 @@ def test_a_bound_of_the_answer_has_the_new_name_for_openai(connect, ask, monkeyp
         assert "max_tokens" not in proxy.requests[0].body
 
 
+def test_a_request_says_which_program_asks_and_nothing_of_the_machine(model_server, ask):
+    model_server.add(Reply("hi"))
+    ask()
+    headers = model_server.requests[0].headers
+    assert headers["user-agent"] == "hermes-acp"
+    of_http = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
+    assert set(headers) - of_http == {"authorization", "user-agent"}
+
+
 def test_the_key_is_sent_as_a_bearer_token(model_server, ask):
     model_server.add(Reply("hi"))
     ask()
