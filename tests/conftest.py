@@ -6,6 +6,7 @@ import gc
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Generator, Iterator
 from itertools import count
 from pathlib import Path
@@ -33,6 +34,17 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems() -> None:
+    """Hypothesis draws from the project's constants no more: it reads 800 files for them in each worker.
+
+    That takes seconds, in which its own check finds the data slow; and what it drew depended on what was imported.
+    """
+    providers = sys.modules.get("hypothesis.internal.conjecture.providers")
+    if providers is not None:
+        vars(providers)["is_local_module_file"] = lambda _: False
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ _messages = st.lists(
 )
 
 
-# Its first use in a process reads the whole project, which takes long on a machine with much to do.
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_messages, st.lists(st.integers(min_value=1, max_value=40), max_size=60))
 def test_messages_come_out_as_they_went_in(messages: list[dict[str, object]], sizes: list[int]) -> None:
