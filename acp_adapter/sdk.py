@@ -7,30 +7,9 @@ first used, in some milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from agent_core.light_models import light_models
 
-import pydantic
-
-
-@contextmanager
-def _light_models() -> Iterator[None]:
-    """Models that are defined meanwhile have no docstrings of fields, and are built at their first use."""
-    usual = pydantic.ConfigDict
-
-    def light(**config: Any) -> pydantic.ConfigDict:
-        config.pop("use_attribute_docstrings", None)
-        return usual(**{"defer_build": True, **config})
-
-    vars(pydantic)["ConfigDict"] = light
-    try:
-        yield
-    finally:
-        vars(pydantic)["ConfigDict"] = usual
-
-
-with _light_models():
+with light_models():
     from acp import RequestError as AcpError
     from acp import run_agent
     from acp.interfaces import Client

@@ -94,7 +94,10 @@ async def load_sdk() -> None:
     """Import the SDK: one to two seconds of this thread, the first time."""
     # Servers that were asked for together first start their processes, which then load at the same time.
     await asyncio.sleep(0)
-    importlib.import_module("mcp")
+    from agent_core.light_models import light_models  # noqa: PLC0415 - loads pydantic
+
+    with light_models():
+        importlib.import_module("mcp")
 
 
 @asynccontextmanager
@@ -170,6 +173,7 @@ def _client(
     import httpx2  # noqa: PLC0415 - loaded with the SDK
 
     from agent_core.mcp.bounded_body import BoundedBody  # noqa: PLC0415
+    from agent_core.providers.wire.trust import trusted_certificates  # noqa: PLC0415
 
     heard = line.heard
 
@@ -194,5 +198,5 @@ def _client(
         timeout=timeout,
         event_hooks={"response": [note]},
         auth=auth,
-        verify=trust or True,
+        verify=trust or trusted_certificates(),
     )

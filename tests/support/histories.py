@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -77,8 +78,9 @@ def _made(call_id: str, name: str, arguments: object, payload: object):
     return call, tool_message(call, json.dumps(payload, ensure_ascii=False))
 
 
-_WORDS = st.text(min_size=1, max_size=60).filter(str.strip)
-_TEXTS = st.builds(lambda text, times: text * times, _WORDS, st.sampled_from([1, 1, 2, 10, 60]))
+# Signs that are drawn cost most of such a test: long texts are short ones many times.
+_WORDS = st.text(min_size=1, max_size=20).filter(str.strip)
+_TEXTS = st.builds(lambda text, times: text * times, _WORDS, st.sampled_from([1, 1, 3, 6, 30, 180]))
 _ARGUMENTS = st.one_of(
     st.dictionaries(st.text(max_size=8), st.one_of(_TEXTS, st.integers(), st.lists(_WORDS)), max_size=3).map(
         json.dumps
@@ -92,6 +94,16 @@ _RESULTS = st.one_of(
     _TEXTS.map(lambda text: json.dumps({"error": text})),
     _TEXTS.map(lambda text: [{"type": "text", "text": text}, IMAGE]),
 )
+_YES_OR_NO = st.booleans()
+# What the answer says, whether it is sealed, and its calls: tool, arguments, result.
+_CALLS = st.tuples(
+    st.sampled_from(["", "Looking."]),
+    _YES_OR_NO,
+    st.lists(st.tuples(_TOOLS, _ARGUMENTS, _RESULTS), min_size=1, max_size=3),
+)
+# A text alone is an answer that broke off.
+_STEPS = st.lists(st.one_of(_CALLS, _TEXTS), max_size=4)
+_ASKED = st.tuples(_TEXTS, st.integers(0, 5))
 
 
 @st.composite
@@ -102,40 +114,28 @@ def histories(draw, turns: int = 8, prefix: str = "call") -> Sequence[Message]:
     """
     messages: list[Message] = []
     for _ in range(draw(st.integers(1, turns))):
-        text = draw(_TEXTS)
-        messages.append(
-            user_message([{"type": "text", "text": text}, IMAGE] if draw(st.integers(0, 5)) == 0 else text)
-        )
-        for _ in range(draw(st.integers(0, 4))):
-            messages += draw(_steps(f"{prefix}_{len(messages)}"))
-        if messages[-1]["role"] == "tool" and draw(st.booleans()):
+        text, picture = draw(_ASKED)
+        messages.append(user_message([{"type": "text", "text": text}, IMAGE] if picture == 0 else text))
+        for step in draw(_STEPS):
+            messages += _broken_off(step) if isinstance(step, str) else _called(step, f"{prefix}_{len(messages)}")
+        if messages[-1]["role"] == "tool" and draw(_YES_OR_NO):
             messages.append(user_message(draw(_TEXTS)))  # words for a running turn
-        messages.append(_sealed(assistant_message(draw(_TEXTS)), sealed=draw(st.booleans())))
-    if draw(st.booleans()):
-        messages.append(user_message(draw(_TEXTS)))
-    else:
-        messages.append(user_message(draw(_TEXTS)))
-        messages += draw(_calls(f"{prefix}_{len(messages)}"))
+        messages.append(_sealed(assistant_message(draw(_TEXTS)), sealed=draw(_YES_OR_NO)))
+    messages.append(user_message(draw(_TEXTS)))
+    if not draw(_YES_OR_NO):
+        messages += _called(draw(_CALLS), f"{prefix}_{len(messages)}")
     return messages
 
 
-@st.composite
-def _steps(draw, name: str) -> list[Message]:
-    return draw(st.one_of(_calls(name), _broken_off()))
+def _called(drawn: tuple[str, bool, list[tuple[str, str, Any]]], name: str) -> list[Message]:
+    said, sealed, made = drawn
+    calls = [tool_call(f"{name}_{index}", tool, arguments) for index, (tool, arguments, _) in enumerate(made)]
+    results = [tool_message(call, result) for call, (_, _, result) in zip(calls, made, strict=True)]
+    return [_sealed(assistant_message(said, calls), sealed=sealed), *results]
 
 
-@st.composite
-def _calls(draw, name: str) -> list[Message]:
-    calls = [tool_call(f"{name}_{index}", draw(_TOOLS), draw(_ARGUMENTS)) for index in range(draw(st.integers(1, 3)))]
-    answer = _sealed(assistant_message(draw(st.sampled_from(["", "Looking."])), calls), sealed=draw(st.booleans()))
-    return [answer, *(tool_message(call, draw(_RESULTS)) for call in calls)]
-
-
-@st.composite
-def _broken_off(draw) -> list[Message]:
-    message = assistant_message(draw(_TEXTS))
-    message["unfinished"] = True
-    return [message, injected_message("[Go on.]")]
+def _broken_off(said: str) -> list[Message]:
+    return [assistant_message(said) | {"unfinished": True}, injected_message("[Go on.]")]
 
 
 def _sealed(message: Message, *, sealed: bool) -> Message:

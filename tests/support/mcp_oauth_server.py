@@ -1,20 +1,16 @@
 """An MCP server made with the official SDK that wants a sign-in, with the SDK's own authorization server in it.
 
-It prints its address. Whoever asks is signed in at once. Its argument: the seconds that a token is good for. The tool
-`who` tells how often tokens were renewed; `GET /revoke` makes all tokens worthless, `GET /forget` the access tokens,
-`GET /break` has the next renewal fail. Tokens are not made where one would guess, and a refresh token that is used
-twice ends all.
+Whoever asks is signed in at once. The tool `who` tells how often tokens were renewed; `GET /revoke` makes all tokens
+worthless, `GET /forget` the access tokens, `GET /break` has the next renewal fail. Tokens are not made where one
+would guess, and a refresh token that is used twice ends all.
 """
 
 from __future__ import annotations
 
 import secrets
-import socket
-import sys
 import time
 from typing import Any
 
-import uvicorn
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -132,10 +128,9 @@ class Elsewhere:
         await app(scope, receive, send)
 
 
-def main() -> None:
-    listener = socket.create_server(("127.0.0.1", 0))
-    origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    store = Store(int(sys.argv[1]))
+def oauth_app(origin: str, seconds: int) -> Elsewhere:
+    """The server at `origin`, with tokens that are good for so many seconds."""
+    store = Store(seconds)
     server = MCPServer(
         "oauth",
         log_level="ERROR",
@@ -168,11 +163,4 @@ def main() -> None:
         store.is_broken = True
         return PlainTextResponse("broken")
 
-    app = Elsewhere(server.streamable_http_app(), origin, store)
-    sys.stdout.write(f"{origin}\n")
-    sys.stdout.flush()
-    uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1)).run([listener])
-
-
-if __name__ == "__main__":
-    main()
+    return Elsewhere(server.streamable_http_app(), origin, store)

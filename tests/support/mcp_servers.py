@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.mcp.specs import ServerPolicy, ServerSpec
+from tests.support.app_server import serving
 from tests.support.certificates import Certificates
 
 _PLAIN = Path(__file__).with_name("mcp_plain_server.py")
@@ -37,7 +37,7 @@ def with_tools(name: str, tools: list[dict[str, Any]]) -> ServerSpec:
 
 def sdk_over_stdio(name: str = "sdk") -> ServerSpec:
     """A server made with the official SDK."""
-    return ServerSpec(name, "stdio", command=sys.executable, args=(str(_SDK), "stdio"))
+    return ServerSpec(name, "stdio", command=sys.executable, args=(str(_SDK),))
 
 
 @contextmanager
@@ -46,14 +46,10 @@ def sdk_on_a_port(port: int = 0, certificates: Certificates | None = None) -> It
 
     With certificates it speaks TLS, to who shows one of the same CA.
     """
-    files = () if certificates is None else (certificates.chain, certificates.key, certificates.ca)
-    command = (sys.executable, str(_SDK), "network", str(port), *map(str, files))
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield f"{'https' if files else 'http'}://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.kill()
+    from tests.support.mcp_sdk_server import network_app  # noqa: PLC0415 - loads the SDK
+
+    with serving(lambda _: network_app(), port, certificates) as origin:
+        yield origin
 
 
 def on_the_wire(spec: ServerSpec) -> dict[str, Any]:

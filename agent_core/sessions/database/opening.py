@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import functools
 import logging
 import os
 import sqlite3
@@ -172,7 +173,8 @@ def _set_up(path: Path, mode: str, vfs: str, pragmas: tuple[str, ...], deadline:
     connection = connect(path, mode, vfs)
     try:
         for pragma in pragmas:
-            connection.execute(f"PRAGMA {pragma}")
+            # Some look into the file, which nobody may for a moment after its last connection began to close.
+            retried(functools.partial(connection.execute, f"PRAGMA {pragma}"), deadline)
         retried(lambda: version_of(connection), deadline)  # only now is the file really opened
     except BaseException:
         connection.close()

@@ -186,8 +186,9 @@ class LiveSessions:
         now = self._clock()
         if live.failing_since is None:
             live.failing_since = now
-            log.warning("session %s is not being saved: %s", live.id, problem)
         if problem.kind != "busy" or now - live.failing_since >= self._rhythm.bearable:
+            if not live.trouble:
+                log.warning("session %s is not being saved: %s", live.id, problem)
             live.trouble = (
                 f"This conversation is not being saved at the moment. {problem} It goes on in memory, and is saved "
                 "as soon as that works again; until then, do not close the program."

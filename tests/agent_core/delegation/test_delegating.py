@@ -278,11 +278,11 @@ def test_a_child_without_a_sign_of_life_is_given_up_and_reported(tmp_path, part,
 def test_a_child_that_waits_for_the_person_is_not_stale(tmp_path):
     class Slow:
         def ask(self, question, interrupt):
-            interrupt.wait_for(lambda: False, 0.3)
+            interrupt.wait_for(lambda: False, 1.2)
             return Answer(allowed=True)
 
     agent = delegating_agent(
-        tmp_path, mode="default", approver=Slow(), delegation=settings(idle_seconds=0.1, tool_seconds=0.1)
+        tmp_path, mode="default", approver=Slow(), delegation=settings(idle_seconds=30, tool_seconds=1)
     )
     report = told(agent.run_conversation(delegates("write a.txt 1\nsay x"))["messages"])
     assert report["status"] == "done"
@@ -319,7 +319,7 @@ def test_a_branch_that_is_paused_rests_before_its_next_step(tmp_path):
         says("written"),
         says("done"),
         services=services,
-        delegation=settings(idle_seconds=0.2),
+        delegation=settings(idle_seconds=2),
     )
     running = in_background(lambda: agent.run_conversation("go"))
     assert hold.reached.wait(10)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_core.lsp.errors import LspFailure
@@ -14,6 +14,7 @@ _messages = st.lists(
 )
 
 
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_messages, st.lists(st.integers(min_value=1, max_value=40), max_size=60))
 def test_messages_come_out_as_they_went_in(messages: list[dict[str, object]], sizes: list[int]) -> None:
     data = b"".join(map(framed, messages))

@@ -24,7 +24,7 @@ from tests.support.web_server import Exchange, WebServer
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 
-# Opens a server that would outlive it, tells that one's process id, and waits.
+# Opens a server that would outlive it, tells that one's process id and whether the SDK's models wait, and reads on.
 _OWNER = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
@@ -37,7 +37,9 @@ from tools.environments.guardian import Guardian
 servers = SessionServers([plain("plain", "deaf")], Path.cwd(), loop=ServiceLoop(), guardian=Guardian())
 servers.start()
 servers.wait(30, CancelToken())
-print(servers.call("plain", "pid", {{}}, CancelToken(), print).text, flush=True)
+print(servers.call("plain", "pid", {{}}, CancelToken(), print).text)
+from mcp_types import CreateMessageRequest
+print(CreateMessageRequest.__pydantic_complete__, flush=True)
 sys.stdin.read()
 """
 
@@ -328,12 +330,13 @@ def test_the_revision_changes_when_a_server_does(open_servers: Open) -> None:
     assert servers.revision > before
 
 
-def test_a_kill_of_this_process_takes_its_servers_along(tmp_path: Path) -> None:
+def test_a_process_loads_the_sdk_light_and_its_kill_takes_its_servers_along(tmp_path: Path) -> None:
     with subprocess.Popen(
         (sys.executable, "-c", _OWNER), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     ) as owner:
         assert owner.stdout is not None
         server = int(owner.stdout.readline())
+        assert owner.stdout.readline() == "False\n", "models that nobody uses were built"
         assert not has_ended(server)
         owner.kill()
     wait_until(lambda: has_ended(server))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -23,21 +21,18 @@ from agent_core.mcp.session_servers import SessionServers
 from agent_core.mcp.signing_in import look, sign_in
 from agent_core.mcp.specs import McpLimits, ServerSpec
 from agent_core.mcp.token_file import ServerTokens
+from tests.support.app_server import serving
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
 
-_SERVER = Path(__file__).parents[2] / "support" / "mcp_oauth_server.py"
-
 
 @contextmanager
-def serving(seconds: int = 3600) -> Iterator[ServerSpec]:
-    command = (sys.executable, str(_SERVER), str(seconds))
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield ServerSpec("api", "http", url=f"{process.stdout.readline().strip()}/mcp")
-        finally:
-            process.kill()
+def wants_sign_in(seconds: int = 3600) -> Iterator[ServerSpec]:
+    """A server whose tokens are good for so many seconds."""
+    from tests.support.mcp_oauth_server import oauth_app  # noqa: PLC0415 - loads the SDK
+
+    with serving(lambda origin: oauth_app(origin, seconds)) as origin:
+        yield ServerSpec("api", "http", url=f"{origin}/mcp")
 
 
 @contextmanager
@@ -71,7 +66,7 @@ def who(servers: SessionServers) -> str:
 
 
 def test_a_sign_in_is_kept_used_and_forgotten(tmp_path: Path) -> None:
-    with serving() as spec:
+    with wants_sign_in() as spec:
         tokens = ServerTokens(tmp_path)
         with session(spec, tmp_path) as servers:
             (status,) = servers.status()
@@ -89,7 +84,7 @@ def test_a_sign_in_is_kept_used_and_forgotten(tmp_path: Path) -> None:
 
 
 def test_a_session_that_runs_notices_a_sign_in_that_is_made_elsewhere(tmp_path: Path) -> None:
-    with serving() as spec, session(spec, tmp_path) as servers:
+    with wants_sign_in() as spec, session(spec, tmp_path) as servers:
         assert servers.status()[0].state == "failed"
         sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
         wait_until(lambda: servers.status()[0].state == "ready")
@@ -101,21 +96,21 @@ def test_a_session_that_runs_notices_a_sign_in_that_is_made_elsewhere(tmp_path: 
 
 
 def test_one_that_waits_for_a_sign_in_connects_when_it_is_asked_to_and_ends_with_its_session(tmp_path: Path) -> None:
-    with serving() as spec, session(spec, tmp_path) as servers:
+    with wants_sign_in() as spec, session(spec, tmp_path) as servers:
         assert servers.reconnect("api")
         servers.wait(30, CancelToken())
         assert servers.status()[0].state == "failed"
 
 
 def test_a_token_that_is_nearly_over_is_renewed_without_the_person(tmp_path: Path) -> None:
-    with serving(seconds=10) as spec:
+    with wants_sign_in(seconds=10) as spec:
         sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
         with session(spec, tmp_path) as servers:
             assert "renewed 1 times" in who(servers)
 
 
 def test_sessions_that_begin_together_renew_once(tmp_path: Path) -> None:
-    with serving() as spec:
+    with wants_sign_in() as spec:
         tokens = ServerTokens(tmp_path)
         sign_in(spec, tmp_path, tokens, visit)
         tokens.keep(spec.url, expires_at=1.0)
@@ -125,7 +120,7 @@ def test_sessions_that_begin_together_renew_once(tmp_path: Path) -> None:
 
 
 def test_a_token_that_is_over_early_is_renewed_before_it_is_given_up(tmp_path: Path) -> None:
-    with serving() as spec:
+    with wants_sign_in() as spec:
         sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
         with session(spec, tmp_path) as servers:
             assert who(servers) == "renewed 0 times"
@@ -134,7 +129,7 @@ def test_a_token_that_is_over_early_is_renewed_before_it_is_given_up(tmp_path: P
 
 
 def test_what_another_process_has_renewed_is_used(tmp_path: Path) -> None:
-    with serving() as spec:
+    with wants_sign_in() as spec:
         sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
         with session(spec, tmp_path) as one, session(spec, tmp_path) as two:
             get(spec, "forget")
@@ -142,7 +137,7 @@ def test_what_another_process_has_renewed_is_used(tmp_path: Path) -> None:
 
 
 def test_a_renewal_that_fails_for_now_is_no_end_of_the_sign_in(tmp_path: Path) -> None:
-    with serving(seconds=10) as spec:
+    with wants_sign_in(seconds=10) as spec:
         sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
         get(spec, "break")
         with session(spec, tmp_path) as servers:
@@ -154,7 +149,7 @@ def test_a_renewal_that_fails_for_now_is_no_end_of_the_sign_in(tmp_path: Path) -
 
 
 def test_a_sign_in_that_was_taken_back_is_told_in_one_line(tmp_path: Path) -> None:
-    with serving() as spec:
+    with wants_sign_in() as spec:
         sign_in(spec, tmp_path, ServerTokens(tmp_path), visit)
         get(spec, "revoke")
         with session(spec, tmp_path) as servers:
@@ -168,7 +163,7 @@ def test_a_sign_in_that_is_refused_says_so(tmp_path: Path) -> None:
         back = url.partition("redirect_uri=")[2].partition("&")[0]
         visit(f"{unquote(back)}?error=access_denied&error_description=No%20way")
 
-    with serving() as spec, pytest.raises(McpFailure, match="The sign-in was refused: No way"):
+    with wants_sign_in() as spec, pytest.raises(McpFailure, match="The sign-in was refused: No way"):
         sign_in(spec, tmp_path, ServerTokens(tmp_path), refuse)
 
 
@@ -182,7 +177,7 @@ def test_connections_that_a_browser_does_not_use_hold_nothing_up(tmp_path: Path)
             odd.sendall(b"rubbish\r\n\r\n")
         visit(url)
 
-    with serving() as spec:
+    with wants_sign_in() as spec:
         assert sign_in(spec, tmp_path, ServerTokens(tmp_path), preconnect).tools == 1
         with idle[0], contextlib.suppress(ConnectionError):
             assert idle[0].recv(1) == b""

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.errors import StoreError
+from agent_core.sessions.database import patience
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.file_header import APPLICATION_ID, read_header
 from agent_core.sessions.database.filesystems import is_networked
@@ -36,6 +37,7 @@ IN_READ_ONLY_HOME = """
 import json, os, sys
 from pathlib import Path
 from agent_core.errors import StoreError
+from agent_core.sessions.database import patience
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.migrating import known_migrations
 known_migrations()
@@ -261,6 +263,22 @@ def test_a_replaced_database_is_noticed(path, tmp_path):
             path.with_name(path.name + suffix).unlink()
         put(database, "b")
         assert stored(database) == {"of the other", "b"}
+
+
+@pytest.mark.parametrize("use", [lambda database: put(database, "b"), stored])
+def test_a_file_that_is_locked_for_a_moment_is_opened_once_it_is_free(path, monkeypatch, use):
+    with opened(path) as database:
+        put(database, "a")
+    holder = sqlite3.connect(path, isolation_level=None)
+    # As a last connection that closes: nobody may look into the file.
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+    holder.execute("BEGIN IMMEDIATE")
+    holder.execute("COMMIT")
+    waits = []
+    monkeypatch.setattr(patience.time, "sleep", lambda seconds: (waits.append(seconds), holder.close()))
+    with opened(path) as database:
+        use(database)
+    assert waits
 
 
 def test_processes_that_start_at_once_make_one_database(path):

@@ -90,7 +90,12 @@ class Scene:
         path.write_bytes(content)
 
 
-@pytest.mark.parametrize("seed", range(20))
+def some_of(seeds, most):
+    """The first `most` of them always, the others in the long runs."""
+    return [pytest.param(seed, marks=[pytest.mark.long] if at >= most else []) for at, seed in enumerate(seeds)]
+
+
+@pytest.mark.parametrize("seed", some_of(range(20), 7))
 def test_every_undo_and_redo_leads_to_the_state_that_was(tmp_path, seed):
     scene = Scene(tmp_path, seed)
     bench, states = scene.bench, [scene.bench.snapshot()]
@@ -121,7 +126,7 @@ def rewind(bench, states, action):
     assert bench.snapshot() == states[bench_turns(bench)]
 
 
-@pytest.mark.parametrize("seed", range(100, 115))
+@pytest.mark.parametrize("seed", some_of(range(100, 115), 5))
 def test_what_someone_else_wrote_last_is_never_lost(tmp_path, seed):
     scene = Scene(tmp_path, seed)
     bench = scene.bench

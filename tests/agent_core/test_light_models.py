@@ -1,0 +1,30 @@
+"""Models of SDKs are light while they are loaded, and everybody else's are as they say."""
+
+import pydantic
+
+from agent_core.light_models import light_models
+
+
+def test_models_that_are_defined_meanwhile_are_built_at_their_first_use() -> None:
+    with light_models():
+
+        class Light(pydantic.BaseModel):
+            model_config = pydantic.ConfigDict(use_attribute_docstrings=True, frozen=True)
+            name: str
+
+    assert not Light.__pydantic_complete__
+    assert Light.model_config == {"defer_build": True, "frozen": True}
+    assert Light(name="x").name == "x"
+    assert Light.__pydantic_complete__
+    assert pydantic.ConfigDict(use_attribute_docstrings=True) == {"use_attribute_docstrings": True}
+
+
+def test_loads_that_overlap_leave_nothing_behind() -> None:
+    usual = pydantic.ConfigDict
+    one, other = light_models(), light_models()
+    one.__enter__()
+    other.__enter__()
+    assert pydantic.ConfigDict() == {"defer_build": True}
+    one.__exit__(None, None, None)
+    other.__exit__(None, None, None)
+    assert pydantic.ConfigDict is usual
