@@ -124,7 +124,7 @@ class Editor(Connection):
                 self._answer(request_id, _outcome("cancelled"))
 
     async def wait_for_update(
-        self, session_id: str, kind: str, timeout: float = 10, *, since: int = 0, **fields: Any
+        self, session_id: str, kind: str, timeout: float = 30, *, since: int = 0, **fields: Any
     ) -> dict[str, Any]:
         """The first update of `kind` whose named fields have these values."""
 
@@ -134,7 +134,7 @@ class Editor(Connection):
 
         return (await self.wait_for(fits, timeout, since=since, what=f"{kind} {fields or ''}")).update
 
-    async def wait_for_call(self, method: str, timeout: float = 10, *, since: int = 0) -> Frame:
+    async def wait_for_call(self, method: str, timeout: float = 30, *, since: int = 0) -> Frame:
         """The agent's first call of `method`."""
         return await self.wait_for(lambda f: not f.ours and f.method == method, timeout, since=since, what=method)
 
@@ -165,7 +165,7 @@ class Editor(Connection):
                 self.process.kill()
         await self.exit_code()
 
-    async def exit_code(self, timeout: float = 10) -> int:
+    async def exit_code(self, timeout: float = 30) -> int:
         """The process's exit code, once it has ended.
 
         Raises:

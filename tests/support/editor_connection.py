@@ -61,7 +61,7 @@ class Connection:
             self._fail_pending(self._failure or self._gone())
         return answer
 
-    async def request(self, method: str, params: Any = None, timeout: float = 10) -> Any:
+    async def request(self, method: str, params: Any = None, timeout: float = 30) -> Any:
         """Send a request and wait for its result.
 
         Raises:
@@ -72,7 +72,7 @@ class Connection:
         """
         return await self.answer(self.begin(method, params), method, timeout)
 
-    async def answer(self, begun: asyncio.Future[Any], what: str = "the request", timeout: float = 10) -> Any:
+    async def answer(self, begun: asyncio.Future[Any], what: str = "the request", timeout: float = 30) -> Any:
         """The result of a request that `begin` sent; raises like `request`."""
         done, _ = await asyncio.wait([begun], timeout=timeout)
         if not done:
@@ -92,7 +92,7 @@ class Connection:
                     self._sent(message)
         self._outbox.write(data)
 
-    async def until(self, condition: Callable[[], T | None], timeout: float = 10, what: str = "the condition") -> T:
+    async def until(self, condition: Callable[[], T | None], timeout: float = 30, what: str = "the condition") -> T:
         """Wait until `condition()` is true, asked again after each message; what it gave."""
         try:
             async with asyncio.timeout(timeout):
@@ -109,7 +109,7 @@ class Connection:
             raise AssertionError(f"{what} did not come in {timeout} s. {self._state()}") from None
 
     async def wait_for(
-        self, predicate: Callable[[Frame], bool], timeout: float = 10, *, since: int = 0, what: str = "the message"
+        self, predicate: Callable[[Frame], bool], timeout: float = 30, *, since: int = 0, what: str = "the message"
     ) -> Frame:
         """The first of `frames[since:]` that fits, now or later."""
         position = since
