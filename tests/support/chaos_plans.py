@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +47,7 @@ class Ground:
     contents: dict[str, str] = field(default_factory=dict)
     _open: dict[str, int] = field(default_factory=dict)
     _opened: list[int] = field(default_factory=list)
+    _pids: dict[str, int] = field(default_factory=dict)
 
     def gate(self, name: str) -> Path:
         """A named pipe that is held open at this end."""
@@ -72,10 +73,11 @@ class Ground:
         self._open.clear()
 
     def pids(self, prefix: str) -> Iterator[int]:
-        """The processes that said so in files of that name."""
-        for path in (self.workspace / ".pids").glob(f"{prefix}*"):
-            with suppress(ValueError):  # it was not written to its end
-                yield int(path.read_text(encoding="utf-8"))
+        """The processes that said so in files of that name, which may be undone."""
+        for path in (self.workspace / ".pids").glob("*"):
+            with suppress(ValueError, FileNotFoundError):  # it was not written to its end, or is undone just now
+                self._pids[path.name] = int(path.read_text(encoding="utf-8"))
+        yield from [pid for name, pid in self._pids.items() if name.startswith(prefix)]
 
     def write(self, name: str) -> Call:
         """A call that makes a file."""
@@ -95,10 +97,17 @@ class Round:
     Attributes:
         name: begins the names of all that it makes. What it runs in the foreground begins with `NAME-f`, what it runs
             in the background with `NAME-b`.
+        told: the plan in short.
     """
 
     name: str
     prompt: str
+    told: str = ""
+
+    def files(self, ground: Ground) -> list[str]:
+        """What its foreground was to write, but on a copy."""
+        mine = [path for path in ground.contents if path.startswith(f"{self.name}-")]
+        return [path for path in mine if not path.startswith((f"{self.name}-i", f"{self.name}-b"))]
 
 
 def make_round(number: int, chance: random.Random, ground: Ground) -> Round:
@@ -120,7 +129,20 @@ def make_round(number: int, chance: random.Random, ground: Ground) -> Round:
     if chance.random() < 0.2:
         gate = ground.gate(f"{name}-f9")
         steps.append([ground.run(f"{name}-f9", f"read word < {gate}")])
-    return Round(name, planned(steps, f"All of {name} is done."))
+    return Round(name, planned(steps, f"All of {name} is done."), _in_short(steps))
+
+
+def _in_short(steps: list[list[Call]]) -> str:
+    """A plan for people: the tools of each answer, with what tells them apart."""
+
+    def told(name: str, arguments: Mapping[str, Any]) -> str:
+        for key in ("how", "path", "command"):
+            if key in arguments:
+                return f"{name} {str(arguments[key])[:60]!r}"
+        flags = [key for key in ("isolated", "background", "tasks") if arguments.get(key)]
+        return " ".join((name, *flags))
+
+    return " | ".join(", ".join(told(*call) for call in step) for step in steps)
 
 
 def _background(ground: Ground, name: str, *, gate: bool = False) -> Call:
