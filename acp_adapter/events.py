@@ -128,6 +128,8 @@ class EventBridge:
         self._steered = self._notices = self._compressions = 0
         self._compressing: ContextCompacted | None = None
         self._closed = False
+        # Whether the turn is one of the stored conversation.
+        self.has_begun: Callable[[], bool] = lambda: False
 
     def callbacks(self, ask: Ask | None = None, on_mode: Callable[[str], None] | None = None) -> AgentCallbacks:
         """The listeners to give to the agent for this turn.

@@ -153,7 +153,11 @@ class ChaosRun:
         else:
             self.whole += 1
         await session.check_round(was)
-        if answer["stopReason"] == "cancelled" and not session.had_own_turn(began):
+        # One that was cancelled while it waited for a turn of its own never came to its turn.
+        if session.had_own_turn(began):
+            session.unsure.add(was.name)
+        session.rounds.append(was.name)
+        if answer["stopReason"] == "cancelled" and was.name not in session.unsure:
             await undo(session, was, began)
         await session.say(f"after {was.name}")
 

@@ -30,6 +30,7 @@ async def undo(session: ChaosSession, was: Round, began: int) -> None:
     until = len(session.agent.frames)
     told = await session.command("/undo")
     session.gone.append((began, until))
+    session.rounds.remove(was.name)
     assert "The last turn was taken back." in told, told
     assert was.name in told, told
     left = [path for path in was.files(session.ground) if (session.ground.workspace / path).exists()]

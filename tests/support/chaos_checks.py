@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from agent_core.sessions.database.bodies import unpack
 from tests.support.merged_view import MergedView
 
+_ROUND = re.compile(r"All of (r\d+) is done\.")
 _HEARD = re.compile(r"Heard after r(\d+)\.")
 
 
@@ -39,15 +40,9 @@ def check_news(database: Path, session: str, tasks: Sequence[dict[str, Any]]) ->
 
 def check_same(live: MergedView, again: MergedView) -> None:
     """What was shown live is shown again, but the prompts, which the editor shows by itself."""
-    # A prompt that is cancelled while it waits for the MCP servers begins no turn: nothing of it is stored.
-    begun = {_turn_of(entry) for entry in again.entries}
 
     def shown(view: MergedView) -> list[dict[str, Any]]:
-        return [
-            entry
-            for entry in view.entries
-            if entry["kind"] != "user_message_chunk" and ("card" in entry["kind"] or _turn_of(entry) in begun)
-        ]
+        return [entry for entry in view.entries if entry["kind"] != "user_message_chunk"]
 
     for before, after in zip(shown(live), shown(again), strict=False):
         if before != after:
@@ -57,11 +52,10 @@ def check_same(live: MergedView, again: MergedView) -> None:
     assert len(shown(live)) == len(shown(again))
 
 
-def check_prompts(again: MergedView) -> None:
-    """What the person said is there once, in order."""
-    numbers = [int(found[1]) for text in again.texts("user_message_chunk") if (found := _HEARD.search(text))]
+def check_prompts(again: MergedView, rounds: Sequence[str], unsure: Set[str]) -> None:
+    """What the person said is there once, in order, also what was cancelled."""
+    said = again.texts("user_message_chunk")
+    numbers = [int(found[1]) for text in said if (found := _HEARD.search(text))]
     assert numbers == sorted(set(numbers)), numbers
-
-
-def _turn_of(entry: dict[str, Any]) -> str:
-    return str(entry.get("messageId", "")).split("-")[0]
+    names = [found[1] for text in said if (found := _ROUND.search(text))]
+    assert [name for name in names if name not in unsure] == [name for name in rounds if name not in unsure]

@@ -29,6 +29,7 @@ class ChaosSession:
         database: where it is stored.
         acts: what was done in it, for whoever has to find out why it failed.
         since: the first frame of what the editor shows now.
+        rounds: the names of rounds that are in view; of those in `unsure` nobody knows.
         gone: frames (from, to) of turns that were taken back: shown until the session is loaded again.
     """
 
@@ -39,6 +40,8 @@ class ChaosSession:
     database: Path
     acts: list[str]
     since: int = 0
+    rounds: list[str] = field(default_factory=list)
+    unsure: set[str] = field(default_factory=set)
     gone: list[tuple[int, int]] = field(default_factory=list)
 
     async def say(self, words: str) -> None:
@@ -61,23 +64,23 @@ class ChaosSession:
 
     async def load(self) -> None:
         """Load it again: all is shown as it was."""
-        live = self.shown()
-        await self.calm()
-        since = len(self.agent.frames)
-        while True:
-            try:
-                await self.agent.load_session(self.id, self.ground.workspace)
-                break
-            except RpcError as busy:
-                if _BUSY not in str(busy):
-                    raise
-            # A turn of its own has begun meanwhile.
+        is_compared = False
+        while not is_compared:
             await self.calm()
             live, since = self.shown(), len(self.agent.frames)
-        self.since, self.gone = since, []
-        again = self.shown()
-        check_same(live, again)
-        check_prompts(again)
+            try:
+                await self.agent.load_session(self.id, self.ground.workspace)
+            except RpcError as busy:  # a turn of its own has begun meanwhile
+                if _BUSY not in str(busy):
+                    raise
+                continue
+            # What one shows that was over before the load came is in neither.
+            is_compared = not self.had_own_turn(since)
+            self.since, self.gone = since, []
+            if is_compared:
+                again = self.shown()
+                check_same(live, again)
+                check_prompts(again, self.rounds, self.unsure)
 
     async def calm(self) -> None:
         """Until no turn of its own runs."""
