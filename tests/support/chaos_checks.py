@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def check_same(live: MergedView, again: MergedView) -> None:
     assert len(shown(live)) == len(shown(again))
 
 
-def check_prompts(again: MergedView, rounds: Sequence[str], unsure: Set[str]) -> None:
+def check_prompts(again: MergedView, rounds: Sequence[str], unsure: AbstractSet[str]) -> None:
     """What the person said is there once, in order, also what was cancelled."""
     said = again.texts("user_message_chunk")
     numbers = [int(found[1]) for text in said if (found := _HEARD.search(text))]

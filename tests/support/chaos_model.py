@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from tests.support.model_responses import ResponsesDialect
 from tests.support.strict_protocols import PROBLEMS
 
 _MARK = "PLAN "
+_BEGINS = re.compile(rf"^{_MARK}", re.MULTILINE)
+"""Where a plan stands: the titles of sub-agents in news have one in the middle of a line."""
 Call = tuple[str, Mapping[str, Any]]
 Plan = Sequence[Sequence[Call]]
 
@@ -63,12 +66,13 @@ def protocol_of(request: Recorded) -> str:
 
 def _progress(said: Iterable[str | None]) -> tuple[int, dict[str, Any]]:
     """The last plan, and how many of its answers were given: a text is the person's, None an answer with calls."""
-    done, plan = 0, {"steps": [], "last": "There is no plan."}
+    done = 0
+    plan: dict[str, Any] = {"steps": [], "last": "There is no plan."}
     for text in said:
         if text is None:
             done += 1
-        elif _MARK in text:
-            plan, _ = json.JSONDecoder().raw_decode(text, text.index(_MARK) + len(_MARK))
+        elif (found := _BEGINS.search(text)) is not None:
+            plan, _ = json.JSONDecoder().raw_decode(text, found.end())
             done = 0
     return done, plan
 

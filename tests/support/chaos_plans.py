@@ -115,7 +115,7 @@ def make_round(number: int, chance: random.Random, ground: Ground) -> Round:
     program and calls of two MCP servers, in any order."""
     name = f"r{number}"
     gated = (f"{name}-b1", f"{name}-b2")
-    steps = [
+    steps: list[list[Call]] = [
         [_background(ground, gated[0], gate=True), _background(ground, f"{name}-b3")],
         [_background(ground, gated[1], gate=True), _background(ground, f"{name}-b4")],
         [("delegate_task", {"tasks": [{"goal": goal} for goal in _goals(name, chance, ground)]})],

@@ -113,7 +113,8 @@ class ChaosSession:
 
     async def tasks(self) -> dict[str, Any]:
         """What the agent tells of the session's tasks."""
-        return await self.agent.request("_hermes/session/tasks", {"sessionId": self.id})
+        told: dict[str, Any] = await self.agent.request("_hermes/session/tasks", {"sessionId": self.id})
+        return told
 
     async def running(self) -> list[dict[str, Any]]:
         """The tasks that run."""
