@@ -153,9 +153,9 @@ class EventBridge:
             mode_callback=on_mode,
         )
 
-    def record(self, event: SessionEvent) -> None:
-        """Take an event down that the editor shows by itself."""
-        self._journal.record(event)
+    def record(self, event: SessionEvent) -> bool:
+        """Take an event down that the editor shows by itself; False where the turn is over."""
+        return self._journal.record(event)
 
     def note_steering(self, text: str) -> None:
         """The person has said something to the running turn; the editor shows it by itself."""

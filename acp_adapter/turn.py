@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.choosing import Chooser
-from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform
+from acp_adapter.commands import AsPrompt, Outcome, Told, is_at_once, is_slashed, keep_late, perform
 from acp_adapter.desk import SessionDesk
 from acp_adapter.events import EventBridge
 from acp_adapter.links.draft import Draft
@@ -95,7 +95,7 @@ class TurnRunner:
         turn = asyncio.ensure_future(session.turn.acquire())
         try:
             if is_waiting and is_at_once(prompt.said):
-                told, prompt = await self._command(session, prompt, ticket.token, beside=True)
+                told, prompt = await self._command(session, prompt, ticket.token, before=turn)
                 if told:
                     return Answered("end_turn")
             if not await _came(turn, ticket.token):
@@ -137,20 +137,29 @@ class TurnRunner:
             await session.outbox.drain()
 
     async def _command(
-        self, session: SessionState, prompt: Prompt, token: CancelToken, *, beside: bool = False
+        self,
+        session: SessionState,
+        prompt: Prompt,
+        token: CancelToken,
+        *,
+        before: asyncio.Task[Literal[True]] | None = None,
     ) -> tuple[bool, Prompt]:
         """Run the command that a prompt is: whether that was all, and else the prompt to go on with.
 
         Args:
-            beside: while another prompt runs.
+            before: while another prompt runs: its place behind that one.
         """
         if prompt.retold is None or not is_slashed(prompt.said):
             return False, prompt
         loop = asyncio.get_running_loop()
         desk = SessionDesk(session, self.factory, token, self.chooser, loop)
-        record = session.bridge.record if beside and session.bridge is not None else None
+        record = session.bridge.record if before is not None and session.bridge is not None else None
         outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk, record)
         await session.outbox.drain()
+        if before is not None and isinstance(outcome, Told) and outcome.late:
+            # The turn that it was beside ended first. Nothing else may run while it has a turn of its own.
+            await asyncio.wait((before,))
+            await loop.run_in_executor(self.executor, keep_late, outcome, desk)
         if isinstance(outcome, AsPrompt):
             draft = prompt.retold(outcome.text)
             return False, Prompt(draft.named(), prompt.said, draft)

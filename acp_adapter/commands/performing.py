@@ -21,14 +21,15 @@ from agent_core.sessions.store import SessionStore
 log = logging.getLogger(__name__)
 
 
-Record = Callable[[SessionEvent], None]
+Record = Callable[[SessionEvent], bool]
 
 
 def perform(said: Sequence[SaidPart], desk: Desk, beside: Record | None = None) -> Outcome | None:
     """Run the command that a prompt is, on a worker thread. Files of the person's own commands are looked at before.
 
     Args:
-        beside: takes down what happens in the turn that runs meanwhile; None where none does.
+        beside: takes down what happens in the turn that runs meanwhile, or says that it is over; None where none
+            does.
 
     Returns:
         `Told` when all is done and shown, `AsPrompt` when the turn is to go on with that text in place of the
@@ -77,13 +78,17 @@ def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:
     desk.session.outbox.put(answer)
     if beside is not None:
         # A turn of the command's own would end the one that runs.
-        for event in (*events, answer):
-            beside(event)
-        return told
+        return replace(told, late=tuple(event for event in (*events, answer) if not beside(event)))
     outcome = COMMAND if told.made is None else COMPACTED
     if why := _store(desk, turn_id, (*events, answer), outcome, told.made):
         log.info("the command /%s is not stored: %s", typed.command.name, why)
     return told
+
+
+def keep_late(told: Told, desk: Desk) -> None:
+    """Store what was shown beside a turn that is over, as a turn of the command's own; none may run. Blocks."""
+    if why := _store(desk, secrets.token_hex(8), told.late, COMMAND):
+        log.info("a command beside a turn is not stored: %s", why)
 
 
 def _with_unused(told: Told, typed: Typed) -> Told:

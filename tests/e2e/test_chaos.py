@@ -40,6 +40,7 @@ async def _run(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(600)
 async def test_some_cancels_at_any_moment(editor: EditorFactory, home: Path, tmp_path: Path, workspace: Path) -> None:
     protocol, name = random.Random(SEED).choice(_SETTINGS)
     setting = Setting(SEED, protocol, name, (10, 30, 80))
@@ -47,7 +48,7 @@ async def test_some_cancels_at_any_moment(editor: EditorFactory, home: Path, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120 + 15 * _LONG)
+@pytest.mark.timeout(300 + 60 * _LONG)
 async def test_hundreds_of_cancels_at_any_moment(
     editor: EditorFactory, home: Path, tmp_path: Path, workspace: Path
 ) -> None:

@@ -94,7 +94,7 @@ async def test_a_kill_while_changes_are_brought_back_loses_none_and_the_next_sta
 
     again = await editor("--offline", env=environment)
     await again.initialize(PLAIN)
-    await again.load_session(session, workspace)
+    await again.request("session/load", {"sessionId": session, "cwd": str(workspace), "mcpServers": []}, 60)
     assert {card["status"] for card in again.cards(session).values()} <= {"completed", "failed"}
     (kept,) = copies.iterdir()
     for turn in range(2):

@@ -15,7 +15,7 @@ from tests.support.chaos_acts import beside, between, undo
 from tests.support.chaos_model import PlannedModel
 from tests.support.chaos_person import EDITORS, moment, person
 from tests.support.chaos_plans import Ground, make_round
-from tests.support.chaos_remains import Remains
+from tests.support.chaos_remains import PATIENCE, Remains
 from tests.support.chaos_session import ChaosSession
 from tests.support.editor import Editor
 from tests.support.model_server import ModelServer
@@ -124,7 +124,7 @@ class ChaosRun:
 
     async def end(self) -> None:
         """The agent's end."""
-        await self.agent.close(expect=0)
+        await self.agent.close(expect=0, within=PATIENCE)
         await self.remains.check_end()
         assert self.model.protocols == {self.setting.protocol}
         log = (self.home / "logs" / "hermes-acp.log").read_text(encoding="utf-8")
@@ -144,9 +144,9 @@ class ChaosRun:
         others = await beside(session)
         await moment(agent, frames - frames // 2, turn)
         agent.cancel(session.id)
-        answer = await agent.answer(turn, "the cancelled prompt", 10)
+        answer = await agent.answer(turn, "the cancelled prompt", PATIENCE)
         for other in others:
-            await agent.answer(other, "the prompt beside it", 10)
+            await agent.answer(other, "the prompt beside it", PATIENCE)
         assert answer["stopReason"] in ("cancelled", "end_turn")
         if answer["stopReason"] == "cancelled":
             self.cancelled += 1

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from tests.support.chaos_plans import Round
+from tests.support.chaos_remains import PATIENCE
 from tests.support.chaos_session import ChaosSession
 from tests.support.processes import has_ended
 
@@ -73,7 +74,7 @@ async def beside(session: ChaosSession) -> list[asyncio.Future[Any]]:
 async def _mode(session: ChaosSession) -> None:
     mode = session.chance.choice(_MODES)
     session.acts.append(f"mode {mode}")
-    await session.agent.request("session/set_mode", {"sessionId": session.id, "modeId": mode})
+    await session.agent.request("session/set_mode", {"sessionId": session.id, "modeId": mode}, PATIENCE)
 
 
 async def _stop_one(session: ChaosSession) -> None:

@@ -46,14 +46,14 @@ class ChaosSession:
 
     async def say(self, words: str) -> None:
         """A prompt that comes to its end."""
-        answer = await self.agent.prompt(self.id, planned([], f"Heard {words}."))
+        answer = await self.agent.prompt(self.id, planned([], f"Heard {words}."), 3 * PATIENCE)
         assert answer["stopReason"] == "end_turn"
         assert f"Heard {words}." in self.agent.text(self.id)
 
     async def command(self, text: str) -> str:
         """What a command answers."""
         known = len(self.agent.text(self.id))
-        assert (await self.agent.prompt(self.id, text))["stopReason"] == "end_turn"
+        assert (await self.agent.prompt(self.id, text, 3 * PATIENCE))["stopReason"] == "end_turn"
         return self.agent.text(self.id)[known:]
 
     def shown(self) -> MergedView:
@@ -69,7 +69,8 @@ class ChaosSession:
             await self.calm()
             live, since = self.shown(), len(self.agent.frames)
             try:
-                await self.agent.load_session(self.id, self.ground.workspace)
+                place = {"sessionId": self.id, "cwd": str(self.ground.workspace), "mcpServers": []}
+                await self.agent.request("session/load", place, 2 * PATIENCE)
             except RpcError as busy:  # a turn of its own has begun meanwhile
                 if _BUSY not in str(busy):
                     raise
@@ -113,7 +114,7 @@ class ChaosSession:
 
     async def tasks(self) -> dict[str, Any]:
         """What the agent tells of the session's tasks."""
-        told: dict[str, Any] = await self.agent.request("_hermes/session/tasks", {"sessionId": self.id})
+        told: dict[str, Any] = await self.agent.request("_hermes/session/tasks", {"sessionId": self.id}, PATIENCE)
         return told
 
     async def running(self) -> list[dict[str, Any]]:
@@ -141,7 +142,7 @@ class ChaosSession:
         assert not [pid for pid in self.ground.pids("r") if not has_ended(pid)]
         await self.load()
         check_news(self.database, self.id, known["tasks"])
-        await self.agent.request("session/close", {"sessionId": self.id})
+        await self.agent.request("session/close", {"sessionId": self.id}, PATIENCE)
 
     def _lives(self, name: str) -> bool:
         return any(not has_ended(pid) for pid in self.ground.pids(name))
