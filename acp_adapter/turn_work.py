@@ -36,6 +36,9 @@ _WRITES_SKILLS = "skill_manage"
 _PATIENCE_WITH_SERVERS = 2.0
 """Seconds that a session's first prompt waits for its MCP servers."""
 
+_PATIENCE_WITH_OTHERS = 1.0
+"""The same for the others, from when one came up: what is slower comes with a later turn."""
+
 
 @dataclass(frozen=True, slots=True)
 class TurnWork:
@@ -136,7 +139,7 @@ class TurnWork:
         if not self.session.servers_awaited:
             if note := waiting(servers.status()):
                 self.bridge.on_notice(note)
-                servers.wait(_PATIENCE_WITH_SERVERS, self.token)
+                servers.give_time(_PATIENCE_WITH_SERVERS, _PATIENCE_WITH_OTHERS, self.token)
             if self.token.is_set():
                 return  # nothing goes on without them, and the next prompt has a wait of its own
             self.session.servers_awaited = True

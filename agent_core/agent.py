@@ -40,6 +40,7 @@ from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn.ending import Ending
 from agent_core.turn.history import TurnHistory
 from agent_core.turn.loop import Target, TurnLoop
+from agent_core.turn.new_tools import new_tools_note
 from agent_core.turn.result import ConversationResult, never_begun
 from agent_core.turn.telling import tell_undelivered, tell_unused
 from agent_core.turn.turn import Turn
@@ -351,7 +352,8 @@ class AIAgent:
         try:
             hooks.begin(content, self.platform)
             memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
-            note = plan_note(self.workspace.approvals)
+            notes = plan_note(self.workspace.approvals), new_tools_note(self._services, self.workspace)
+            note = "\n\n".join(filter(None, notes))
             if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
                 turn.edits.wanted = self._verify_on_stop and not forbids_checks(content or "")
                 tell_unused(turn, content or "")

@@ -121,6 +121,12 @@ class ChaosSession:
         """The tasks that run."""
         return [task for task in (await self.tasks())["tasks"] if task["state"] == "running"]
 
+    async def until_over(self, *names: str) -> None:
+        """Until none of these tasks runs, or no task at all where none is named."""
+        deadline = time.monotonic() + PATIENCE
+        while running := [task for task in await self.running() if not names or task["id"] in names]:
+            assert time.monotonic() < deadline, f"these still run: {running}"
+
     async def check_tasks(self) -> None:
         """What is told to run runs, and nothing else; then some of it may end, at whatever moment."""
         names, deadline = self.ground.waiting(), time.monotonic() + PATIENCE
@@ -132,9 +138,7 @@ class ChaosSession:
     async def end(self) -> None:
         """Let all come to its end, look at everything again, and close it."""
         self.ground.open_gates(*self.ground.waiting())
-        deadline = time.monotonic() + 2 * PATIENCE
-        while running := await self.running():
-            assert time.monotonic() < deadline, f"these still run: {running}"
+        await self.until_over()
         await self.calm()
         await self.say("at last")
         known = await self.tasks()
