@@ -52,10 +52,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a prompt came out, and what it used, where models said so."""
+    """How a prompt came out, and what it used, where models said so. A command, and what was cancelled while it
+    waited, is no turn.
+    """
 
     stop: StopReason
     usage: TurnUsage | None = None
+    is_turn: bool = True
 
     def result(self) -> dict[str, Any]:
         """The answer to `session/prompt` (its `usage` is of the turn: ACP, end-turn token usage)."""
@@ -97,9 +100,9 @@ class TurnRunner:
             if is_waiting and is_at_once(prompt.said):
                 told, prompt = await self._command(session, prompt, ticket.token, before=turn)
                 if told:
-                    return Answered("end_turn")
+                    return _COMMAND
             if not await _came(turn, ticket.token):
-                return _CANCELLED
+                return replace(_CANCELLED, is_turn=False)
             answered = await self._run_now(session, prompt, ticket.token)
             # A cancel that came while the last updates went out is answered as one too.
             return replace(answered, stop="cancelled") if ticket.token.is_set() else answered
@@ -111,7 +114,7 @@ class TurnRunner:
         loop = asyncio.get_running_loop()
         told, prompt = await self._command(session, prompt, token)
         if told:
-            return Answered("end_turn")
+            return _COMMAND
         session.turns_begun += 1
         bridge = self._bridge(session, token)
         session.bridge = bridge
@@ -183,6 +186,7 @@ class TurnRunner:
 
 
 _CANCELLED = Answered("cancelled")
+_COMMAND = Answered("end_turn", is_turn=False)
 
 
 async def _came(turn: asyncio.Task[Literal[True]], token: CancelToken) -> bool:

@@ -61,7 +61,7 @@ def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:
     try:
         came_out = typed.command.run(typed, desk)
     except HermesError as problem:
-        came_out = Told(problem.public, notice=typed.command.at_once)
+        came_out = Told(problem.public, notice=beside is not None)
     if isinstance(came_out, AsPrompt):
         return came_out
     told = _with_unused(came_out, typed)

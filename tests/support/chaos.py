@@ -18,6 +18,7 @@ from tests.support.chaos_plans import Ground, make_round
 from tests.support.chaos_remains import PATIENCE, Remains
 from tests.support.chaos_session import ChaosSession
 from tests.support.editor import Editor
+from tests.support.editor_policies import allow
 from tests.support.model_server import ModelServer
 from tests.support.settings_files import use_model
 
@@ -152,6 +153,7 @@ class ChaosRun:
             self.cancelled += 1
         else:
             self.whole += 1
+        agent.on_permission = allow  # a turn of its own that nobody answers would last for ever
         await session.check_round(was)
         # One that was cancelled while it waited for a turn of its own never came to its turn.
         if session.had_own_turn(began):
