@@ -102,7 +102,11 @@ class TurnRunner:
                 if told:
                     return _COMMAND
             if not await _came(turn, ticket.token):
-                return replace(_CANCELLED, is_turn=False)
+                if not turn.done() or turn.cancelled():
+                    return replace(_CANCELLED, is_turn=False)
+                # Its turn came with the cancel, or after it.
+                await self._keep(session, prompt, ticket.token)
+                return _CANCELLED
             answered = await self._run_now(session, prompt, ticket.token)
             # A cancel that came while the last updates went out is answered as one too.
             return replace(answered, stop="cancelled") if ticket.token.is_set() else answered
@@ -138,6 +142,18 @@ class TurnRunner:
                 await loop.run_in_executor(self.executor, turn.keep_unbegun, content, said)
             session.outbox.put(SessionNamed(session.title, time.time()))
             await session.outbox.drain()
+
+    async def _keep(self, session: SessionState, prompt: Prompt, token: CancelToken) -> None:
+        """Store a prompt that was cancelled before anything was done about it; a command that was not run is none."""
+        if prompt.content is None or (prompt.retold is not None and is_slashed(prompt.said)):
+            return
+        bridge = self._bridge(session, token)
+        bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
+        bridge.close()
+        turn = TurnWork(self.factory, self.executor, session, bridge, token, self.client, lambda _: None)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self.executor, turn.keep_unbegun, prompt.content, prompt.said)
+        await session.outbox.drain()
 
     async def _command(
         self,
