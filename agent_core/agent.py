@@ -40,13 +40,12 @@ from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn.ending import Ending
 from agent_core.turn.history import TurnHistory
 from agent_core.turn.loop import Target, TurnLoop
-from agent_core.turn.new_tools import new_tools_note
+from agent_core.turn.notes import notes_beside
 from agent_core.turn.result import ConversationResult, never_begun
 from agent_core.turn.telling import tell_undelivered, tell_unused
 from agent_core.turn.turn import Turn
 from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
-from tools.approval.plan import plan_note
 
 if TYPE_CHECKING:
     from agent_core.trajectories.log import Runs
@@ -352,8 +351,7 @@ class AIAgent:
         try:
             hooks.begin(content, self.platform)
             memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
-            notes = plan_note(self.workspace.approvals), new_tools_note(self._services, self.workspace)
-            note = "\n\n".join(filter(None, notes))
+            note = notes_beside(self._services, self.workspace)
             if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
                 turn.edits.wanted = self._verify_on_stop and not forbids_checks(content or "")
                 tell_unused(turn, content or "")

@@ -1,15 +1,21 @@
-"""What the model is told of tools that came with a server after its first request."""
+"""What the model is told beside the person's words: the mode, and tools that came after its first request."""
 
 from __future__ import annotations
 
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
+from tools.approval.plan import plan_note
 
 _MOST_NAMED = 30
 
 
-def new_tools_note(services: SessionServices, workspace: Workspace) -> str:
-    """A line for the model beside the person's words: which tools are new; '' for none, or in its first turn."""
+def notes_beside(services: SessionServices, workspace: Workspace) -> str:
+    """All that the model is told as a turn begins; '' for nothing."""
+    return "\n\n".join(filter(None, (plan_note(workspace.approvals), _new_tools(services, workspace))))
+
+
+def _new_tools(services: SessionServices, workspace: Workspace) -> str:
+    """Which tools are new; '' for none, or in its first turn."""
     if services.tools is None:
         return ""
     known = {told.partition(" ")[0] for told in services.extra_tools}
