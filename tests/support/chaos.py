@@ -87,6 +87,8 @@ class ChaosRun:
         ground = Ground(workspace, scratch / "gates")
         for directory in (ground.gates, workspace / ".pids", scratch / "tmp"):
             directory.mkdir(exist_ok=True)
+        for left in (workspace / ".pids").iterdir():
+            left.unlink()  # of a run before, whose processes' numbers others may have
         with ModelServer(default=model.answer) as server:
             named = {"api_mode": setting.protocol}
             use_model(home, server, model=named, mcp_servers=_servers(scratch), delegation={"max_spawn_depth": 2})

@@ -8,7 +8,6 @@ from typing import Any
 from tests.support.chaos_plans import Round
 from tests.support.chaos_remains import PATIENCE
 from tests.support.chaos_session import ChaosSession
-from tests.support.processes import has_ended
 
 _MODES = ("default", "accept_edits", "dont_ask", "plan")
 _BETWEEN = ("nothing", "mode", "stop a task", "reconnect", "load")
@@ -27,7 +26,7 @@ async def undo(session: ChaosSession, was: Round, began: int) -> None:
     if session.chance.random() >= _UNDO:
         return
     session.acts.append(f"/undo of {was.name}")
-    list(session.ground.pids(""))  # its files may go
+    session.ground.look()  # its files may go
     until = len(session.agent.frames)
     told = await session.command("/undo")
     session.gone.append((began, until))
@@ -88,4 +87,4 @@ async def _stop_one(session: ChaosSession) -> None:
     await session.until_over(task["id"])
     name = task["title"].partition(";")[0].rpartition("/")[2]
     if "-b" in name:
-        assert all(has_ended(pid) for pid in session.ground.pids(name)), task
+        assert not session.ground.alive(name), task

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.support.chaos_model import Call, planned
 from tests.support.mcp_flapping_server import WAYS
+from tests.support.processes import has_ended
 
 _LINES = 400
 _PROGRAM = """
@@ -47,7 +48,7 @@ class Ground:
     contents: dict[str, str] = field(default_factory=dict)
     _open: dict[str, int] = field(default_factory=dict)
     _opened: list[int] = field(default_factory=list)
-    _pids: dict[str, int] = field(default_factory=dict)
+    _seen: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def gate(self, name: str) -> Path:
         """A named pipe that is held open at this end."""
@@ -72,12 +73,22 @@ class Ground:
         self._opened.clear()
         self._open.clear()
 
-    def pids(self, prefix: str) -> Iterator[int]:
-        """The processes that said so in files of that name, which may be undone."""
+    def look(self) -> None:
+        """See which processes have told of themselves; the files may be undone."""
         for path in (self.workspace / ".pids").glob("*"):
-            with suppress(ValueError, FileNotFoundError):  # it was not written to its end, or is undone just now
-                self._pids[path.name] = int(path.read_text(encoding="utf-8"))
-        yield from [pid for name, pid in self._pids.items() if name.startswith(prefix)]
+            if path.name not in self._seen:
+                with suppress(ValueError, FileNotFoundError):  # it was not written to its end, or is undone just now
+                    pid = int(path.read_text(encoding="utf-8"))
+                    self._seen[path.name] = pid, _begun(pid)
+
+    def alive(self, prefix: str) -> dict[str, int]:
+        """The processes that told of themselves in files of that name, and run; another may have the number of one."""
+        self.look()
+        return {
+            name: pid
+            for name, (pid, begun) in self._seen.items()
+            if name.startswith(prefix) and begun and not has_ended(pid) and _begun(pid) == begun
+        }
 
     def write(self, name: str) -> Call:
         """A call that makes a file."""
@@ -88,6 +99,14 @@ class Ground:
     def run(self, name: str, rest: str, **more: Any) -> Call:
         """A command that tells its process first."""
         return "terminal", {"command": f"echo $$ > .pids/{name}; {rest}", **more}
+
+
+def _begun(pid: int) -> str:
+    """When a process began, in the kernel's count; '' where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()[19].decode()
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

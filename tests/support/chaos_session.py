@@ -15,7 +15,6 @@ from tests.support.chaos_plans import Ground, Round
 from tests.support.chaos_remains import PATIENCE, eventually
 from tests.support.editor import Editor, RpcError
 from tests.support.merged_view import MergedView, merged_view
-from tests.support.processes import has_ended
 
 _UNKNOWN = "What it did so far is unknown"
 _BUSY = "A prompt is running"
@@ -97,8 +96,8 @@ class ChaosSession:
         """Of a turn that is over nothing runs, its cards are final and say what became of its files."""
         assert self.agent.wire.sessions[self.id].unfinished() == []
         await eventually(
-            lambda: all(has_ended(pid) for pid in self.ground.pids(f"{was.name}-f")),
-            lambda: [pid for pid in self.ground.pids(f"{was.name}-f") if not has_ended(pid)],
+            lambda: not self.ground.alive(f"{was.name}-f"),
+            lambda: self.ground.alive(f"{was.name}-f"),
         )
         for path, content in self.ground.contents.items():
             if path.startswith(f"{was.name}-"):
@@ -143,13 +142,13 @@ class ChaosSession:
         await self.say("at last")
         known = await self.tasks()
         assert known["waiting"] == 0
-        assert not [pid for pid in self.ground.pids("r") if not has_ended(pid)]
+        assert not self.ground.alive("r")
         await self.load()
         check_news(self.database, self.id, known["tasks"])
         await self.agent.request("session/close", {"sessionId": self.id}, PATIENCE)
 
     def _lives(self, name: str) -> bool:
-        return any(not has_ended(pid) for pid in self.ground.pids(name))
+        return bool(self.ground.alive(name))
 
     async def _told_to_run(self) -> set[str]:
         return {task["title"].partition(";")[0].rpartition("/")[2] for task in await self.running()}
