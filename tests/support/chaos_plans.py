@@ -82,7 +82,7 @@ class Ground:
                     self._seen[path.name] = pid, _begun(pid)
 
     def alive(self, prefix: str) -> dict[str, int]:
-        """The processes that told of themselves in files of that name, and run; another may have the number of one."""
+        """Those that told of themselves in files of that name, and run; another may have the number of one."""
         self.look()
         return {
             name: pid
