@@ -153,9 +153,17 @@ class EventBridge:
             mode_callback=on_mode,
         )
 
-    def record(self, event: SessionEvent) -> bool:
-        """Take an event down that the editor shows by itself; False where the turn is over."""
-        return self._journal.record(event)
+    def record(self, event: SessionEvent, *, shown: bool = False) -> bool:
+        """Take an event down that the editor shows by itself; False, and nothing happens, where the turn is over.
+
+        Args:
+            shown: it is to be shown, too, in its place among the turn's.
+        """
+        with self._lock:
+            is_taken = self._journal.record(event)
+            if is_taken and shown:
+                self._outbox.put(event)
+            return is_taken
 
     def note_steering(self, text: str) -> None:
         """The person has said something to the running turn; the editor shows it by itself."""

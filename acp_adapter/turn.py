@@ -137,7 +137,7 @@ class TurnRunner:
             return await _outcome(session, bridge, work, token)
         finally:
             bridge.close()
-            if token.is_set() and prompt.content is not None and not bridge.has_begun():
+            if token.is_set() and not bridge.has_begun():
                 content, said = prompt.content, prompt.said
                 await loop.run_in_executor(self.executor, turn.keep_unbegun, content, said)
             session.outbox.put(SessionNamed(session.title, time.time()))

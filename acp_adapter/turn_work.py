@@ -117,10 +117,16 @@ class TurnWork:
 
         return lambda: filled(draft, LinkCalls(context, self.bridge.on_tool, turn_id, self.bridge.on_notice))
 
-    def keep_unbegun(self, content: Content, said: tuple[SaidPart, ...]) -> None:
-        """The turn was cancelled before it began: store what the person said, and what they were told; blocks."""
+    def keep_unbegun(self, content: Content | None, said: tuple[SaidPart, ...]) -> None:
+        """The turn was cancelled before it began: store what the person said, and what they were told; blocks.
+
+        Args:
+            content: None: nobody has said anything, and nothing is stored.
+        """
         session, turn_id = self.session, self.bridge.turn_id
         try:
+            if content is None:
+                return
             self._take()
             keep_cancelled(self.factory.sessions.store, session.id, turn_id, content)
             name_after_prompt(self.factory.sessions.archive, session, said)

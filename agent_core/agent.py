@@ -154,8 +154,7 @@ class AIAgent:
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
         self._turn: Turn | None = None
-        # The id of the turn that was begun last.
-        self.begun = ""
+        self.begun = ""  # the id of the turn that was begun last
         # The running turn, as the session's activity knows it.
         self._began = 0
         self._trace: TurnTrace = NoTrace()
@@ -272,7 +271,8 @@ class AIAgent:
         self._services.activity.end(self._began)
         trace, self._trace = self._trace, NoTrace()
         trace.end(turn, outcome, note)
-        self._store.end_turn(self.session_id, turn_id, outcome, note)
+        if self.begun == turn_id:
+            self._store.end_turn(self.session_id, turn_id, outcome, note)
         if turn is None:
             return
         turn.history.tell_trouble()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed
 from acp_adapter.commands.shelf import CommandShelf
@@ -21,7 +22,12 @@ from agent_core.sessions.store import SessionStore
 log = logging.getLogger(__name__)
 
 
-Record = Callable[[SessionEvent], bool]
+class Record(Protocol):
+    """Takes down what happens in a running turn, and shows it in its place there; False where the turn is over."""
+
+    def __call__(self, event: SessionEvent, *, shown: bool = False) -> bool:
+        """Do so."""
+        ...
 
 
 def perform(said: Sequence[SaidPart], desk: Desk, beside: Record | None = None) -> Outcome | None:
@@ -75,10 +81,14 @@ def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:
         told = replace(told, text=_begin_anew(desk, turn_id, (*events, PlanChanged(()), answer)) or told.text)
         desk.session.outbox.put(replace(answer, text=told.text))
         return told
-    desk.session.outbox.put(answer)
     if beside is not None:
         # A turn of the command's own would end the one that runs.
-        return replace(told, late=tuple(event for event in (*events, answer) if not beside(event)))
+        late = [event for event in events if not beside(event)]
+        if not beside(answer, shown=True):
+            desk.session.outbox.put(answer)
+            late.append(answer)
+        return replace(told, late=tuple(late))
+    desk.session.outbox.put(answer)
     outcome = COMMAND if told.made is None else COMPACTED
     if why := _store(desk, turn_id, (*events, answer), outcome, told.made):
         log.info("the command /%s is not stored: %s", typed.command.name, why)
