@@ -46,7 +46,6 @@ class Behind:
         hear: is told of each of them, on any thread.
         in_a_row: turns of its own since the person last said something.
         rests: its last turn was cancelled or failed: nothing begins by itself before the person says something.
-        turns_seen: how many turns it had begun at the end of the last.
         shown: ids of news that the person has been told of.
         question: whether to go on; None while that is not asked.
         looking: somebody is about to see what is to be done.
@@ -55,7 +54,6 @@ class Behind:
     hear: Callable[[], None] = lambda: None
     in_a_row: int = 0
     rests: bool = False
-    turns_seen: int = 0
     shown: set[str] = field(default_factory=set)
     question: CancelToken | None = None
     looking: bool = False
@@ -112,11 +110,15 @@ class Attendant:
         if session.behind.question is not None:
             session.behind.question.cancel()
 
-    def turn_over(self, session: SessionState, stop: str, *, own: bool) -> None:
-        """A prompt is answered, or a turn of its own is over; `stop` says why, «error» for a failure."""
+    def turn_over(self, session: SessionState, stop: str, *, own: bool, is_turn: bool) -> None:
+        """A prompt is answered, or a turn of its own is over.
+
+        Args:
+            stop: why, «error» for a failure.
+            is_turn: a command is none, also one beside a turn, which says nothing of how that comes out.
+        """
         behind = session.behind
-        if session.turns_begun != behind.turns_seen:  # a command is no turn
-            behind.turns_seen = session.turns_begun
+        if is_turn:
             behind.rests = stop != "end_turn"
             behind.in_a_row = behind.in_a_row + 1 if own else 0
             behind.shown.intersection_update(news.id for news in behind.waiting())

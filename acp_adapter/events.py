@@ -128,6 +128,8 @@ class EventBridge:
         self._steered = self._notices = self._compressions = 0
         self._compressing: ContextCompacted | None = None
         self._closed = False
+        # Whether the turn is one of the stored conversation.
+        self.has_begun: Callable[[], bool] = lambda: False
 
     def callbacks(self, ask: Ask | None = None, on_mode: Callable[[str], None] | None = None) -> AgentCallbacks:
         """The listeners to give to the agent for this turn.
@@ -151,9 +153,17 @@ class EventBridge:
             mode_callback=on_mode,
         )
 
-    def record(self, event: SessionEvent) -> None:
-        """Take an event down that the editor shows by itself."""
-        self._journal.record(event)
+    def record(self, event: SessionEvent, *, shown: bool = False) -> bool:
+        """Take an event down that the editor shows by itself; False, and nothing happens, where the turn is over.
+
+        Args:
+            shown: it is to be shown, too, in its place among the turn's.
+        """
+        with self._lock:
+            is_taken = self._journal.record(event)
+            if is_taken and shown:
+                self._outbox.put(event)
+            return is_taken
 
     def note_steering(self, text: str) -> None:
         """The person has said something to the running turn; the editor shows it by itself."""

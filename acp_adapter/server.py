@@ -258,15 +258,15 @@ class HermesACPAgent:
     async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
         runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
         self._attendant.turn_begins(session)
-        stop = "error"
+        stop, is_turn = "error", True
         try:
             answered = await runner.run(session, prompt, ticket)
-            stop = answered.stop
+            stop, is_turn = answered.stop, answered.is_turn
             return answered
         finally:
             self._sessions.rest(session)
             self._chooser.answered()
-            self._attendant.turn_over(session, stop, own=prompt.content is None)
+            self._attendant.turn_over(session, stop, own=prompt.content is None, is_turn=is_turn)
 
     async def _run_own(self, session: SessionState) -> str:
         """Run a turn about the news of the background; why it stopped."""

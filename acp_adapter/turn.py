@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.choosing import Chooser
-from acp_adapter.commands import AsPrompt, Outcome, is_at_once, is_slashed, perform
+from acp_adapter.commands import AsPrompt, Outcome, Told, is_at_once, is_slashed, keep_late, perform
 from acp_adapter.desk import SessionDesk
 from acp_adapter.events import EventBridge
 from acp_adapter.links.draft import Draft
@@ -52,10 +52,13 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a prompt came out, and what it used, where models said so."""
+    """How a prompt came out, and what it used, where models said so. A command, and what was cancelled while it
+    waited, is no turn.
+    """
 
     stop: StopReason
     usage: TurnUsage | None = None
+    is_turn: bool = True
 
     def result(self) -> dict[str, Any]:
         """The answer to `session/prompt` (its `usage` is of the turn: ACP, end-turn token usage)."""
@@ -95,10 +98,14 @@ class TurnRunner:
         turn = asyncio.ensure_future(session.turn.acquire())
         try:
             if is_waiting and is_at_once(prompt.said):
-                told, prompt = await self._command(session, prompt, ticket.token, beside=True)
+                told, prompt = await self._command(session, prompt, ticket.token, before=turn)
                 if told:
-                    return Answered("end_turn")
+                    return _COMMAND
             if not await _came(turn, ticket.token):
+                if not turn.done() or turn.cancelled():
+                    return replace(_CANCELLED, is_turn=False)
+                # Its turn came with the cancel, or after it.
+                await self._keep(session, prompt, ticket.token)
                 return _CANCELLED
             answered = await self._run_now(session, prompt, ticket.token)
             # A cancel that came while the last updates went out is answered as one too.
@@ -111,7 +118,7 @@ class TurnRunner:
         loop = asyncio.get_running_loop()
         told, prompt = await self._command(session, prompt, token)
         if told:
-            return Answered("end_turn")
+            return _COMMAND
         session.turns_begun += 1
         bridge = self._bridge(session, token)
         session.bridge = bridge
@@ -130,24 +137,48 @@ class TurnRunner:
             return await _outcome(session, bridge, work, token)
         finally:
             bridge.close()
+            if token.is_set() and not bridge.has_begun():
+                content, said = prompt.content, prompt.said
+                await loop.run_in_executor(self.executor, turn.keep_unbegun, content, said)
             session.outbox.put(SessionNamed(session.title, time.time()))
             await session.outbox.drain()
 
+    async def _keep(self, session: SessionState, prompt: Prompt, token: CancelToken) -> None:
+        """Store a prompt that was cancelled before anything was done about it; a command that was not run is none."""
+        if prompt.content is None or (prompt.retold is not None and is_slashed(prompt.said)):
+            return
+        bridge = self._bridge(session, token)
+        bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
+        bridge.close()
+        turn = TurnWork(self.factory, self.executor, session, bridge, token, self.client, lambda _: None)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self.executor, turn.keep_unbegun, prompt.content, prompt.said)
+        await session.outbox.drain()
+
     async def _command(
-        self, session: SessionState, prompt: Prompt, token: CancelToken, *, beside: bool = False
+        self,
+        session: SessionState,
+        prompt: Prompt,
+        token: CancelToken,
+        *,
+        before: asyncio.Task[Literal[True]] | None = None,
     ) -> tuple[bool, Prompt]:
         """Run the command that a prompt is: whether that was all, and else the prompt to go on with.
 
         Args:
-            beside: while another prompt runs.
+            before: while another prompt runs: its place behind that one.
         """
         if prompt.retold is None or not is_slashed(prompt.said):
             return False, prompt
         loop = asyncio.get_running_loop()
         desk = SessionDesk(session, self.factory, token, self.chooser, loop)
-        record = session.bridge.record if beside and session.bridge is not None else None
+        record = session.bridge.record if before is not None and session.bridge is not None else None
         outcome: Outcome | None = await loop.run_in_executor(self.executor, perform, prompt.said, desk, record)
         await session.outbox.drain()
+        if before is not None and isinstance(outcome, Told) and outcome.late:
+            # The turn that it was beside ended first. Nothing else may run while it has a turn of its own.
+            await asyncio.wait((before,))
+            await loop.run_in_executor(self.executor, keep_late, outcome, desk)
         if isinstance(outcome, AsPrompt):
             draft = prompt.retold(outcome.text)
             return False, Prompt(draft.named(), prompt.said, draft)
@@ -171,6 +202,7 @@ class TurnRunner:
 
 
 _CANCELLED = Answered("cancelled")
+_COMMAND = Answered("end_turn", is_turn=False)
 
 
 async def _came(turn: asyncio.Task[Literal[True]], token: CancelToken) -> bool:

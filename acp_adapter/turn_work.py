@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from acp_adapter.questions import EditorQuestions, SecretWanted
 from acp_adapter.session import SessionState
 from agent_core.agent import AIAgent
 from agent_core.callbacks import AgentCallbacks, CallFinished, ToolProgress
-from agent_core.errors import KeyMissing, TurnInterrupted, UnknownSession
+from agent_core.errors import HermesError, KeyMissing, TurnInterrupted, UnknownSession
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.log_context import working_for
@@ -23,14 +24,20 @@ from agent_core.messages import Content
 from agent_core.prompt_parts import SaidPart
 from agent_core.services import SessionServices, TurnServices
 from agent_core.turn.result import ConversationResult
+from agent_core.turn.unbegun import keep_cancelled
 from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext
 from tools.errors import ToolInterrupted
 
+log = logging.getLogger(__name__)
+
 _WRITES_SKILLS = "skill_manage"
 _PATIENCE_WITH_SERVERS = 2.0
 """Seconds that a session's first prompt waits for its MCP servers."""
+
+_PATIENCE_WITH_OTHERS = 1.0
+"""The same for the others, from when one came up: what is slower comes with a later turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +71,14 @@ class TurnWork:
             questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
             agent = session.agent or self._make_agent_with_key(questions)
         except BaseException:
-            # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
-            self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
+            if not self.token.is_set():
+                # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
+                self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
             raise
         for text in session.workspace.approvals.take_warnings():
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.archive, session, said)
+        bridge.has_begun = lambda: agent.begun == bridge.turn_id
         callbacks = self._offering_skills(bridge.callbacks(questions.ask, self.on_mode))
         with working_for(session.id, bridge.turn_id):
             result = agent.run_conversation(
@@ -108,6 +117,24 @@ class TurnWork:
 
         return lambda: filled(draft, LinkCalls(context, self.bridge.on_tool, turn_id, self.bridge.on_notice))
 
+    def keep_unbegun(self, content: Content | None, said: tuple[SaidPart, ...]) -> None:
+        """The turn was cancelled before it began: store what the person said, and what they were told; blocks.
+
+        Args:
+            content: None: nobody has said anything, and nothing is stored.
+        """
+        session, turn_id = self.session, self.bridge.turn_id
+        try:
+            if content is None:
+                return
+            self._take()
+            keep_cancelled(self.factory.sessions.store, session.id, turn_id, content)
+            name_after_prompt(self.factory.sessions.archive, session, said)
+        except (HermesError, TurnInterrupted):
+            log.warning("a cancelled prompt of session %s is not stored", session.id, exc_info=True)
+        finally:
+            self.factory.sessions.store.end_turn(session.id, turn_id)
+
     def _wait_for_servers(self) -> None:
         """Let the session's servers come up before its first request, and tell of those that cannot."""
         servers = self.session.servers
@@ -118,7 +145,7 @@ class TurnWork:
         if not self.session.servers_awaited:
             if note := waiting(servers.status()):
                 self.bridge.on_notice(note)
-                servers.wait(_PATIENCE_WITH_SERVERS, self.token)
+                servers.give_time(_PATIENCE_WITH_SERVERS, _PATIENCE_WITH_OTHERS, self.token)
             if self.token.is_set():
                 return  # nothing goes on without them, and the next prompt has a wait of its own
             self.session.servers_awaited = True
@@ -149,13 +176,7 @@ class TurnWork:
 
     def _make_agent(self) -> AIAgent:
         session = self.session
-        roots = tuple(str(root) for root in session.seed.extra_roots)
-        try:
-            self.factory.sessions.take(session.id, str(session.seed.cwd), roots)
-        except UnknownSession:
-            # One that was open for long without a prompt may have been tidied away; it begins anew.
-            if not session.is_new:
-                raise
+        self._take()
         services, choices = session.services or self.factory.services(session.id), session.choices
         agent = self.factory.agent(session.id, session.workspace, services, choices, on_note=self.bridge.on_note)
         if self.token.is_set():
@@ -166,3 +187,18 @@ class TurnWork:
         if session.choices != choices:
             self.factory.switch(agent, session.choices, services.model)
         return agent
+
+    def _take(self) -> None:
+        """Have the session, for this process alone to prompt.
+
+        Raises:
+            UnknownSession: there is none any more. SessionInUse: another process has it.
+        """
+        session = self.session
+        roots = tuple(str(root) for root in session.seed.extra_roots)
+        try:
+            self.factory.sessions.take(session.id, str(session.seed.cwd), roots)
+        except UnknownSession:
+            # One that was open for long without a prompt may have been tidied away; it begins anew.
+            if not session.is_new:
+                raise

@@ -141,7 +141,10 @@ class Ledger:
         self.asked[request_id] = Asked(method, session_id, known if method in _REOPENING else None)
         if method == "session/load" and (known is None or not known.prompts):
             # One with a running prompt is not loaded: its view stays.
-            self.sessions[session_id] = SessionView(shows_past=True)
+            again = self.sessions[session_id] = SessionView(shows_past=True)
+            if known is not None and known.own_turn:
+                # It may still go on: the load is refused then.
+                again.own_turn, again.cards = True, known.cards
         elif method == "session/resume" and known is None:
             self._resuming.setdefault(session_id, SessionView())
         elif method == "session/prompt" and (view := known or self._resuming.get(session_id)) is not None:
@@ -177,9 +180,13 @@ class Ledger:
     def _reopened(self, asked: Asked, *, failed: bool) -> None:
         resumed = self._resuming.pop(asked.session_id, None) or SessionView()
         if failed:
-            self.sessions.pop(asked.session_id, None)
+            meanwhile = self.sessions.pop(asked.session_id, None)
             if asked.before is not None:
                 self.sessions[asked.session_id] = asked.before
+                if meanwhile is not None and meanwhile is not asked.before:
+                    # What refused the load may be a turn of its own that had just begun.
+                    asked.before.own_turn = meanwhile.own_turn
+                    asked.before.cards.update(meanwhile.cards)
             return
         session = self.sessions.setdefault(asked.session_id, resumed)
         session.shows_past = False

@@ -26,7 +26,7 @@ from agent_core.guardrails import Thresholds
 from agent_core.hooks.turn_hooks import TurnHooks
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
-from agent_core.messages import Content, Message, closing, repaired
+from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, repaired
 from agent_core.own_services import own_services
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
@@ -40,18 +40,17 @@ from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn.ending import Ending
 from agent_core.turn.history import TurnHistory
 from agent_core.turn.loop import Target, TurnLoop
+from agent_core.turn.notes import notes_beside
 from agent_core.turn.result import ConversationResult, never_begun
 from agent_core.turn.telling import tell_undelivered, tell_unused
 from agent_core.turn.turn import Turn
 from agent_core.verifying.edits import forbids_checks
 from agent_core.workspace import Workspace, local_workspace
-from tools.approval.plan import plan_note
 
 if TYPE_CHECKING:
     from agent_core.trajectories.log import Runs
     from tools.delegation_port import Delegation
 
-_INTERRUPTED = "[This turn was interrupted before it was finished.]"
 _UNEXPECTED = "Something went wrong inside the agent; its log has the details."
 
 
@@ -155,6 +154,7 @@ class AIAgent:
         self._token: CancelToken | None = None
         self._turn_id: str | None = None
         self._turn: Turn | None = None
+        self.begun = ""  # the id of the turn that was begun last
         # The running turn, as the session's activity knows it.
         self._began = 0
         self._trace: TurnTrace = NoTrace()
@@ -246,6 +246,7 @@ class AIAgent:
             if self._token.is_set():
                 return never_begun(self._store.messages(self.session_id), self.model, turn_id)
             self._store.begin_turn(self.session_id, turn_id)
+            self.begun = turn_id
             self._began = self._services.activity.begin()
             self._trace = begin_trace(self._services, self.session_id, turn_id)
             callbacks = self._trace.heard(self._services.activity.heard(callbacks or self.callbacks))
@@ -270,7 +271,8 @@ class AIAgent:
         self._services.activity.end(self._began)
         trace, self._trace = self._trace, NoTrace()
         trace.end(turn, outcome, note)
-        self._store.end_turn(self.session_id, turn_id, outcome, note)
+        if self.begun == turn_id:
+            self._store.end_turn(self.session_id, turn_id, outcome, note)
         if turn is None:
             return
         turn.history.tell_trouble()
@@ -313,9 +315,9 @@ class AIAgent:
             callbacks.status_callback,
         )
         if given is not None:
-            messages.extend(closing(messages, _INTERRUPTED) if messages else ())
+            messages.extend(closing(messages, INTERRUPTED_TURN) if messages else ())
         elif messages:
-            history.close_off(_INTERRUPTED)  # an earlier turn may have been left in the middle
+            history.close_off(INTERRUPTED_TURN)  # an earlier turn may have been left in the middle
         return Turn(
             id=turn_id,
             task_id=task_id or turn_id,
@@ -349,7 +351,7 @@ class AIAgent:
         try:
             hooks.begin(content, self.platform)
             memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
-            note = plan_note(self.workspace.approvals)
+            note = notes_beside(self._services, self.workspace)
             if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(hooks.beside(note))):
                 turn.edits.wanted = self._verify_on_stop and not forbids_checks(content or "")
                 tell_unused(turn, content or "")
@@ -358,7 +360,7 @@ class AIAgent:
             else:
                 stop, text = "end_turn", ""
         except TurnInterrupted:
-            turn.history.close_off(_INTERRUPTED)
+            turn.history.close_off(INTERRUPTED_TURN)
             stop, text = "cancelled", ""
         except ModelFailed as problem:
             stop, text = ending.failed(problem)

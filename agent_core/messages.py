@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NotRequired, TypedDict
 
 _NO_ANSWER = "[There is no answer to this message.]"
+INTERRUPTED_TURN = "[This turn was interrupted before it was finished.]"
 INTERRUPTED_RESULT = json.dumps(
     {"error": "Interrupted: the call did not finish. What it did so far is unknown; check before you repeat it."}
 )

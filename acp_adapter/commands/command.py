@@ -30,6 +30,7 @@ class Told:
         anew: nothing said so far is to reach the model any more.
         made: a compression of the conversation, which is stored with the answer.
         notice: said beside the conversation: it is no answer, and is not shown again.
+        late: what was shown beside a turn that was over before it could be taken down there.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Told:
     anew: bool = False
     notice: bool = False
     made: Compaction | None = None
+    late: tuple[SessionEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from acp_adapter.commands.command import AsPrompt, Desk, Outcome, Told, Typed
 from acp_adapter.commands.shelf import CommandShelf
@@ -21,14 +22,20 @@ from agent_core.sessions.store import SessionStore
 log = logging.getLogger(__name__)
 
 
-Record = Callable[[SessionEvent], None]
+class Record(Protocol):
+    """Takes down what happens in a running turn, and shows it in its place there; False where the turn is over."""
+
+    def __call__(self, event: SessionEvent, *, shown: bool = False) -> bool:
+        """Do so."""
+        ...
 
 
 def perform(said: Sequence[SaidPart], desk: Desk, beside: Record | None = None) -> Outcome | None:
     """Run the command that a prompt is, on a worker thread. Files of the person's own commands are looked at before.
 
     Args:
-        beside: takes down what happens in the turn that runs meanwhile; None where none does.
+        beside: takes down what happens in the turn that runs meanwhile, or says that it is over; None where none
+            does.
 
     Returns:
         `Told` when all is done and shown, `AsPrompt` when the turn is to go on with that text in place of the
@@ -60,7 +67,7 @@ def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:
     try:
         came_out = typed.command.run(typed, desk)
     except HermesError as problem:
-        came_out = Told(problem.public, notice=typed.command.at_once)
+        came_out = Told(problem.public, notice=beside is not None)
     if isinstance(came_out, AsPrompt):
         return came_out
     told = _with_unused(came_out, typed)
@@ -74,16 +81,24 @@ def run(typed: Typed, desk: Desk, beside: Record | None = None) -> Outcome:
         told = replace(told, text=_begin_anew(desk, turn_id, (*events, PlanChanged(()), answer)) or told.text)
         desk.session.outbox.put(replace(answer, text=told.text))
         return told
-    desk.session.outbox.put(answer)
     if beside is not None:
         # A turn of the command's own would end the one that runs.
-        for event in (*events, answer):
-            beside(event)
-        return told
+        late = [event for event in events if not beside(event)]
+        if not beside(answer, shown=True):
+            desk.session.outbox.put(answer)
+            late.append(answer)
+        return replace(told, late=tuple(late))
+    desk.session.outbox.put(answer)
     outcome = COMMAND if told.made is None else COMPACTED
     if why := _store(desk, turn_id, (*events, answer), outcome, told.made):
         log.info("the command /%s is not stored: %s", typed.command.name, why)
     return told
+
+
+def keep_late(told: Told, desk: Desk) -> None:
+    """Store what was shown beside a turn that is over, as a turn of the command's own; none may run. Blocks."""
+    if why := _store(desk, secrets.token_hex(8), told.late, COMMAND):
+        log.info("a command beside a turn is not stored: %s", why)
 
 
 def _with_unused(told: Told, typed: Typed) -> Told:

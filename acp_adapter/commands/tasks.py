@@ -35,7 +35,9 @@ def manage_tasks(typed: Typed, desk: Desk) -> Told:
             return Told(_listed(session_tasks(desk.factory, desk.session), desk))
         case [verb, name] if verb in VERBS:
             now = control_task(desk.factory, desk.session, verb, name)
-            return Told(f"{code(now.id)}: {now.state}.")
+            # A sub-agent ends with its next step.
+            state = "it is being stopped" if verb == "stop" and now.is_live else now.state
+            return Told(f"{code(now.id)}: {state}.")
     raise RequestError(f"/tasks does not know {typed.words[:80]!r}; nothing was changed. {_USAGE}")
 
 

@@ -103,6 +103,11 @@ class NewsBox:
                 # Whoever put it must not suffer from who hears of it.
                 log.exception("news of %s were not told", news.source)
 
+    def hold(self, news: News) -> Callable[[], None]:
+        """Store what the next process shall tell, should this one die first; returns a function that forgets it."""
+        self._keep(news)
+        return lambda: self._drop([news])
+
     def waiting(self) -> tuple[News, ...]:
         """All that nobody has delivered, oldest first; they stay."""
         with self._lock:

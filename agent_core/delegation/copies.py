@@ -12,10 +12,11 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_core.delegation.leavings import is_gone, patch_file, remove_behind, write_rest
 from agent_core.delegation.quiet_git import NO_VARIABLES, git
 from tools.context import Interrupt
 from tools.environments.git_state import git_root
@@ -30,6 +31,8 @@ _EXECUTABLE = "100755"
 _FILE_MODES = frozenset({"100644", _EXECUTABLE})
 _REPOSITORY = "160000"
 _NOTHING = "000000"
+_OURS = ("lock",)
+"""What goes last of a copy: nobody takes it for left over while it is held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,11 @@ class Copy:
         """The work tree."""
         return self.directory / "tree"
 
+    @property
+    def rest(self) -> Path:
+        """Where the patches are of what is not brought back."""
+        return self.directory / "rest"
+
     def place_of(self, path: Path) -> Path:
         """Where a path of `top` is in the copy; the same path where it is not below `top`."""
         return self.tree / path.relative_to(self.top) if path.is_relative_to(self.top) else path
@@ -92,21 +100,46 @@ class Copy:
             raise ToolError(f"{len(rows)} files were changed in the copy, more than can be shown ({_MOST_CHANGES}).")
         return [self._change(facts, path) for facts, path in rows]
 
-    def patch(self) -> bytes:
-        """The changes as a patch that `git apply` takes; call `changes` first."""
-        return self._git("diff-index", "--cached", "--binary", "--patch", "--no-renames", self.base)
+    def set_aside(self, changes: Sequence[Change]) -> bytes:
+        """Begin to bring changes back: from now on a crash leaves it, with a patch for each that is not `settled`.
+
+        Args:
+            changes: what `changes` told.
+
+        Returns:
+            the patch of them all.
+
+        Raises:
+            ToolError: git cannot tell. OSError: there is no room for it.
+        """
+        words = ("diff-index", "--cached", "--binary", "--patch", "--no-renames", self.base)
+        whole = self._git(*words)
+        write_rest(
+            self.rest,
+            whole,
+            len(changes),
+            lambda number: self._git(*words, "--", f":(top,literal){changes[number].path}"),
+        )
+        self._mark()
+        return whole
+
+    def settled(self, number: int) -> None:
+        """The change of that number is brought back, or is not wanted."""
+        patch_file(self.rest, number).unlink(missing_ok=True)
 
     def keep(self) -> None:
         """Leave it where it is, for the person; it goes after a week."""
-        (self.directory / "kept").touch()
+        self._mark()
         self.is_kept = True
         self._let_go()
 
     def drop(self) -> None:
         """Remove it, unless it is kept."""
         if not self.is_kept:
-            shutil.rmtree(self.directory, ignore_errors=True)
-            self._let_go()
+            remove_behind(self.directory, _OURS, self._let_go)
+
+    def _mark(self) -> None:
+        (self.directory / "kept").touch()
 
     def _change(self, facts: list[str], path: Path) -> Change:
         old_mode, new_mode, old, new, _ = facts
@@ -182,13 +215,13 @@ def make_copy(cwd: Path, copies: Path, name: str, interrupt: Interrupt | None = 
 def tidy_copies(copies: Path) -> None:
     """Remove the copies that a crash has left, and those that were kept a week ago. Never raises."""
     for directory in _directories(copies):
-        if (directory / "kept").exists():
+        if (directory / "kept").exists() and not is_gone(directory):
             with contextlib.suppress(OSError):
                 if time.time() - (directory / "kept").stat().st_mtime > _KEPT_SECONDS:
-                    shutil.rmtree(directory, ignore_errors=True)
+                    remove_behind(directory, _OURS)
         elif _is_left_over(directory):
             log.info("the copy %s is left over, and is removed", directory)
-            shutil.rmtree(directory, ignore_errors=True)
+            remove_behind(directory, _OURS)
 
 
 def _directories(copies: Path) -> Iterator[Path]:
@@ -200,7 +233,7 @@ def _is_left_over(directory: Path) -> bool:
     try:
         descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return False  # it is being made just now, or is not ours
+        return is_gone(directory)  # else it is being made just now, or is not ours
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -63,6 +63,10 @@ class TurnDelegation:
         """The session shall know; `first` is done in between, as `NewsBox.put` has it."""
         self._parent.loop.services.news.put(news, first)
 
+    def hold(self, news: News) -> Callable[[], None]:
+        """The session shall know, should this process die first; returns a function that forgets it."""
+        return self._parent.loop.services.news.hold(news)
+
     def run(self, tasks: Sequence[AgentTask], call: ToolContext, *, isolated: bool = False) -> Sequence[AgentReport]:
         """Do all tasks and wait; a report for each, in their order.
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.delegation.copies import Change, Copy
+from agent_core.delegation.kept_news import crashed, how, kept
 from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from tools.context import ToolContext
 from tools.delegation_port import AgentReport
 from tools.environments.output_file import save_text
-from tools.errors import Denied, FileAccessError, ToolError, ToolInterrupted
+from tools.errors import Denied, FileAccessError, ToolError
 from tools.result import ShownDiff
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def run_isolated(delegation: TurnDelegation, plans: Sequence[Plan], call: ToolCo
 
     Raises:
         ToolError: there can be no copies here.
-        ToolInterrupted: the turn is over; the copies are gone, but those that were only to be brought back.
+        ToolInterrupted: the turn is over; the copies are gone, but those of which something was still to be brought
+            back: the person and the model are told of these.
     """
     with contextlib.ExitStack() as stack:
         copies, there = [], []
@@ -43,45 +45,78 @@ def run_isolated(delegation: TurnDelegation, plans: Sequence[Plan], call: ToolCo
             # Its sub-agents are among the session's, which ends them.
             there.append(replace(plan, workspace=replace(workspace, children=delegation.workspace.children)))
         reports = delegation.work(there, call)
-        told, waiting = list[AgentReport](), list(copies)
+        returns = [_set_aside(copy, report, delegation) for copy, report in zip(copies, reports, strict=True)]
+        told = list[AgentReport]()
         try:
-            for copy, report in zip(copies, reports, strict=True):
-                brought = _brought_back(copy, report, call, delegation)
-                told.append(bounded(brought, len(plans), call, delegation.file_of))
-                waiting.remove(copy)
-        except ToolInterrupted:
+            for each in returns:
+                told.append(bounded(_brought_back(each, call), len(plans), call, delegation.file_of))
+                each.forget()
+        except BaseException:
             # Their work is done, and would be lost.
-            if kept := [str(copy.tree) for copy in waiting if _keep(copy)]:
-                call.progress(f"Not brought back, and kept for a week: {', '.join(kept)}\n")
+            for each in returns[len(told) :]:
+                _keep(each, call, delegation)
             raise
         return told
 
 
-def _keep(copy: Copy) -> bool:
-    """Keep a copy in which something was changed."""
-    with contextlib.suppress(ToolError):
-        if not copy.changes():
-            return False
-    copy.keep()
-    return True
+@dataclass(slots=True)
+class _Return:
+    """A copy whose changes come back.
+
+    Attributes:
+        changes: by the number of their patch; those that are settled go.
+        problem: why nothing can be brought back.
+        forget: what the session was to know after a crash is not true any more.
+    """
+
+    copy: Copy
+    report: AgentReport
+    changes: dict[int, Change] = field(default_factory=dict)
+    patch: Path | None = None
+    problem: str = ""
+    forget: Callable[[], None] = lambda: None
 
 
-def _brought_back(copy: Copy, report: AgentReport, call: ToolContext, delegation: TurnDelegation) -> AgentReport:
+def _set_aside(copy: Copy, report: AgentReport, delegation: TurnDelegation) -> _Return:
+    """Whatever happens from now on, the work in a copy is not lost."""
+    try:
+        changes = copy.changes()
+        if not changes:
+            return _Return(copy, report)
+        patch = copy.set_aside(changes)
+    except (ToolError, OSError) as problem:
+        copy.keep()
+        return _Return(copy, report, problem=f"{problem}")
+    file = delegation.file_of(f"{report.agent}-patch")
+    saved = None if file is None else save_text(patch.decode("utf-8", "replace"), file)
+    forget = delegation.hold(crashed(copy, report))
+    return _Return(copy, report, dict(enumerate(changes)), None if saved is None else saved.path, forget=forget)
+
+
+def _keep(each: _Return, call: ToolContext, delegation: TurnDelegation) -> None:
+    """Keep a copy in which something is left, and tell the person and the model where."""
+    copy = each.copy
+    if each.changes or each.problem:
+        copy.keep()
+        call.progress(f"Not brought back, and kept for a week: {copy.tree}\n{how(copy)}\n")
+        delegation.tell(kept(copy, each.report, list(each.changes.values())), each.forget)
+    else:
+        each.forget()
+
+
+def _brought_back(each: _Return, call: ToolContext) -> AgentReport:
     """The report with what became of the changes. Each is an edit that the person is asked about as about any other.
 
     What cannot be brought back stays in the copy, which is kept then.
     """
-    try:
-        changes = copy.changes()
-    except ToolError as problem:
-        copy.keep()
-        return replace(report, files=(), kept=f"{problem} The copy is kept: {copy.tree}")
+    copy, report, changes = each.copy, each.report, dict(each.changes)
+    if each.problem:
+        return replace(report, files=(), kept=f"{each.problem} The copy is kept: {copy.tree}")
     if not changes:
         return replace(report, files=())
-    file = delegation.file_of(f"{report.agent}-patch")
-    saved = None if file is None else save_text(copy.patch().decode("utf-8", "replace"), file)
+    call.progress(f"{len(changes)} changed files come back. Until then they are in {copy.tree}\n")
     brought, open_ones, refused = list[Path](), list[str](), list[str]()
-    for change in changes:
+    for number, change in changes.items():
         path = copy.top / change.path
         why, is_refused = _bring(change, path, call)
         if not why:
@@ -90,15 +125,18 @@ def _brought_back(copy: Copy, report: AgentReport, call: ToolContext, delegation
                 refused.append(f"{change.path} is brought back, but may not be executed yet: chmod +x it")
         else:
             (refused if is_refused else open_ones).append(f"{change.path} {why}")
+        if not why or is_refused:
+            copy.settled(number)
+            del each.changes[number]
     if open_ones:
         copy.keep()
     return replace(
         report,
-        files=tuple(copy.top / change.path for change in changes),
+        files=tuple(copy.top / change.path for change in changes.values()),
         brought=tuple(brought),
-        patch=None if saved is None else saved.path,
-        kept=_kept(open_ones, refused, copy),
-        diffs=tuple(diff for change in changes if (diff := _diff(change, copy)) is not None),
+        patch=each.patch,
+        kept=_told_open(open_ones, refused, copy),
+        diffs=tuple(diff for change in changes.values() if (diff := _diff(change, copy)) is not None),
     )
 
 
@@ -118,12 +156,12 @@ def _bring(change: Change, path: Path, call: ToolContext) -> tuple[str, bool]:
     return "", False
 
 
-def _kept(open_ones: Sequence[str], refused: Sequence[str], copy: Copy) -> str:
+def _told_open(open_ones: Sequence[str], refused: Sequence[str], copy: Copy) -> str:
     parts = [*refused, *open_ones]
     if not parts:
         return ""
     more = f"; and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-    where = f" The copy is kept for a week: {copy.tree}" if open_ones else ""
+    where = f" The copy is kept for a week: {copy.tree} {how(copy)}" if open_ones else ""
     return f"{'; '.join(parts[:_MOST_NAMED])}{more}.{where}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -87,6 +88,9 @@ class SessionServers:
         self._revision = 0
         self._is_started = self._is_closed = False
         self._owner = ""
+        # When one of them was connected last, on the monotonic clock; None before the first.
+        self._ready_at: float | None = None
+        self._ready: set[str] = set()
         # Told, on the service loop, when there are other prompts; it must not wait.
         self.on_prompts: Callable[[], None] = lambda: None
         self._prompts: tuple[tuple[str, OfferedPrompt], ...] = ()
@@ -113,6 +117,19 @@ class SessionServers:
         try:
             with self._news:
                 self._news.wait_for(lambda: interrupt.is_set() or not self._is_connecting(), seconds)
+        finally:
+            forget()
+
+    def give_time(self, seconds: float, others: float, interrupt: Interrupt) -> None:
+        """As `wait`; but once one is connected, the others get only so many seconds more from the latest on."""
+        forget, until = interrupt.on_cancel(self._wake), time.monotonic() + seconds
+        try:
+            with self._news:
+                while self._is_connecting() and not interrupt.is_set():
+                    ends = until if self._ready_at is None else min(until, self._ready_at + others)
+                    if (left := ends - time.monotonic()) <= 0:
+                        return
+                    self._news.wait(left)
         finally:
             forget()
 
@@ -301,6 +318,10 @@ class SessionServers:
             prompts = tuple((name, prompt) for name, server in self._servers.items() for prompt in server.now.prompts)
             changed, self._prompts = prompts != self._prompts, prompts
             self._revision += 1
+            ready = {name for name, server in self._servers.items() if server.now.state == "ready"}
+            if ready - self._ready:
+                self._ready_at = time.monotonic()
+            self._ready = ready
             self._news.notify_all()
         if changed:
             self.on_prompts()

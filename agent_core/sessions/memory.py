@@ -26,8 +26,9 @@ class _Record:
 class NoJournal:
     """Takes nothing down."""
 
-    def record(self, event: SessionEvent) -> None:
+    def record(self, event: SessionEvent) -> bool:  # noqa: ARG002 - the port has it
         """Do nothing."""
+        return True
 
 
 class InMemorySessionStore:

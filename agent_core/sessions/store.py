@@ -13,8 +13,12 @@ from agent_core.sessions.kept_state import KeptState
 class Journal(Protocol):
     """Takes down what happens in one turn. Safe to use from several threads."""
 
-    def record(self, event: SessionEvent) -> None:
-        """Add an event; it is written with the turn's next message, or within a second. Never waits, never fails."""
+    def record(self, event: SessionEvent) -> bool:
+        """Add an event; it is written with the turn's next message, or within a second. Never waits, never fails.
+
+        Returns:
+            False where the turn is over: nothing was added.
+        """
         ...
 
 

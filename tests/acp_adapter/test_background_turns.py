@@ -100,6 +100,23 @@ async def test_a_turn_of_its_own_is_cancelled_as_any_and_no_other_begins_by_itse
     assert len(_turn_states(editor)) == 2
 
 
+async def test_after_a_cancel_none_begins_by_itself_though_a_command_beside_it_came_to_its_end(
+    start: EditorFactory, workspace: Path
+) -> None:
+    editor, session = await _start(start, workspace)
+    gate = workspace / "gate"
+    turn = editor.begin_prompt(session, f"{_begin(gate)}\nsay begun\nsleep 30")
+    await _said(editor, session, "begun")
+    await editor.prompt(session, "/status")
+    editor.cancel(session)
+    assert (await editor.answer(turn))["stopReason"] == "cancelled"
+
+    since = len(editor.frames)
+    gate.touch()
+    assert "with your next prompt" in json.dumps(await editor.wait_for_update(session, "notice", since=since))
+    assert _turn_states(editor) == []
+
+
 async def test_a_client_that_shows_no_such_turns_is_told_and_the_model_with_the_next_prompt(
     start: EditorFactory, workspace: Path
 ) -> None:

@@ -87,6 +87,29 @@ async def test_a_prompt_that_is_cancelled_while_it_waits_leaves_the_wait_to_the_
     assert agent.text(session).count("Waiting for MCP server: slow") == 2
 
 
+async def test_a_prompt_that_is_cancelled_while_it_waits_is_stored_and_can_be_taken_back(
+    start: EditorFactory, workspace: Path
+) -> None:
+    agent, session = await opened(start, workspace, plain("slow", "silent"))
+    prompt = agent.begin_prompt(session, "say one")
+    await agent.wait_for(lambda _: "Waiting for" in agent.text(session), what="the wait")
+    agent.cancel(session)
+    await agent.answer(prompt, "session/prompt", 5)
+    live = agent.text(session)
+    await agent.load_session(session, workspace)
+    assert agent.text(session, "user_message_chunk") == "say one"
+    assert agent.text(session) == 2 * live  # it is shown again
+    await agent.prompt(session, "say two")
+    assert "taken back" in await _told(agent, session, "/undo")
+    assert "«say one»" in await _told(agent, session, "/undo")
+
+
+async def _told(agent: Editor, session: str, command: str) -> str:
+    known = len(agent.text(session))
+    await agent.prompt(session, command)
+    return agent.text(session)[known:]
+
+
 async def test_a_malformed_server_is_refused_by_name(start: EditorFactory, workspace: Path) -> None:
     agent = await start()
     await agent.initialize()

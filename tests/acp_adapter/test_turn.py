@@ -12,7 +12,7 @@ import pytest
 
 from acp_adapter.extensions import steer
 from agent_core.errors import ProviderError
-from agent_core.events import Noticed, ToolFinished, ToolOutput
+from agent_core.events import Noticed, SessionNamed, ToolFinished, ToolOutput
 from agent_core.messages import Message
 from tests.support.turn_desk import Desk, Stubborn
 from tests.support.waiting import wait_until
@@ -132,7 +132,7 @@ async def test_a_prompt_that_is_cancelled_before_its_turn_shows_nothing(desk: De
         await asyncio.sleep(0)
         desk.session.cancel()
     assert await asyncio.wait_for(turn, 5) == "cancelled"
-    assert desk.shown == []
+    assert all(isinstance(event, SessionNamed) for event in desk.shown)
     assert desk.session.tickets == []
 
 

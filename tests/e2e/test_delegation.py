@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_core.delegation.leavings import how_to_apply
 from tests.e2e.conftest import EditorFactory
-from tests.support.delegating import delegates
+from tests.support.delegating import copies_left, delegates
 from tests.support.editor import PLAIN, ZED
 from tests.support.waiting import wait_until
 
@@ -39,7 +41,7 @@ async def test_sub_agents_work_side_by_side_one_of_them_on_a_copy(
         "Delegate: edit sums.py a - b => a + b …",
     ]
     assert len([title for title in asked if "sums.py" in title]) == 2  # in the copy, and when it comes back
-    assert list((tmp_path / "cache" / "hermes-acp" / "copies").iterdir()) == []
+    assert await asyncio.to_thread(copies_left, tmp_path / "cache" / "hermes-acp" / "copies") == []
 
 
 @pytest.mark.slow
@@ -61,3 +63,47 @@ async def test_a_kill_leaves_what_was_said_and_no_copy_and_the_session_goes_on(
     assert {card["status"] for card in again.cards(session).values()} <= {"completed", "failed"}
     assert (await again.prompt(session, "say still here"))["stopReason"] == "end_turn"
     await asyncio.to_thread(wait_until, lambda: list(copies.iterdir()) == [])
+
+
+@pytest.mark.long
+async def test_a_kill_while_changes_are_brought_back_loses_none_and_the_next_start_says_where_they_are(
+    editor: EditorFactory, workspace: Path, tmp_path: Path
+) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    copies = tmp_path / "cache" / "hermes-acp" / "copies"
+    agent = await editor("--offline", env=environment)
+    await agent.initialize(PLAIN)
+    session = await agent.new_session(workspace)
+    second = str(workspace / "second.txt")
+
+    async def until_the_second(params: Any) -> Any:
+        places = [place["path"] for place in params["toolCall"].get("locations", ())]
+        return None if second in places else "allow_once"
+
+    def is_asked() -> bool:
+        return any(
+            frame.method == "session/request_permission" and second in str(frame.params["toolCall"]["locations"])
+            for frame in agent.frames
+        )
+
+    agent.on_permission = until_the_second
+    goal = "write first.txt 1\nwrite second.txt 2\nsay written"
+    agent.begin_prompt(session, delegates(goal, isolated=True)).cancel()
+    await agent.until(is_asked, 30, "the question about the second file")
+    await agent.kill()
+
+    again = await editor("--offline", env=environment)
+    await again.initialize(PLAIN)
+    await again.request("session/load", {"sessionId": session, "cwd": str(workspace), "mcpServers": []}, 60)
+    assert {card["status"] for card in again.cards(session).values()} <= {"completed", "failed"}
+    (kept,) = copies.iterdir()
+    for turn in range(2):
+        known = len(again.text(session, "agent_thought_chunk"))
+        await again.prompt(session, "say still here")
+        told = again.text(session, "agent_thought_chunk")[known:]
+        assert told.count(f"kept for a week: {kept / 'tree'}") == (turn == 0)
+    assert (workspace / "first.txt").read_text() == "1"
+    assert not (workspace / "second.txt").exists()
+    await asyncio.to_thread(subprocess.run, how_to_apply(workspace, kept / "rest"), shell=True, check=True)
+    assert (workspace / "second.txt").read_text() == "2"
+    assert (kept / "tree" / "first.txt").exists()

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import random
-import re
 import sys
-import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.chaos_checks import check_news, check_prompts, check_same
-from tests.support.chaos_model import PlannedModel, planned
-from tests.support.chaos_plans import Ground, Round, make_round
-from tests.support.editor import PLAIN, ZED, Editor
-from tests.support.merged_view import merged_view
+from tests.support.chaos_acts import beside, between, undo
+from tests.support.chaos_model import PlannedModel
+from tests.support.chaos_person import EDITORS, moment, person
+from tests.support.chaos_plans import Ground, make_round
+from tests.support.chaos_remains import PATIENCE, Remains
+from tests.support.chaos_session import ChaosSession
+from tests.support.editor import Editor
+from tests.support.editor_policies import allow
 from tests.support.model_server import ModelServer
-from tests.support.processes import has_ended
-from tests.support.remains import Held, held_by, running_with
 from tests.support.settings_files import use_model
-from tests.support.waiting import wait_until
 
-_UNKNOWN = "What it did so far is unknown"
-_MARK = "CHAOS_RUN"
 _SUPPORT = Path(__file__).parent
-_MORE = 4
-"""Threads and sockets that there may be more of: those that wait for the next work, connections kept to the model."""
-_PATIENCE = 10.0
-_STALLED = 0.6
-"""Seconds without a frame after which a turn is taken to wait for something that does not come."""
+_MOST_ACTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a run is about.
+
+    Attributes:
+        protocol: how the model is asked.
+        editor: of `EDITORS`.
+        frames: a turn is cancelled after fewer frames than one of these; a whole one has about 250.
+        first: the rounds are counted from here, so that another run may have worked in the same directory.
+    """
+
+    seed: str
+    protocol: str
+    editor: str
+    frames: tuple[int, ...]
+    first: int = 0
 
 
 @dataclass
@@ -41,25 +49,24 @@ class ChaosRun:
     """One agent's process and the person before it.
 
     Attributes:
-        frames: a turn is cancelled after fewer frames than one of these; a whole one has about 250.
         cancelled: turns that were answered so.
         whole: turns that ended before they were cancelled.
         done: names of tools of which a call was completed.
+        acts: what was done, in order.
     """
 
     agent: Editor
     chance: random.Random
+    setting: Setting
     ground: Ground
     home: Path
-    scratch: Path
     model: PlannedModel
-    mark: str
-    frames: tuple[int, ...]
+    remains: Remains
     cancelled: int = 0
     whole: int = 0
     rounds: int = 0
     done: set[str] = field(default_factory=set)
-    _held: Held | None = None
+    acts: list[str] = field(default_factory=list)
 
     @classmethod
     @asynccontextmanager
@@ -69,196 +76,94 @@ class ChaosRun:
         home: Path,
         scratch: Path,
         workspace: Path,
-        seed: int,
-        frames: tuple[int, ...],
+        setting: Setting,
     ) -> AsyncIterator[ChaosRun]:
-        """A run in `workspace`, from the agent's start to its end, after which nothing may be left."""
-        model, mark, chance = PlannedModel(), uuid.uuid4().hex, random.Random(seed)
+        """A run in `workspace`, from the agent's start to its end, after which nothing may be left.
+
+        Args:
+            scratch: an empty directory for all but the sessions' work.
+        """
+        model, chance = PlannedModel(), random.Random(setting.seed)
         ground = Ground(workspace, scratch / "gates")
         for directory in (ground.gates, workspace / ".pids", scratch / "tmp"):
-            directory.mkdir()
-        environment = {_MARK: mark, "TMPDIR": str(scratch / "tmp"), "XDG_CACHE_HOME": str(scratch / "cache")}
+            directory.mkdir(exist_ok=True)
+        for left in (workspace / ".pids").iterdir():
+            left.unlink()  # of a run before, whose processes' numbers others may have
         with ModelServer(default=model.answer) as server:
-            use_model(home, server, mcp_servers=_servers(scratch), delegation={"max_spawn_depth": 2})
-            agent = await editor(home=home, env=environment)
-            await agent.initialize(chance.choice((PLAIN, ZED)))
-            run = cls(agent, chance, ground, home, scratch, model, mark, frames)
+            named = {"api_mode": setting.protocol}
+            use_model(home, server, model=named, mcp_servers=_servers(scratch), delegation={"max_spawn_depth": 2})
+            mark = uuid.uuid4().hex
+            agent = await editor(home=home, env=Remains.environment_of(mark, scratch))
+            await agent.initialize(EDITORS[setting.editor])
+            run = cls(agent, chance, setting, ground, home, model, Remains(agent, mark, scratch))
             try:
                 yield run
                 await run.end()
             except BaseException as failure:
-                failure.add_note(f"seed {seed}, after {run.cancelled} cancels in {run.rounds} rounds")
+                failure.add_note(f"{setting}, after {run.cancelled} cancels in {run.rounds} rounds. What was done:")
+                failure.add_note("\n".join(run.acts[-_MOST_ACTS:]))
                 raise
             finally:
                 ground.close()
 
     async def session(self, cancels: int) -> None:
         """One session with so many cancels, from its beginning to its end."""
-        workspace = self.ground.workspace
-        session = await self.agent.new_session(workspace)
+        since = len(self.agent.frames)
+        name = await self.agent.new_session(self.ground.workspace)
+        self.acts.append(f"session/new {name}")
+        database = self.home / "hermes-acp.db"
+        session = ChaosSession(self.agent, name, self.ground, self.chance, database, self.acts, since)
         wanted = self.cancelled + cancels
         if self.chance.random() < 0.8:
-            await self._say(session, "at first")  # the first prompt waits for the MCP servers
+            await session.say("at first")  # the first prompt waits for the MCP servers
         while self.cancelled < wanted:
             await self._round(session)
-            await self._check_tasks(session)
-        self.ground.open_gates(*self.ground.waiting())
-        await self._until_quiet(session)
-        await self._say(session, "at last")
-        known = await self._tasks(session)
-        assert known["waiting"] == 0
-        assert not [pid for pid in self.ground.pids("r") if not has_ended(pid)]
-        self.done |= {card["name"] for card in self.agent.cards(session).values() if card["status"] == "completed"}
-        live = merged_view(self.agent.updates(session))
-        since = len(self.agent.frames)
-        await self.agent.load_session(session, workspace)
-        again = merged_view(frame.update for frame in self.agent.frames[since:] if frame.is_update(session))
-        check_same(live, again)
-        check_news(self.home / "hermes-acp.db", session, known["tasks"])
-        check_prompts(again)
+            await session.check_tasks()
+            await between(session)
+        await session.end()
+        self.done |= {card["name"] for card in self.agent.cards(name).values() if card["status"] == "completed"}
         assert not self.model.problems
-        await self.agent.request("session/close", {"sessionId": session})
-        await self._check_remains()
+        await self.remains.check_idle()
 
     async def end(self) -> None:
         """The agent's end."""
-        await self.agent.close(expect=0)
-        await _eventually(lambda: not running_with(_MARK, self.mark), lambda: running_with(_MARK, self.mark))
-        assert self._places() == []
+        await self.agent.close(expect=0, within=PATIENCE)
+        await self.remains.check_end()
+        assert self.model.protocols == {self.setting.protocol}
         log = (self.home / "logs" / "hermes-acp.log").read_text(encoding="utf-8")
         assert " ERROR " not in log, log
 
-    async def _round(self, session: str) -> None:
+    async def _round(self, session: ChaosSession) -> None:
         self.rounds += 1
-        planned_round = make_round(self.rounds, self.chance, self.ground)
-        self.agent.on_permission = self._person()
-        self.agent.answers_on_cancel = self.chance.random() < 0.8
-        turn = self.agent.begin_prompt(session, planned_round.prompt)
-        await self._moment(turn)
-        self.agent.cancel(session)
-        answer = await self.agent.answer(turn, "the cancelled prompt", 10)
+        was = make_round(self.setting.first + self.rounds, self.chance, self.ground)
+        agent = self.agent
+        agent.on_permission = person(agent, self.chance)
+        agent.answers_on_cancel = self.chance.random() < 0.8
+        await session.calm()
+        began, frames = len(agent.frames), self.chance.randrange(self.chance.choice(self.setting.frames))
+        self.acts.append(f"{was.name}: to be cancelled after {frames} frames: {was.told}")
+        turn = agent.begin_prompt(session.id, was.prompt)
+        await moment(agent, frames // 2, turn)
+        others = await beside(session)
+        await moment(agent, frames - frames // 2, turn)
+        agent.cancel(session.id)
+        answer = await agent.answer(turn, "the cancelled prompt", PATIENCE)
+        for other in others:
+            await agent.answer(other, "the prompt beside it", PATIENCE)
         assert answer["stopReason"] in ("cancelled", "end_turn")
         if answer["stopReason"] == "cancelled":
             self.cancelled += 1
         else:
             self.whole += 1
-        await self._check_round(session, planned_round)
-        await self._say(session, f"after {planned_round.name}")
-
-    async def _moment(self, turn: asyncio.Future[Any]) -> None:
-        """Wait until so many frames have gone either way, or none goes any more."""
-        frames = self.agent.frames
-        wanted = len(frames) + self.chance.randrange(self.chance.choice(self.frames))
-        with suppress(AssertionError):
-            while len(frames) < wanted and not turn.done():
-                known = len(frames)
-                await self.agent.until(lambda: len(frames) > known, _STALLED)  # noqa: B023 - it is waited for here
-
-    async def _check_round(self, session: str, was: Round) -> None:
-        assert self.agent.wire.sessions[session].unfinished() == []
-        await _eventually(
-            lambda: all(has_ended(pid) for pid in self.ground.pids(f"{was.name}-f")),
-            lambda: {pid: running_with(_MARK, self.mark).get(pid) for pid in self.ground.pids(f"{was.name}-f")},
-        )
-        self._check_files(session, was)
-
-    def _check_files(self, session: str, was: Round) -> None:
-        """Each file is there as it was to be, or not at all, as its card says."""
-        for path, content in self.ground.contents.items():
-            if path.startswith(f"{was.name}-"):
-                file = self.ground.workspace / path
-                assert not file.exists() or file.read_text(encoding="utf-8") == content, f"{path} is broken"
-        for card in self.agent.cards(session).values():
-            path = str((card.get("rawInput") or {}).get("path", ""))
-            if card.get("name") == "write_file" and path.startswith(f"{was.name}-") and "-i." not in path:
-                is_there, is_done = (self.ground.workspace / path).exists(), card["status"] == "completed"
-                # What the editor was told to write when the turn was cancelled, it may have written.
-                is_open = not is_done and _UNKNOWN in json.dumps(card.get("content"))
-                assert is_open or is_there == is_done, f"{path} is there: {is_there}; its card: {card}"
-
-    async def _say(self, session: str, words: str) -> None:
-        answer = await self.agent.prompt(session, planned([], f"Heard {words}."))
-        assert answer["stopReason"] == "end_turn"
-        assert f"Heard {words}." in self.agent.text(session)
-
-    async def _tasks(self, session: str) -> dict[str, Any]:
-        return await self.agent.request("_hermes/session/tasks", {"sessionId": session})
-
-    async def _check_tasks(self, session: str) -> None:
-        """What is told to run runs, and nothing else; then some of it may end, at whatever moment."""
-        names, deadline = self.ground.waiting(), time.monotonic() + _PATIENCE
-        while wrong := [name for name in names if self._lives(name) != (name in await self._told_to_run(session))]:
-            # One that has just begun tells its process in a moment.
-            assert time.monotonic() < deadline, f"these run and are not told to, or the other way: {wrong}"
-        self.ground.open_gates(*(name for name in self.ground.waiting() if self.chance.random() < 0.5))
-
-    def _lives(self, name: str) -> bool:
-        return any(not has_ended(pid) for pid in self.ground.pids(name))
-
-    async def _told_to_run(self, session: str) -> set[str]:
-        return {task["title"].partition(";")[0].rpartition("/")[2] for task in await self._running_tasks(session)}
-
-    async def _running_tasks(self, session: str) -> list[dict[str, Any]]:
-        return [task for task in (await self._tasks(session))["tasks"] if task["state"] == "running"]
-
-    async def _until_quiet(self, session: str) -> None:
-        """Until nothing runs in the background."""
-        deadline = time.monotonic() + 2 * _PATIENCE
-        while running := await self._running_tasks(session):
-            assert time.monotonic() < deadline, f"these still run: {running}"
-
-    async def _check_remains(self) -> None:
-        """Without a session there are the agent and its guardian, and hold what they held after the first one."""
-        assert self.agent.process is not None
-        pid = self.agent.process.pid
-        await _eventually(lambda: set(self._running()) == {pid}, self._running)
-        first = self._held = self._held or held_by(pid)
-
-        def is_back() -> bool:
-            now = held_by(pid)
-            return (
-                now.threads <= first.threads + _MORE
-                and now.sockets <= first.sockets + _MORE
-                and now.descriptors <= first.descriptors + 2 * _MORE
-            )
-
-        await _eventually(is_back, lambda: f"it held {first}, now {held_by(pid)}")
-        await _eventually(lambda: not self._places(), self._places)
-
-    def _places(self) -> list[Path]:
-        """Temporary files, and copies of the work tree but those of which the person was told that they are kept."""
-        directory = self.scratch / "cache" / "hermes-acp" / "copies"
-        copies = [copy for copy in (directory.iterdir() if directory.exists() else ()) if not self._is_kept(copy)]
-        return [*(self.scratch / "tmp").iterdir(), *copies]
-
-    def _is_kept(self, copy: Path) -> bool:
-        if not (copy / "kept").exists():
-            return False
-        # Its path stands in its own calls' cards too: only words that say that it is kept count.
-        said = (json.dumps(frame.message, ensure_ascii=False) for frame in self.agent.frames if not frame.ours)
-        told = re.compile(rf"kept(?: for a week)?: [^\n\"]*{re.escape(copy.name)}")
-        return any(told.search(words) for words in said)
-
-    def _running(self) -> dict[int, str]:
-        """All processes of the run but the guardian."""
-        found = running_with(_MARK, self.mark)
-        return {pid: command for pid, command in found.items() if "hermes-acp-guardian" not in command}
-
-    def _person(self) -> Callable[[dict[str, Any]], Awaitable[str | None]]:
-        """Somebody who says yes or no, at once or late, or nothing."""
-
-        async def decide(params: dict[str, Any]) -> str | None:
-            way = self.chance.choices(("yes", "no", "never", "late"), weights=(12, 3, 1, 3))[0]
-            if way == "never":
-                return None
-            if way == "late":
-                wanted = len(self.agent.frames) + self.chance.randrange(1, 20)
-                with suppress(AssertionError):
-                    await self.agent.until(lambda: len(self.agent.frames) >= wanted, _STALLED / 2)
-            kind = "reject_once" if way == "no" else "allow_once"
-            return next(str(option["optionId"]) for option in params["options"] if option["kind"] == kind)
-
-        return decide
+        agent.on_permission = allow  # a turn of its own that nobody answers would last for ever
+        await session.check_round(was)
+        # One that was cancelled while it waited for a turn of its own never came to its turn.
+        if session.had_own_turn(began):
+            session.unsure.add(was.name)
+        session.rounds.append(was.name)
+        if answer["stopReason"] == "cancelled" and was.name not in session.unsure:
+            await undo(session, was, began)
+        await session.say(f"after {was.name}")
 
 
 def _servers(scratch: Path) -> dict[str, Any]:
@@ -268,10 +173,3 @@ def _servers(scratch: Path) -> dict[str, Any]:
         "steady": python | {"args": ["-IS", steady, "plain"]},
         "flapping": python | {"args": ["-IS", flapping, str(scratch / "starts")], "connect_timeout": 2},
     }
-
-
-async def _eventually(holds: Callable[[], bool], told: Callable[[], Any]) -> None:
-    try:
-        await asyncio.to_thread(wait_until, holds, _PATIENCE)
-    except AssertionError as late:
-        raise AssertionError(f"it did not happen: {told()}") from late

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.support.chaos_model import Call, planned
 from tests.support.mcp_flapping_server import WAYS
+from tests.support.processes import has_ended
 
 _LINES = 400
 _PROGRAM = """
@@ -47,6 +48,7 @@ class Ground:
     contents: dict[str, str] = field(default_factory=dict)
     _open: dict[str, int] = field(default_factory=dict)
     _opened: list[int] = field(default_factory=list)
+    _seen: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     def gate(self, name: str) -> Path:
         """A named pipe that is held open at this end."""
@@ -71,11 +73,22 @@ class Ground:
         self._opened.clear()
         self._open.clear()
 
-    def pids(self, prefix: str) -> Iterator[int]:
-        """The processes that said so in files of that name."""
-        for path in (self.workspace / ".pids").glob(f"{prefix}*"):
-            with suppress(ValueError):  # it was not written to its end
-                yield int(path.read_text(encoding="utf-8"))
+    def look(self) -> None:
+        """See which processes have told of themselves; the files may be undone."""
+        for path in (self.workspace / ".pids").glob("*"):
+            if path.name not in self._seen:
+                with suppress(ValueError, FileNotFoundError):  # it was not written to its end, or is undone just now
+                    pid = int(path.read_text(encoding="utf-8"))
+                    self._seen[path.name] = pid, _begun(pid)
+
+    def alive(self, prefix: str) -> dict[str, int]:
+        """Those that told of themselves in files of that name, and run; another may have the number of one."""
+        self.look()
+        return {
+            name: pid
+            for name, (pid, begun) in self._seen.items()
+            if name.startswith(prefix) and begun and not has_ended(pid) and _begun(pid) == begun
+        }
 
     def write(self, name: str) -> Call:
         """A call that makes a file."""
@@ -88,6 +101,14 @@ class Ground:
         return "terminal", {"command": f"echo $$ > .pids/{name}; {rest}", **more}
 
 
+def _begun(pid: int) -> str:
+    """When a process began, in the kernel's count; '' where there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()[19].decode()
+    except OSError:
+        return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One turn.
@@ -95,10 +116,17 @@ class Round:
     Attributes:
         name: begins the names of all that it makes. What it runs in the foreground begins with `NAME-f`, what it runs
             in the background with `NAME-b`.
+        told: the plan in short.
     """
 
     name: str
     prompt: str
+    told: str = ""
+
+    def files(self, ground: Ground) -> list[str]:
+        """What its foreground was to write, but on a copy."""
+        mine = [path for path in ground.contents if path.startswith(f"{self.name}-")]
+        return [path for path in mine if not path.startswith((f"{self.name}-i", f"{self.name}-b"))]
 
 
 def make_round(number: int, chance: random.Random, ground: Ground) -> Round:
@@ -106,7 +134,7 @@ def make_round(number: int, chance: random.Random, ground: Ground) -> Round:
     program and calls of two MCP servers, in any order."""
     name = f"r{number}"
     gated = (f"{name}-b1", f"{name}-b2")
-    steps = [
+    steps: list[list[Call]] = [
         [_background(ground, gated[0], gate=True), _background(ground, f"{name}-b3")],
         [_background(ground, gated[1], gate=True), _background(ground, f"{name}-b4")],
         [("delegate_task", {"tasks": [{"goal": goal} for goal in _goals(name, chance, ground)]})],
@@ -120,7 +148,20 @@ def make_round(number: int, chance: random.Random, ground: Ground) -> Round:
     if chance.random() < 0.2:
         gate = ground.gate(f"{name}-f9")
         steps.append([ground.run(f"{name}-f9", f"read word < {gate}")])
-    return Round(name, planned(steps, f"All of {name} is done."))
+    return Round(name, planned(steps, f"All of {name} is done."), _in_short(steps))
+
+
+def _in_short(steps: list[list[Call]]) -> str:
+    """A plan for people: the tools of each answer, with what tells them apart."""
+
+    def told(name: str, arguments: Mapping[str, Any]) -> str:
+        for key in ("how", "path", "command"):
+            if key in arguments:
+                return f"{name} {str(arguments[key])[:60]!r}"
+        flags = [key for key in ("isolated", "background", "tasks") if arguments.get(key)]
+        return " ".join((name, *flags))
+
+    return " | ".join(", ".join(told(*call) for call in step) for step in steps)
 
 
 def _background(ground: Ground, name: str, *, gate: bool = False) -> Call:

@@ -10,6 +10,7 @@ from agent_core.agent import AIAgent
 from agent_core.messages import Message
 from agent_core.providers.offline import OfflineProvider
 from tests.support.agents import make_agent
+from tests.support.waiting import wait_until
 
 
 def delegates(*goals: str, **arguments: Any) -> str:
@@ -27,3 +28,9 @@ def told(messages: list[Message], number: int = 0) -> Any:
     """What the model was told by the tool call of that number, as data."""
     results = [message for message in messages if message["role"] == "tool"]
     return json.loads(str(results[number]["content"]))
+
+
+def copies_left(copies: Path) -> list[str]:
+    """The names of the copies there are, once those that were given up are removed."""
+    wait_until(lambda: not copies.exists() or not [one for one in copies.iterdir() if one.name.startswith("gone-")])
+    return sorted(one.name for one in copies.iterdir()) if copies.exists() else []

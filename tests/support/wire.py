@@ -200,9 +200,13 @@ class WireInvariants:
     def _loaded(self, session_id: str, key: str, *, failed: bool) -> None:
         before = self._before_load.pop(key, None)
         if failed:
-            self.sessions.pop(session_id, None)
+            meanwhile = self.sessions.pop(session_id, None)
             if before is not None:
                 self.sessions[session_id] = before
+                if meanwhile is not None and meanwhile is not before:
+                    # What refused the load may be a turn of its own that had just begun.
+                    before.own_turn = meanwhile.own_turn
+                    before.cards |= meanwhile.cards
             return
         session = self.sessions.get(session_id)
         if session is None:
@@ -257,6 +261,8 @@ class WireInvariants:
             raise WireViolation(
                 f"a turn of the agent's own is over while tool calls are open: {session.unfinished()}"
             )
+        if not running and session.replaying:
+            session.cards = {}  # all of them are shown again
 
     def _create(self, session: Session, update: dict[str, Any]) -> None:
         call_id = update["toolCallId"]
@@ -348,8 +354,8 @@ def _reopened(known: Session | None, *, replaying: bool) -> Session:
     """A session while it is loaded; the replay creates its tool calls anew, a resumed one keeps them."""
     if known is None:
         return Session(replaying=replaying)
-    cards = {} if replaying else known.cards
-    return Session(prompts=known.prompts, replaying=replaying, cards=cards)
+    cards = {} if replaying and not known.own_turn else known.cards
+    return Session(prompts=known.prompts, replaying=replaying, own_turn=known.own_turn, cards=cards)
 
 
 def _check_step(call_id: str, before: str, after: str) -> None:

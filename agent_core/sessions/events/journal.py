@@ -118,11 +118,12 @@ class TurnJournal:
         """Whether there is something that was not taken yet; a long row may still be held back for some seconds."""
         return bool(self._changed or self._returned)
 
-    def record(self, event: SessionEvent) -> None:
-        """Take an event down. It costs what the event holds; nothing is encoded or written here."""
+    def record(self, event: SessionEvent) -> bool:
+        """Take an event down; False once it is closed. It costs what the event holds; nothing is written here."""
         with self._lock:
             if not self._closed:
                 self._record(event)
+            return not self._closed
 
     def take(self, final: bool = False) -> list[JournalRow]:
         """The rows that are new or changed since the last take, in order.

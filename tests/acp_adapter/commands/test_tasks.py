@@ -119,3 +119,35 @@ async def test_a_sub_agent_that_was_lost_with_its_process_is_listed_with_where_i
     assert "the agent's process died; nobody knows how it came out: `hermes-acp sessions show agent-1` has" in told
     (task,) = await _tasks(editor, session)
     assert (task["kind"], task["state"]) == ("delegation", "lost")
+
+
+async def test_what_was_refused_while_no_turn_runs_is_shown_again(start: EditorFactory, workspace: Path) -> None:
+    editor, session = await _start(start, workspace, _FAIL)
+    (task,) = await _tasks(editor, session)
+    told = await _answer(editor, session, f"/tasks stop {task['id']}")
+    assert "is over already" in told
+
+    since = len(editor.text(session))
+    await editor.load_session(session, workspace)
+    assert told in editor.text(session)[since:].replace("\\", "")
+
+
+async def test_what_was_typed_beside_a_turn_that_ended_first_is_shown_again_behind_it(
+    start: EditorFactory, workspace: Path
+) -> None:
+    # Its end takes longer than that of the turn.
+    lasting = {"command": "trap '' TERM; echo ready; while :; do sleep 0.05; done", "background": True}
+    editor, session = await _start(start, workspace, f"call terminal {json.dumps(lasting)}\nsay ok")
+    (task,) = await _tasks(editor, session)
+    turn = editor.begin_prompt(session, "say begun\nsleep 30")
+    await editor.until(lambda: "begun" in editor.text(session), what="the turn")
+    beside = editor.begin_prompt(session, f"/tasks stop {task['id']}")
+    await editor.wait_for(lambda frame: frame.ours and "/tasks stop" in json.dumps(frame.message))
+    editor.cancel(session)
+    assert (await editor.answer(turn))["stopReason"] == "cancelled"
+    await editor.answer(beside)
+
+    live = editor.text(session)
+    assert live.index("begun") < live.index("stopped")
+    await editor.load_session(session, workspace)
+    assert editor.text(session) == 2 * live

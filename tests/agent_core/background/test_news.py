@@ -93,3 +93,13 @@ def test_a_flood_keeps_the_newest() -> None:
         box.put(_news(str(number)))
 
     assert [each.source for each in box.take()][:: MOST_WAITING - 1] == ["5", str(MOST_WAITING + 4)]
+
+
+def test_what_is_held_is_stored_and_told_by_nobody_here() -> None:
+    stored: list[News] = []
+    box = NewsBox(keep=stored.append, drop=lambda gone: [stored.remove(each) for each in gone])
+    forget = box.hold(_news())
+    assert len(stored) == 1
+    assert box.waiting() == ()
+    forget()
+    assert stored == []

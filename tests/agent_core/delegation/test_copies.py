@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from agent_core.delegation.copies import make_copy, tidy_copies
+from agent_core.delegation.leavings import how_to_apply
 from agent_core.delegation.quiet_git import git
 from agent_core.interrupt import CancelToken
 from tests.support.agents import in_background
+from tests.support.delegating import copies_left
 from tools.errors import ToolError, ToolInterrupted
 
 
@@ -56,7 +58,7 @@ def test_a_copy_holds_what_is_there_now_and_writes_nothing_where_it_came_from(to
     assert _git(copy.tree, "status", "--porcelain") == ""
     assert copy.changes() == []
     copy.drop()
-    assert list((tmp_path / "copies").iterdir()) == []
+    assert copies_left(tmp_path / "copies") == []
 
 
 def test_git_ends_with_the_turn(tmp_path):
@@ -74,7 +76,7 @@ def test_a_copy_that_was_not_finished_in_time_is_gone(top, tmp_path):
     token.cancel()
     with pytest.raises(ToolInterrupted):
         make_copy(top, tmp_path / "copies", "one", token)
-    assert list((tmp_path / "copies").iterdir()) == []
+    assert copies_left(tmp_path / "copies") == []
 
 
 def test_changes_are_told_with_their_contents_and_as_a_patch_that_applies(top, tmp_path):
@@ -91,7 +93,7 @@ def test_changes_are_told_with_their_contents_and_as_a_patch_that_applies(top, t
     assert (changes["changed.txt"].before, changes["changed.txt"].after) == (b"not committed\n", None)
     assert (changes["sub/añadido.txt"].before, changes["sub/añadido.txt"].after) == (None, b"\x00\x01")
     assert changes["link"].obstacle
-    (tmp_path / "patch").write_bytes(copy.patch())
+    (tmp_path / "patch").write_bytes(copy.set_aside(list(changes.values())))
     _git(top, "apply", str(tmp_path / "patch"))
     assert (top / "kept.txt").read_text() == "other\n"
     assert not (top / "changed.txt").exists()
@@ -198,5 +200,49 @@ def test_what_a_crash_has_left_goes_and_what_is_used_or_kept_stays(top, tmp_path
     subprocess.run([sys.executable, "-c", program, str(top), str(copies)], check=False, cwd=Path.cwd())
     assert (copies / "crashed").exists()
     tidy_copies(copies)
-    assert sorted(path.name for path in copies.iterdir()) == ["kept", "used"]
+    assert copies_left(copies) == ["kept", "used"]
     used.drop()
+
+
+def test_what_is_removed_has_another_name_at_once_and_a_crash_in_between_leaves_nothing(top, tmp_path):
+    copies = tmp_path / "copies"
+    copy = make_copy(top, copies, "one")
+    copy.drop()
+    assert not copy.directory.exists()
+    half = copies / "gone-two"
+    half.mkdir()
+    (half / "tree").mkdir()
+    tidy_copies(copies)
+    assert copies_left(copies) == []
+
+
+def test_what_is_kept_goes_with_a_patch_for_each_change_that_is_not_settled(top, tmp_path):
+    copy = make_copy(top, tmp_path / "copies", "one")
+    for name in ("kept.txt", "diff --git x", "zero"):
+        (copy.tree / name).write_bytes(b"diff --git a/a b/a\n\0" if name == "zero" else b"diff --git a/a b/a\n")
+    (copy.tree / "link").symlink_to("kept.txt")
+    changes = copy.changes()
+    copy.set_aside(changes)
+    numbers = {str(change.path): number for number, change in enumerate(changes)}
+    copy.settled(numbers["kept.txt"])
+    copy.keep()
+    copy.drop()
+    before = (top / "kept.txt").read_text()
+    subprocess.run(how_to_apply(top, copy.rest), shell=True, check=True)
+    assert (top / "kept.txt").read_text() == before
+    assert (top / "diff --git x").read_text() == "diff --git a/a b/a\n"
+    assert (top / "zero").read_bytes() == b"diff --git a/a b/a\n\0"
+    assert (top / "link").is_symlink()
+
+
+def test_a_file_that_became_a_link_has_one_patch_too(top, tmp_path):
+    copy = make_copy(top, tmp_path / "copies", "one")
+    (copy.tree / "kept.txt").unlink()
+    (copy.tree / "kept.txt").symlink_to("else")
+    (copy.tree / "b2.txt").write_text("b\n")
+    changes = copy.changes()
+    copy.set_aside(changes)
+    copy.settled([str(change.path) for change in changes].index("b2.txt"))
+    subprocess.run(how_to_apply(top, copy.rest), shell=True, check=True)
+    assert (top / "kept.txt").is_symlink()
+    assert not (top / "b2.txt").exists()

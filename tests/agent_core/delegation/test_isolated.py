@@ -11,7 +11,7 @@ import pytest
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.workspace import local_workspace
 from tests.support.agents import Ears
-from tests.support.delegating import delegates, delegating_agent, told
+from tests.support.delegating import copies_left, delegates, delegating_agent, told
 from tools.approval.questions import Answer
 
 
@@ -57,7 +57,7 @@ def agent(project, tmp_path, person):
 
 
 def _copies(tmp_path):
-    return [path.name for path in (tmp_path / "copies").iterdir()]
+    return copies_left(tmp_path / "copies")
 
 
 def test_changes_are_brought_back_as_edits_of_the_call_that_delegates(agent, project, tmp_path, person):
@@ -116,7 +116,7 @@ def test_a_conflict_is_told_and_the_copy_is_kept(agent, project, tmp_path, perso
     assert (project / "a.txt").read_text() == "the person was here\n"
     assert report["brought_back"] == ["new.txt"]
     assert "a.txt is another now" in report["not_brought_back"]
-    (kept,) = (tmp_path / "copies").iterdir()
+    (kept,) = [tmp_path / "copies" / name for name in _copies(tmp_path)]
     assert (kept / "tree" / "a.txt").read_text() == "one\n2\n"
     assert str(kept / "tree") in report["not_brought_back"]
 
@@ -155,8 +155,15 @@ def test_a_cancel_while_changes_come_back_keeps_the_copy(agent, project, tmp_pat
     assert result["stop_reason"] == "cancelled"
     assert (project / "a.txt").read_text() == "one\n2\n"
     assert not (project / "new.txt").exists()
-    (kept,) = (tmp_path / "copies").iterdir()
+    (kept,) = [tmp_path / "copies" / name for name in _copies(tmp_path)]
     assert (kept / "tree" / "new.txt").read_text() == "n"
+    (news,) = agent._services.news.waiting()
+    assert f"kept for a week: {kept / 'tree'}" in news.title
+    assert "Not brought back: new.txt." in news.text
+    command = next(part for part in news.text.split("`") if part.startswith("git -C"))
+    subprocess.run(command, shell=True, check=True)
+    assert (project / "new.txt").read_text() == "n"
+    assert (project / "a.txt").read_text() == "one\n2\n"
 
 
 def test_where_there_are_no_copies_that_is_an_answer(tmp_path):

@@ -115,6 +115,18 @@ def test_a_cancel_ends_the_wait_for_servers(open_servers: Open) -> None:
     assert servers.status()[0].state == "connecting"
 
 
+def test_who_is_not_there_soon_after_another_is_not_waited_for(open_servers: Open) -> None:
+    servers = open_servers(plain("slow", "silent"), plain(), wait=0)
+    servers.give_time(60, 0.0, CancelToken())
+    assert [server.state for server in servers.status()] == ["connecting", "ready"]
+
+
+def test_without_another_a_server_has_all_the_time(open_servers: Open) -> None:
+    servers = open_servers(plain("slow", "silent"), limits=McpLimits(connect_seconds=0.2), wait=0)
+    servers.give_time(60, 0.0, CancelToken())
+    assert failure(servers) == "It did not answer within 0.2 s."
+
+
 def test_a_server_that_exits_is_told_with_its_last_words_but_without_its_secrets(open_servers: Open) -> None:
     servers = open_servers(plain("vault", "exits", env=(("VAULT_KEY", "sesame77"),)))
     assert failure(servers) == (

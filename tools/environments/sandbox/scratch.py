@@ -17,14 +17,17 @@ class Scratch:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._path: Path | None = None
+        self._is_closed = False
 
     def path(self) -> Path:
         """The directory, for the user alone; resolved.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: it cannot be made, or the session has ended.
         """
         with self._lock:
+            if self._is_closed:
+                raise OSError("The session has ended: no command of it begins any more.")
             if self._path is None or not self._path.is_dir():
                 self._path = Path(tempfile.mkdtemp(prefix="hermes-sandbox-")).resolve()
             return self._path
@@ -41,8 +44,9 @@ class Scratch:
         return found | {"TMPDIR": path} if level == "read-only" else found
 
     def close(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove it with all that is in it; there is none any more."""
         with self._lock:
+            self._is_closed = True
             if self._path is not None:
                 remove_tree(self._path)
             self._path = None

@@ -76,7 +76,7 @@ class SessionNetwork:
         with self._lock:
             if self._is_closed:
                 os.close(listener)
-                raise RuntimeError("The session has ended: its network serves no new command.")
+                raise OSError("The session has ended: its network serves no new command.")
             command = next(self._numbers)
             supervisor = Supervisor(
                 listener, command, self._connecting, lambda: self._ended(command), reach=reach, others=others
