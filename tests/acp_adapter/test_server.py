@@ -225,5 +225,9 @@ async def test_a_client_can_do_the_same_whoever_answers_its_initialize(
     async with serving(home, front_door=front_door) as editor:
         await editor.initialize(PLAIN, session={"notices": {}})
         session = await editor.new_session(workspace)
-        await editor.prompt(session, "/steer")
+        turn = editor.begin_prompt(session, "run until [ -e go ]; do sleep 0.01; done")
+        await editor.wait_for_update(session, "tool_call_update", status="in_progress")
+        await editor.prompt(session, "/steer go on")
         assert len(editor.updates(session, "notice")) == 1
+        (workspace / "go").touch()
+        await turn

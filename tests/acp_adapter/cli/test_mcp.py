@@ -14,7 +14,7 @@ import pytest
 from acp_adapter.cli.doctor import main as doctor
 from acp_adapter.cli.mcp import main
 from agent_core.mcp.token_file import ServerTokens
-from tests.agent_core.mcp.test_signing_in import serving
+from tests.agent_core.mcp.test_signing_in import wants_sign_in
 from tests.support.mcp_servers import plain
 from tests.support.settings_files import configure
 
@@ -86,7 +86,7 @@ def test_a_sign_in_at_an_address_prints_the_page_and_is_kept(
 
     monkeypatch.setattr(webbrowser, "open", browse)
     monkeypatch.setenv("DISPLAY", ":0")
-    with serving() as spec:
+    with wants_sign_in() as spec:
         assert main(["login", spec.url]) == 0
         said = capsys.readouterr().out
         assert "/authorize?response_type=code" in said

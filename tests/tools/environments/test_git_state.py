@@ -31,6 +31,7 @@ def test_branch_commit_and_changes_are_told(workspace):
 
 
 def test_a_changed_file_is_a_change_and_an_ignored_one_is_none(workspace):
+    (workspace / ".git" / "info").mkdir(exist_ok=True)
     (workspace / ".git" / "info" / "exclude").write_text("*.log\n")
     (workspace / "a.log").touch()
     assert git_state(workspace, seconds=20).is_dirty is False
