@@ -7,12 +7,13 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from acp_adapter.cli.client import Trace
-from acp_adapter.recording.recorder import Recorder
 from agent_core.errors import RequestError, SettingsError
-from tools.redaction.redactor import Redactor
+
+if TYPE_CHECKING:
+    from tools.redaction.redactor import Redactor
 
 _CLOSE_SECONDS = 5.0
 
@@ -30,6 +31,8 @@ def recorded(path: Path | None, profile: str | None, trace: Trace | None) -> Ite
     if path is None:
         yield trace
         return
+    from acp_adapter.recording.recorder import Recorder  # noqa: PLC0415 - few record
+
     try:
         recorder = Recorder(path, lambda: _redactor(profile), "hermes-acp prompt")
     except OSError as problem:
@@ -51,6 +54,7 @@ def _redactor(profile: str | None) -> Redactor:
     from agent_core.config import load  # noqa: PLC0415 - few record
     from agent_core.home import find_home  # noqa: PLC0415 - the same
     from agent_core.known_secrets import secrets_of  # noqa: PLC0415 - the same
+    from tools.redaction.redactor import Redactor  # noqa: PLC0415 - the same
 
     try:
         return Redactor(secrets_of(load(find_home(os.environ, profile))))

@@ -6,7 +6,6 @@ from typing import Any
 
 from acp_adapter.cli.client import Handler
 from acp_adapter.cli.safe_text import one_line
-from acp_adapter.export.words import count, dollars
 
 
 class UsageWatch:
@@ -21,6 +20,8 @@ class UsageWatch:
         said = ""
         match self._last:
             case {"used": int() as used, "size": int() as size} if used >= 0 and size > 0:
+                from acp_adapter.export.words import count  # noqa: PLC0415 - not before there is something to tell
+
                 said = f"{count(used)} of {count(size)} tokens"
         return ", ".join(part for part in (said, _price(self._last.get("cost"))) if part)
 
@@ -42,5 +43,7 @@ class UsageWatch:
 def _price(cost: Any) -> str:
     match cost:
         case {"amount": int() | float() as amount, "currency": str(currency)}:
+            from acp_adapter.export.words import dollars  # noqa: PLC0415 - as above
+
             return dollars(amount) if currency == "USD" else f"{amount:.2f} {one_line(currency)}"
     return ""

@@ -349,6 +349,7 @@ async def test_a_late_answer_to_a_withdrawn_question_changes_nothing(start: Edit
     assert not (workspace / "new.txt").exists()
 
 
+@pytest.mark.long
 async def test_fifty_sessions_that_wait_for_an_answer_do_not_delay_the_next(
     start: EditorFactory, workspace: Path
 ) -> None:

@@ -15,6 +15,8 @@ from tests.support.model_server import Disconnect, Garbage, ModelServer, Reply, 
 from tests.support.strict_protocols import PROBLEMS
 from tests.support.wire_agents import PROTOCOLS, quick, wired
 
+pytestmark = pytest.mark.long
+
 TURNS = 10
 ANNOUNCED = {"compression", "unseal", "images", "withdrawn"}
 ERRORS = [

@@ -102,6 +102,7 @@ _CARRIERS = (
 )
 
 
+@pytest.mark.long
 async def test_an_order_is_asked_about_and_not_done_whatever_brings_it(world: World, opened: Open) -> None:
     text = _HARMFUL.text(world.places)
     (world.workspace / "Makefile").write_text("all:\n\t@cat out.txt\n", encoding="utf-8")

@@ -26,6 +26,7 @@ async def test_lines_that_are_no_requests_are_answered_and_the_next_one_works(
     assert (await agent.initialize())["protocolVersion"] == 1
 
 
+@pytest.mark.long
 async def test_a_message_of_fifty_mebibytes_is_taken(agent_in: EditorFactory, workspace: Path) -> None:
     agent = await agent_in("--offline")
     await agent.initialize()

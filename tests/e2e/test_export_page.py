@@ -12,7 +12,7 @@ from acp_adapter.export.page import to_html
 from tests.support.browser import CONTRASTS, MISSING, Browser, find_browser
 from tests.support.sample_transcript import long_transcript, sample_transcript
 
-pytestmark = pytest.mark.skipif(find_browser() is None, reason=MISSING)
+pytestmark = [pytest.mark.long, pytest.mark.skipif(find_browser() is None, reason=MISSING)]
 
 OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 SHOWN_TURNS = (

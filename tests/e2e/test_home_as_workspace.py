@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.editor import Editor
 from tests.support.merged_view import merged_view
@@ -27,6 +29,7 @@ async def _said(agent: Editor, session: str, place: Path) -> list[str]:
     return merged_view(agent.updates(session)).texts("user_message_chunk")
 
 
+@pytest.mark.long
 async def test_what_is_said_after_a_command_in_the_home_survives_another_program_and_a_kill(
     editor: EditorFactory, home: Path
 ) -> None:

@@ -9,6 +9,8 @@ import re
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.editor import Editor
 from tests.support.mcp_servers import plain
@@ -29,6 +31,7 @@ async def _pid(agent: Editor, session: str) -> int:
     return int(found[1])
 
 
+@pytest.mark.long
 async def test_a_server_that_is_killed_comes_back_and_all_are_gone_with_the_process(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:

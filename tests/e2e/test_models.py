@@ -167,6 +167,7 @@ async def test_a_dropped_stream_goes_on_where_it_stopped_and_nothing_is_shown_or
     assert_keeps_keys(agent, home)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["end of input", pytest.param("Ctrl-C", marks=pytest.mark.slow)])
 async def test_a_wait_for_a_retry_ends_with_a_cancel_and_with_the_process(
     ending: str, editor: EditorFactory, workspace: Path, home: Path, model_server: ModelServer

@@ -8,6 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.doc_blocks import file_on
 from tests.support.own_tools import write
@@ -43,6 +45,7 @@ async def test_the_plugin_of_the_docs_a_project_s_and_a_package_s_work_side_by_s
     assert "There is no CHANGELOG.md yet." in agent.text(session)[before:]
 
 
+@pytest.mark.long
 async def test_a_hook_that_runs_when_the_process_is_killed_is_ended(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:

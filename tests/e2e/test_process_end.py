@@ -52,6 +52,7 @@ async def test_a_broken_pipe_ends_the_process_and_its_commands(editor: EditorFac
     await _all_end(pids)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sent", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 async def test_a_killed_process_leaves_no_command_behind(
     sent: signal.Signals, editor: EditorFactory, workspace: Path
@@ -64,6 +65,7 @@ async def test_a_killed_process_leaves_no_command_behind(
     await _all_end(pids)
 
 
+@pytest.mark.long
 async def test_end_of_input_with_a_full_unread_stdout_ends_the_process(
     editor: EditorFactory, workspace: Path
 ) -> None:

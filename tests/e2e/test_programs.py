@@ -7,6 +7,8 @@ import json
 import signal
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.editor_policies import allow
 from tests.support.processes import has_ended
@@ -41,6 +43,7 @@ print(len(text.splitlines()), terminal("echo from a command")["output"].strip())
     assert "from a command" in json.dumps(agent.cards(session)[cards[0]["toolCallId"]])
 
 
+@pytest.mark.long
 async def test_a_killed_process_leaves_no_program_and_nothing_that_it_has_started(
     editor: EditorFactory, workspace: Path
 ) -> None:

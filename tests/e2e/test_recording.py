@@ -59,6 +59,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> object:
         yield browser
 
 
+@pytest.mark.long
 @in_a_browser
 def test_every_message_is_on_the_page_as_text_and_nothing_is_loaded(browser: Browser, page: Path) -> None:
     browser.open(page)
@@ -71,6 +72,7 @@ def test_every_message_is_on_the_page_as_text_and_nothing_is_loaded(browser: Bro
     assert browser.complaints == []
 
 
+@pytest.mark.long
 @in_a_browser
 def test_filters_leave_what_fits_all_of_them(browser: Browser, page: Path) -> None:
     browser.open(page)
@@ -86,6 +88,7 @@ def test_filters_leave_what_fits_all_of_them(browser: Browser, page: Path) -> No
     browser.wait_until("document.getElementById('found').value == '0 of 30'")
 
 
+@pytest.mark.long
 @in_a_browser
 def test_the_keyboard_gets_everywhere(browser: Browser, page: Path) -> None:
     browser.open(page)
@@ -102,6 +105,7 @@ def test_the_keyboard_gets_everywhere(browser: Browser, page: Path) -> None:
     )
 
 
+@pytest.mark.long
 @in_a_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_all_text_of_the_page_can_be_read(browser: Browser, page: Path, scheme: str) -> None:
@@ -111,6 +115,7 @@ def test_all_text_of_the_page_can_be_read(browser: Browser, page: Path, scheme: 
     assert browser.run(CONTRASTS) == []
 
 
+@pytest.mark.long
 @in_a_browser
 @pytest.mark.parametrize("width", [320, 768, 1600])
 def test_the_page_fits_the_window(browser: Browser, page: Path, width: int) -> None:

@@ -39,6 +39,7 @@ async def _quiet(agent: Editor) -> None:
     await asyncio.to_thread(wait_until, rests, 20)
 
 
+@pytest.mark.long
 async def test_a_flood_to_an_editor_that_stopped_reading_is_bounded_and_complete_later(
     editor: EditorFactory, workspace: Path
 ) -> None:

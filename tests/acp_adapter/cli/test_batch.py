@@ -70,6 +70,7 @@ def test_a_prompt_may_hold_any_sign_that_json_allows(run, tmp_path, capsys):
     assert 'line 2: it has no "prompt"' in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_ctrl_c_cancels_what_runs_and_the_next_time_runs_it_again(home, prompts, tmp_path):
     marker = tmp_path / "runs" / "work" / "slow" / "begun"
     file = prompts({"id": "slow", "prompt": "write begun x\nsleep 600"}, {"id": "later", "prompt": "say A"})

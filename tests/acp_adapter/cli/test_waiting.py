@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 MAIN = [sys.executable, "-c", "import sys; from acp_adapter.cli.prompt import main; sys.exit(main(sys.argv[1:]))"]
 
 
@@ -31,6 +33,7 @@ def test_it_waits_for_what_tells_of_its_end_and_for_the_turn_about_that(home: Pa
     assert "I saw it." in out
 
 
+@pytest.mark.long
 def test_without_it_the_turn_is_all(home: Path, workspace: Path) -> None:
     code, out, _ = _run(workspace, f"{_begin('sleep 1000')}\nsay Begun.\non news\nsay I saw it.")
 
@@ -38,6 +41,7 @@ def test_without_it_the_turn_is_all(home: Path, workspace: Path) -> None:
     assert "I saw it." not in out
 
 
+@pytest.mark.long
 def test_the_time_limit_holds_for_the_waiting_too(home: Path, workspace: Path) -> None:
     code, _, err = _run(workspace, f"{_begin('sleep 1000')}\nsay Begun.", "--wait-background", "--timeout", "4")
 

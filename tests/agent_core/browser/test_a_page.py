@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.support.browsing import BrowserBench, needs_browser
 from tests.support.tool_context import call, error_of, payload
 from tests.support.web_server import WebServer
 from tools.approval.actions import ReachHost
+
+pytestmark = pytest.mark.long
 
 PAGES = {
     "/": b'<title>Shop</title><h1>Welcome</h1><a href="/next">Further</a>'

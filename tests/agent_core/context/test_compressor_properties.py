@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
 from tests.support.histories import histories
 from tests.support.strict_protocols import anthropic_problems, bedrock_problems, chat_problems, responses_problems
+
+pytestmark = pytest.mark.long
 
 FIXED = 400
 ANSWERS = st.sampled_from(

@@ -16,7 +16,7 @@ from tests.support.mcp_servers import on_the_wire, plain
 Ran = subprocess.CompletedProcess[str]
 Acpx = Callable[..., Ran]
 # Each of its commands is a process of Node's, and a session is a handful of commands.
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 DENIED = 5
 """The exit code of acpx after a turn in which something was denied."""

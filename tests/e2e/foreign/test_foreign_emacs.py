@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.foreign.programs import HERE, OFFLINE, run
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(120)]
 
 PLACES = (
     ".emacs.d/elpa/acp-*",

@@ -23,6 +23,8 @@ from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.result import ToolResult
 
+pytestmark = pytest.mark.long
+
 _PROGRAMS = Path(__file__).parent / "node_modules" / ".bin"
 
 

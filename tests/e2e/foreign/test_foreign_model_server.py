@@ -17,6 +17,8 @@ from agent_core.providers.choice import ModelChoice
 from tests.support.agents import Ears, assert_well_formed
 from tests.support.wire_agents import KEY, PROTOCOLS, AgentOver, Connections, agent_over, wired
 
+pytestmark = pytest.mark.long
+
 AIMOCK = Path(__file__).parent / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
 LONG = "one two three four five six seven eight nine ten eleven twelve"
 Fixture = dict[str, Any]

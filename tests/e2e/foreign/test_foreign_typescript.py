@@ -14,7 +14,7 @@ from tests.e2e.foreign.programs import EVERYTHING, HERE, OFFLINE, SERVER, run
 from tests.support.model_server import ModelServer, Reply
 from tests.support.settings_files import use_model
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(120)]
 
 Seen = dict[str, Any]
 Drive = Callable[..., Seen]

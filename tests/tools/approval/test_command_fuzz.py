@@ -13,6 +13,8 @@ from tests.support.command_mutations import MUTATIONS
 from tests.support.each import each
 from tools.approval.commands import classify_command, detect_dangerous_command
 
+pytestmark = pytest.mark.long
+
 LEVELS = ("safe", "ordinary", "dangerous", "forbidden")
 ENTRIES = corpus.load()
 DANGERS = tuple(entry.command for entry in ENTRIES if entry.label in {"dangerous", "forbidden"})

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.command_corpus import at_home, judge, load_file
 from tests.support.each import each
 
 _FOLDER = Path(__file__).parents[2] / "data" / "commands_not_run"
 
 
+@pytest.mark.long
 @each("path", sorted(_FOLDER.glob("*.yaml")))
 def test_each_is_judged_as_its_label_says(path: Path) -> None:
     with at_home():

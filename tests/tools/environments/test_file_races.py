@@ -29,7 +29,10 @@ from tools.errors import Denied, FileAccessError, FileRefused, ToolError
 from tools.files.history import NoHistory
 from tools.files.searching import SearchQuery, SearchResult
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps names in one step")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux swaps names in one step"),
+]
 SECRET = b"secret"
 fs = LocalFileSystem()
 

@@ -332,6 +332,7 @@ def test_text_that_is_not_valid_unicode_can_be_sent(body):
     assert "ünïcode: 語" in said
 
 
+@pytest.mark.long
 def test_the_fake_server_answers_as_the_sdk_expects(model_server):
     import anthropic  # noqa: PLC0415 - slow to load
 

@@ -22,6 +22,8 @@ sys.path[:0] = {path!r}
 from pathlib import Path
 from tests.support.file_bench import SESSION, FileBench
 
+pytestmark = pytest.mark.long
+
 def rewind(directory, kind, left):
     bench = FileBench(Path(directory))
     plan = bench.rewinder.plan(SESSION) if kind == "undo" else bench.rewinder.plan_redo(SESSION)

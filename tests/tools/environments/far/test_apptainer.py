@@ -20,6 +20,8 @@ from tools.errors import CommandError
 from tools.settings import TerminalSettings, ToolSettings
 from tools.shell.memory import ShellCommand
 
+pytestmark = pytest.mark.long
+
 IMAGE = "docker://some:1"
 LIMITS = ToolSettings(terminal=TerminalSettings(max_output_chars=1000))
 

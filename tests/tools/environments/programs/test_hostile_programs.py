@@ -20,6 +20,8 @@ from tools.programs.settings import ProgramSettings
 
 _RAW = """
 import hermes_tools, json, struct
+
+pytestmark = pytest.mark.long
 raw = hermes_tools._channel._socket
 def send(data):
     raw.sendall(struct.pack(">I", len(data)) + data)

@@ -11,7 +11,7 @@ from tools.environments.sandbox.landlock_sandbox import LandlockSandbox
 from tools.environments.sandbox.probe import probe
 from tools.environments.sandbox_network.session_network import SessionNetwork
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mechanisms of Linux")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform != "linux", reason="mechanisms of Linux")]
 
 _METADATA = {
     "change_mode_outside",

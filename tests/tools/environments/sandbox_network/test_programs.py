@@ -17,7 +17,7 @@ from tests.tools.environments.sandbox_network.conftest import MakeNetwork, run_p
 from tools.environments.sandbox_network.port import NetworkRules
 from tools.environments.sandbox_network.session_network import SessionNetwork
 
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 
 HOST = "registry.example"
 

@@ -15,6 +15,8 @@ from tools.environments.far.side import FarSide
 from tools.environments.guardian import Guardian
 from tools.settings import TerminalSettings, ToolSettings
 
+pytestmark = pytest.mark.long
+
 LIMITS = ToolSettings(terminal=TerminalSettings(max_output_chars=1000))
 CLOUDS = {"modal": ModalCloud, "daytona": DaytonaCloud, "vercel": VercelCloud}
 

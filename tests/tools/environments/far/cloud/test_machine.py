@@ -21,6 +21,8 @@ from tools.environments.far.side import FarSide
 from tools.errors import CommandError
 from tools.shell.memory import ShellCommand
 
+pytestmark = pytest.mark.long
+
 CLOUDS = {"modal": ModalCloud, "daytona": DaytonaCloud, "vercel": VercelCloud}
 PIPE = subprocess.PIPE
 
