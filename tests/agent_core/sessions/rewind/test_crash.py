@@ -12,6 +12,8 @@ import pytest
 from agent_core.errors import RequestError
 from tests.support.file_bench import SESSION, FileBench
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[4]
 
 # Reads lines of directory, kind and a number n; for each, a fork of it does the rewind and kills itself at its nth
@@ -21,8 +23,6 @@ import os, signal, sys
 sys.path[:0] = {path!r}
 from pathlib import Path
 from tests.support.file_bench import SESSION, FileBench
-
-pytestmark = pytest.mark.long
 
 def rewind(directory, kind, left):
     bench = FileBench(Path(directory))

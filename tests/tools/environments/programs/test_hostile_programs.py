@@ -18,10 +18,10 @@ from tools.approval.actions import WritePath
 from tools.approval.asked_time import MOST_NOES
 from tools.programs.settings import ProgramSettings
 
+pytestmark = pytest.mark.long
+
 _RAW = """
 import hermes_tools, json, struct
-
-pytestmark = pytest.mark.long
 raw = hermes_tools._channel._socket
 def send(data):
     raw.sendall(struct.pack(">I", len(data)) + data)
