@@ -63,7 +63,7 @@ class MergedView:
         if blocks and block["type"] == blocks[-1]["type"] == "text":
             blocks[-1]["text"] += block["text"]
         else:
-            blocks.append(block)
+            blocks.append(dict(block))  # a view changes no message: another is made of the same ones
 
     def _change_card(self, update: dict[str, Any], *, is_new: bool) -> None:
         call_id, meta = update["toolCallId"], update.pop("_meta", {})
