@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos golden golden-rc sdk-rc lint format bench docs facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos golden golden-rc sdk-rc lint format bench docs pictures facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -53,7 +53,9 @@ chaos: $(READY)  ## Cancel hundreds of turns in which everything happens at once
 
 golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript
+	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/cli/doctor/test_screen.py
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/agent_core/prompt/test_layers.py
+	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/cli/terminal/test_snapshots.py
 	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
 
 SDK_RC := .cache/sdk-rc
@@ -82,10 +84,16 @@ format: $(READY)  ## Rewrite the code in the project's style
 bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the same run
 	@$(BIN)/python -m benchmarks
 
-docs: $(READY)  ## Renew the tables in the documentation
+docs: $(READY)  ## Renew the tables in the documentation, and build its pages into build/site/html
 	@$(BIN)/python -m agent_core.providers.resolution.catalog_table docs/models.md
 	@$(BIN)/python -m scripts.acp_support docs/acp-support.md
 	@$(BIN)/python -m scripts.tool_pages docs/tools
+	@$(BIN)/python -m scripts.settings_reference docs/configuration.md
+	@rm -rf build/site && mkdir -p build/site && cp -R docs zensical.toml build/site
+	@cd build/site && $(abspath $(BIN))/python -m zensical build --strict
+
+pictures: $(READY)  ## Make the documentation's pictures anew, from real runs
+	@$(BIN)/python -m scripts.pictures docs/pictures
 
 facts: $(READY)  ## Renew what is known of models (windows, prices) from the packages that maintain it
 	@$(BIN)/python -m scripts.model_facts

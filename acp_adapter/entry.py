@@ -44,7 +44,7 @@ def _leave_working_directory() -> None:
 
 def _subcommand(name: str, arguments: list[str]) -> int:
     """Each command is the `main` of the module with its name; no other is loaded."""
-    run: Callable[[list[str]], int] = importlib.import_module(f"acp_adapter.cli.{name}").main
+    run: Callable[[list[str]], int] = importlib.import_module(f"acp_adapter.cli.commands.{name}").main
     return run(arguments)
 
 

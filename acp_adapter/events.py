@@ -55,6 +55,7 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "background": "info",
     "compression": "warning",
     "context": "warning",
+    "copy": "warning",
     "fallback": "warning",
     "hook": "warning",
     "memory": "warning",

@@ -11,15 +11,16 @@ from acp_adapter.errors import wire_error
 from acp_adapter.handshake import (
     Greeting,
     SessionSeed,
-    first_options,
     initialize_result,
     open_session,
-    session_result,
+    reopen_session,
+    shown_of,
 )
 from acp_adapter.transport import Transport
 from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
+    from acp_adapter.first_answer import FirstAnswer, Shown
     from agent_core.config import Configuration
 
 # How long the SDK's loading waits for a `session/new` that follows `initialize`: it would slow that answer down.
@@ -49,13 +50,15 @@ class Warmup:
         import acp_adapter.server  # noqa: F401, PLC0415
 
 
-def greet(transport: Transport, configure: Callable[[], Configuration]) -> Greeting:
+def greet(
+    transport: Transport, configure: Callable[[], Configuration], memory: FirstAnswer | None = None
+) -> Greeting:
     """Answer what can be answered without the SDK; whatever else comes is put back for the server.
 
     Args:
-        configure: loads the settings; called at the first `session/new`.
+        configure: loads the settings; called at the first `session/new` that `memory` does not know the answer to.
     """
-    greeting = Greeting()
+    greeting = Greeting(memory=memory)
     warmup = Warmup()
     while message := transport.take():
         method, params = message.get("method"), message.get("params", {})
@@ -65,7 +68,8 @@ def greet(transport: Transport, configure: Callable[[], Configuration]) -> Greet
             greeting.client_name = _client_name(params.get("clientInfo"))
             warmup.start()
         elif method == "session/new" and greeting.initialized and _well_formed(params):
-            greeting.seed = _answer_session(transport, message, greeting.client, configure)
+            opened = _answer_session(transport, message, greeting.client, configure, memory)
+            greeting.seed, greeting.shown = opened or (None, None)
             break
         else:
             transport.put_back(message)
@@ -93,19 +97,27 @@ def _well_formed(params: dict[str, Any]) -> bool:
 
 
 def _answer_session(
-    transport: Transport, message: dict[str, Any], client: ClientCapabilities, configure: Callable[[], Configuration]
-) -> SessionSeed | None:
+    transport: Transport,
+    message: dict[str, Any],
+    client: ClientCapabilities,
+    configure: Callable[[], Configuration],
+    memory: FirstAnswer | None,
+) -> tuple[SessionSeed, Shown] | None:
     params = message["params"]
+    asked = params["cwd"], params.get("additionalDirectories", []), params["mcpServers"]
     try:
-        directories, servers = params.get("additionalDirectories", []), params["mcpServers"]
-        config = configure()
-        seed = open_session(params["cwd"], directories, servers, config)
-        options = first_options(seed, config, client)
+        shown = None if memory is None else memory.recall(client)
+        if shown is not None:
+            seed = reopen_session(*asked, shown)
+        else:
+            config = configure()
+            seed = open_session(*asked, config)
+            shown = shown_of(seed, config, client)
     except HermesError as problem:
         transport.answer(message["id"], error=wire_error(problem))
         return None
     except Exception:  # noqa: BLE001 - the server meets it again, and has a log to tell it to
         transport.put_back(message)
         return None
-    transport.answer(message["id"], result=session_result(seed.session_id, options, client))
-    return seed
+    transport.answer(message["id"], result={"sessionId": seed.session_id, **shown.choices})
+    return seed, shown

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp_adapter.auth import auth_methods
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.first_answer import FirstAnswer, Shown
 from acp_adapter.version import __version__
 from agent_core.errors import RequestError
 
@@ -52,6 +53,8 @@ class Greeting:
         client: what the client can do, read once.
         client_name: as the client calls itself.
         ended: the client is gone already.
+        shown: what the client was told of the session.
+        memory: where that is remembered for the next start.
     """
 
     initialized: bool = False
@@ -59,6 +62,8 @@ class Greeting:
     client_name: str = ""
     seed: SessionSeed | None = None
     ended: bool = False
+    shown: Shown | None = None
+    memory: FirstAnswer | None = None
 
 
 def initialize_result(client: ClientCapabilities) -> dict[str, Any]:
@@ -134,6 +139,21 @@ def open_session(
     return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices)
 
 
+def reopen_session(
+    cwd: object, additional_directories: Sequence[object], mcp_servers: Sequence[object], shown: Shown
+) -> SessionSeed:
+    """The same where all that the settings say of it is known from last time. Questions are asked as usual.
+
+    Raises:
+        RequestError: as `open_session` does.
+    """
+    from agent_core.choices import SessionChoices  # noqa: PLC0415 - not needed for initialize
+
+    directory, extra = check_place(cwd, additional_directories)
+    choices = SessionChoices(editor_terminals=shown.editor_terminals)
+    return SessionSeed(new_session_id(), directory, extra, servers_of(mcp_servers), choices)
+
+
 def _asks_nobody(config: Configuration, roots: Sequence[Path]) -> bool:
     if config.settings.approvals.mode != "off":
         return False
@@ -167,6 +187,32 @@ def first_options(seed: SessionSeed, config: Configuration, client: ClientCapabi
     from agent_core.providers.knowledge.model_lists import ModelLists  # noqa: PLC0415
 
     return offered_options(seed.choices, config, ModelLists(config.home).offered(config), client)
+
+
+def shown_of(seed: SessionSeed, config: Configuration, client: ClientCapabilities) -> Shown:
+    """What such a client is shown of a new session."""
+    options = first_options(seed, config, client)
+    return Shown(session_choices(options, client), seed.choices.editor_terminals)
+
+
+def looked_again(greeting: Greeting, config: Configuration) -> bool:
+    """Remember for the next start what the first session's answer is now. Blocks.
+
+    Returns:
+        Whether the client was told something else.
+
+    Raises:
+        HermesError: it could not be opened any more.
+    """
+    seed, shown, memory = greeting.seed, greeting.shown, greeting.memory
+    if seed is None or shown is None or memory is None:
+        return False
+    fresh = open_session(str(seed.cwd), [str(root) for root in seed.extra_roots], (), config)
+    now = shown_of(fresh, config, greeting.client)
+    # That nobody is asked is never taken from a file that only remembers.
+    if fresh.choices.mode == "default" and memory.recall(greeting.client) != now:
+        memory.keep(greeting.client, now)
+    return now != shown
 
 
 def session_result(session_id: str, options: Sequence[Option], client: ClientCapabilities) -> dict[str, Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "%(asctime)s %(levelname)s session=%(session)s turn=%(turn)s %(name)s [%(threadName)s] %(message)s"
 _MAX_BYTES = 5 * 1024 * 1024
+_KEPT = 3
 
 
 class RedactingFormatter(logging.Formatter):
@@ -36,17 +37,14 @@ def silence_early_logs() -> None:
 
 def set_up_logs(home: Home, *, verbose: bool, redacting: Redact | None = None) -> None:
     """Log to `logs/hermes-acp.log`, and to stderr if `verbose`; each record passes `redacting`, or `redact`."""
-    from logging.handlers import RotatingFileHandler  # noqa: PLC0415 - after the first answer
-
+    from acp_adapter.shared_log import SharedLog  # noqa: PLC0415 - after the first answer
     from tools.redaction.redactor import redact  # noqa: PLC0415 - the same
 
     root = logging.getLogger()
     root.setLevel(logging.DEBUG if verbose else logging.INFO)
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
     try:
-        path = home.make(home.logs) / "hermes-acp.log"
-        path.touch(mode=0o600)  # what is logged is for the user alone
-        handlers.append(RotatingFileHandler(path, maxBytes=_MAX_BYTES, backupCount=3, encoding="utf-8", delay=True))
+        handlers.append(SharedLog(home.make(home.logs) / "hermes-acp.log", _MAX_BYTES, _KEPT))
     except OSError:
         # A home that cannot be written to costs the log, not the session.
         handlers.append(logging.NullHandler())

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_adapter.first_answer import FirstAnswer
 from acp_adapter.front_door import greet
 from acp_adapter.handshake import Greeting
 from acp_adapter.logs import set_up_logs, silence_early_logs
@@ -50,7 +51,7 @@ def run_server(home: Home, options: ServerOptions) -> int:
     tap = None if recorder is None else recorder.put
     transport = Transport(stdio, finish_before_end=from_file, on_over=_set_deadline, tap=tap)
     transport.start()
-    greeting = greet(transport, own.load)
+    greeting = greet(transport, own.load, FirstAnswer(home, options))
     if not greeting.ended:
         set_up_logs(home, verbose=options.verbose, redacting=own.redactor)
         _log_ignored_settings(own.config)
@@ -75,14 +76,12 @@ class _Own:
     @property
     def config(self) -> ConfigSource:
         from agent_core.config import ConfigSource, Overrides  # noqa: PLC0415 - after the first answer
-        from agent_core.known_secrets import secrets_of  # noqa: PLC0415 - the same
+        from agent_core.known_secrets import teach  # noqa: PLC0415 - the same
 
         with self._lock:
             if self._config is None:
                 chosen = Overrides(self._options.model, self._options.provider, self._options.base_url)
-                self._config = ConfigSource(
-                    self._home, chosen, lambda settings: self.redactor.learn(secrets_of(settings))
-                )
+                self._config = ConfigSource(self._home, chosen, lambda settings: teach(self.redactor.learn, settings))
             return self._config
 
     @property

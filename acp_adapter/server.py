@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-import secrets
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from acp_adapter.auth import check_method
-from acp_adapter.behind import Attendant
 from acp_adapter.capabilities import read_capabilities
 from acp_adapter.choosing import Chooser
 from acp_adapter.commands import offered, refresh_offer
-from acp_adapter.content import Block, to_draft, to_said, with_text
+from acp_adapter.content import Block
 from acp_adapter.errors import wire_error
 from acp_adapter.extensions import Extensions
 from acp_adapter.handshake import (
@@ -24,25 +22,25 @@ from acp_adapter.handshake import (
     check_place,
     directory_name,
     initialize_result,
+    looked_again,
     open_session,
     servers_of,
     session_choices,
     session_result,
 )
-from acp_adapter.jsonrpc import RequestId, RequestMeta
+from acp_adapter.jsonrpc import RequestMeta
 from acp_adapter.option_list import option_list
+from acp_adapter.prompting import Prompting
 from acp_adapter.replay import list_result, replay_params, updates_of
 from acp_adapter.sdk import AcpError, Client, run_agent
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
-from acp_adapter.turn import Answered, Prompt, TurnRunner
 from agent_core.config import ConfigSource
-from agent_core.errors import HermesError, RequestError, UnknownSession
-from agent_core.events import CommandsOffered, Noticed, SessionEvent
+from agent_core.errors import HermesError, RequestError
+from agent_core.events import CommandsOffered, OptionsOffered, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
-from agent_core.prompt_parts import SaidText
 from agent_core.sessions.records import SessionPage
 
 log = logging.getLogger(__name__)
@@ -91,14 +89,17 @@ class HermesACPAgent:
         self._sessions = SessionManager(self._factory, transport, self._deliver, self._blocking)
         self._sessions.source, self._sessions.client = greeting.client_name, greeting.client
         self._chooser = Chooser(self._factory, config, self._sessions, self._blocking)
-        self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._submit)
-        self._attendant = Attendant(self._factory, self._sessions, self._blocking, self._run_own)
-        self._sessions.on_live = self._attendant.attend
+        self._prompting = Prompting(
+            self._factory,
+            self._executor,
+            self._sessions,
+            self._chooser,
+            run_blocking=self._blocking,
+            is_cancelled=transport.is_cancelled,
+        )
+        self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._prompting.submit)
         self._warm = False
-        self._unasked: set[asyncio.Task[None]] = set()
-        # Prompts for sessions that are only just loaded or deleted.
-        self._coming: list[tuple[str, CancelToken]] = []
-        transport.on_cancel_request = self._cancel_request
+        transport.on_cancel_request = self._prompting.cancel_request
 
     def on_connect(self, conn: Client) -> None:
         """The SDK's connection is there. Requests of ours go by the transport itself."""
@@ -190,34 +191,13 @@ class HermesACPAgent:
         self, session_id: str, prompt: list[Block], hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `session/prompt`: answered when the turn is over and everything it showed is written."""
-        ticket = Ticket(hermes_meta.request_id, CancelToken())
-        coming = session_id, ticket.token
-        self._coming.append(coming)
-        try:
-            session = await self._sessions.reach(session_id)
-        finally:
-            self._coming.remove(coming)
-        if self._transport.is_cancelled(ticket.request_id):
-            ticket.token.cancel()
-        said = to_said(prompt)
-        draft = to_draft(prompt)
-        prompted = Prompt(draft.named(), said, draft, lambda text: to_draft(with_text(prompt, text)))
-        answered = await self._run(session, prompted, ticket)
+        answered = await self._prompting.answer(session_id, prompt, Ticket(hermes_meta.request_id, CancelToken()))
         return answered.result()
 
     @_method
     async def cancel(self, session_id: str, **_: object) -> None:
-        """ACP `session/cancel`: everything prompted so far in this session ends as cancelled.
-
-        A prompt behind a load waits for that (`reach`), and so must a cancel behind both.
-        """
-        for coming_to, token in self._coming:
-            if coming_to == session_id:
-                token.cancel()
-        try:
-            (await self._sessions.reach(session_id)).cancel()
-        except UnknownSession:
-            log.info("a cancel for a session that is not there was ignored")
+        """ACP `session/cancel`: everything prompted so far in this session ends as cancelled."""
+        await self._prompting.cancel(session_id)
 
     @_method
     async def set_session_mode(self, mode_id: str, session_id: str, **_: object) -> dict[str, Any]:
@@ -255,43 +235,6 @@ class HermesACPAgent:
         self._chooser.close()
         self._factory.close()
 
-    async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
-        runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
-        self._attendant.turn_begins(session)
-        stop, is_turn = "error", True
-        try:
-            answered = await runner.run(session, prompt, ticket)
-            stop, is_turn = answered.stop, answered.is_turn
-            return answered
-        finally:
-            self._sessions.rest(session)
-            self._chooser.answered()
-            self._attendant.turn_over(session, stop, own=prompt.content is None, is_turn=is_turn)
-
-    async def _run_own(self, session: SessionState) -> str:
-        """Run a turn about the news of the background; why it stopped."""
-        return (await self._run(session, Prompt(None, ()), Ticket(None, CancelToken()))).stop
-
-    async def _submit(self, session_id: str, text: str) -> None:
-        """Begin a turn that no request waits for."""
-        session = await self._sessions.reach(session_id)
-        prompt, ticket = Prompt(text, (SaidText(text),)), Ticket(None, CancelToken())
-        # Now, not when the task begins: a cancel or a close that comes right behind must find it.
-        session.tickets.append(ticket)
-
-        async def run() -> None:
-            try:
-                await self._run(session, prompt, ticket)
-            except Exception as problem:  # nobody else would hear of it
-                if not isinstance(problem, HermesError):
-                    log.exception("a turn that no request waits for failed")
-                told = wire_error(problem)["message"]
-                session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))
-
-        task = asyncio.ensure_future(run())
-        self._unasked.add(task)
-        task.add_done_callback(self._unasked.discard)
-
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
         session.outbox.put(_offered(session))
@@ -313,6 +256,17 @@ class HermesACPAgent:
         """Load on a worker thread, while the user types, what the first prompt needs."""
         self._factory.warm()
         self._on_loaded()
+        self._look_again()
+
+    def _look_again(self) -> None:
+        """The first session was answered before the settings were there: what it was told may not be so any more."""
+        try:
+            if self._greeting.seed is None or not looked_again(self._greeting, self._config.load()):
+                return
+            session = self._sessions.get(self._greeting.seed.session_id)
+            session.outbox.put(OptionsOffered(self._chooser.offered(session, everything=False)))
+        except HermesError:
+            log.info("the first session's options could not be looked at again", exc_info=True)
 
     async def _result(self, session: SessionState) -> dict[str, Any]:
         return session_result(session.id, await self._chooser.options(session), self._sessions.client)
@@ -351,12 +305,6 @@ class HermesACPAgent:
             new = session.cards.trim(update)
             if new is not None:
                 await self._transport.notify("session/update", {"sessionId": session.id, "update": new})
-
-    def _cancel_request(self, request_id: RequestId) -> None:
-        for session in self._sessions.all():
-            for ticket in session.tickets:
-                if ticket.request_id == request_id:
-                    ticket.token.cancel()
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)

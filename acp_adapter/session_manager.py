@@ -92,9 +92,7 @@ class SessionManager:
         """
 
         def prepare() -> _Prepared:
-            prepared = self._prepare(seed)
-            self._factory.sessions.store.create_new(self._new(seed))
-            return prepared
+            return self._prepare(seed, lambda: self._factory.sessions.store.create_new(self._new(seed)))
 
         session = self._enter(seed, await self._run_blocking(prepare), held=held)
         session.is_new = True
@@ -119,9 +117,7 @@ class SessionManager:
             record = library.archive.get(session_id)
             choices = self._factory.choices(record)
             seed = SessionSeed(session_id, place.cwd, place.roots, place.servers, choices)
-            prepared = self._prepare(seed)
-            library.move(session_id, *_places(place))
-            return record, seed, prepared
+            return record, seed, self._prepare(seed, lambda: library.move(session_id, *_places(place)))
 
         def check() -> None:
             library.archive.get(session_id)
@@ -156,8 +152,9 @@ class SessionManager:
             archive = self._factory.sessions.archive
             choices = self._factory.choices(archive.get(session_id))
             seed = SessionSeed(new_session_id(), place.cwd, place.roots, place.servers, choices)
-            prepared = self._prepare(seed)
-            return archive.fork(session_id, self._new(seed), until), seed, prepared
+            made = list[SessionRecord]()
+            prepared = self._prepare(seed, lambda: made.append(archive.fork(session_id, self._new(seed), until)))
+            return made[0], seed, prepared
 
         record, seed, prepared = await self._run_blocking(prepare)
         session = self._enter(seed, prepared, held=True)
@@ -322,8 +319,19 @@ class SessionManager:
         source, choices = self.source[:_LONGEST_SOURCE] or "acp", seed.choices
         return NewSession(seed.session_id, str(seed.cwd), roots, source, choices.mode, options=choices.stored())
 
-    def _prepare(self, seed: SessionSeed) -> _Prepared:
+    def _prepare(self, seed: SessionSeed, store: Callable[[], object]) -> _Prepared:
+        """What a session needs that `store` stores; where one of the two fails, nothing of it is left."""
         workspace = self._factory.workspace(seed.cwd, seed.extra_roots, seed.choices, seed.session_id)
+        try:
+            prepared = self._prepared(seed, workspace)
+            store()
+        except BaseException:
+            workspace.close()
+            self._factory.let_go(seed.session_id)
+            raise
+        return prepared
+
+    def _prepared(self, seed: SessionSeed, workspace: Workspace) -> _Prepared:
         plugins = self._factory.plugins
         shelf = CommandShelf(
             seed.cwd,

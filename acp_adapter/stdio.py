@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_MOST_STRAY = 5 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +32,7 @@ def claim_stdio(stray_output: Path | None) -> Stdio:
     Raises:
         OSError: stdin or stdout is closed.
     """
-    # Never as 0, 1 or 2: where one of those is closed, a plain dup would take its number.
-    reader, writer = (fcntl.fcntl(public, fcntl.F_DUPFD_CLOEXEC, 3) for public in (0, 1))
+    reader, writer = _private(0), _private(1)
     claimed = Stdio(reader, writer)
     null = os.open(os.devnull, os.O_RDWR)
     if null == 2:  # noqa: PLR2004 - stderr was closed: no file of ours may take its number and get its warnings
@@ -40,10 +46,26 @@ def claim_stdio(stray_output: Path | None) -> Stdio:
     return claimed
 
 
+def _private(public: int) -> int:
+    """A duplicate that no child inherits."""
+    if sys.platform == "win32":
+        duplicate = os.dup(public)  # not inheritable
+        msvcrt.setmode(duplicate, os.O_BINARY)  # else line ends are rewritten, and Ctrl-Z ends the input
+        return duplicate
+    # Never as 0, 1 or 2: where one of those is closed, a plain dup would take its number.
+    return fcntl.fcntl(public, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
 def _open_sink(path: Path | None) -> int | None:
     if path is None:
         return None
     try:
+        sink = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if os.fstat(sink).st_size <= _MOST_STRAY:
+            return sink
+        os.close(sink)
+        # Other processes that write to it go on in what is the file before this one then.
+        path.replace(path.with_name(f"{path.name}.1"))
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     except OSError:
         return None

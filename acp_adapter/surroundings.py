@@ -33,9 +33,11 @@ def with_editor_files(workspace: Workspace, calls: EditorCalls, client: ClientCa
     from acp_adapter.client_io.memory import EditorMemory  # noqa: PLC0415
 
     disk, memory = workspace.files, EditorMemory()
+    # What is this machine's of a session with a copy elsewhere is what the copy was made of.
+    roots = workspace.roots if workspace.copied is None else (workspace.client_cwd,)
 
     def files(token: CancelToken) -> FileSystem:
-        return EditorFileSystem(disk(token), calls, client, token, memory, workspace.roots)
+        return EditorFileSystem(disk(token), calls, client, token, memory, roots)
 
     return replace(workspace, files=files)
 

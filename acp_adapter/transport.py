@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from acp_adapter.editor_paths import EditorPaths
 from acp_adapter.errors import INVALID_REQUEST, WireError, make_error, sanitised
 from acp_adapter.framing import LineReader, LineWriter
 from acp_adapter.inbox import Inbox
@@ -43,6 +44,7 @@ class Transport:
         on_over: Callable[[], None] = lambda: None,
         rules: WireRules | None = None,
         tap: Tap | None = None,
+        paths: EditorPaths | None = None,
     ) -> None:
         """Make it; `start` begins to read and write.
 
@@ -52,6 +54,7 @@ class Transport:
             on_over: called once, on any thread, when nothing more will be received.
             rules: what every message of ours is held to; None makes those of the process.
             tap: gets each line in either direction, in its order.
+            paths: maps those of a Windows editor; None looks by itself whether there is one.
         """
         self._inbox = Inbox()
         self._reader = LineReader(stdio.reader, self._on_line)
@@ -61,6 +64,7 @@ class Transport:
         self._over = False
         self._rules = rules or wire_rules()
         self._tap = tap
+        self._paths = paths or EditorPaths()
         self._putting = threading.Lock()
         self._lock = threading.Lock()
         self._unanswered: dict[RequestId, str] = {}
@@ -174,7 +178,7 @@ class Transport:
 
     def _put(self, message: Mapping[str, Any]) -> int:
         """Hold a message to the rules and queue it, in one step: they see the order in which the client does."""
-        line = encode(message)
+        line = encode(self._paths.outgoing(message))
         with self._putting:
             self._rules.check_sent(message)
             return self._put_line(line)
@@ -196,7 +200,7 @@ class Transport:
         else:
             parsed = parse_line(line)
         if isinstance(parsed, dict):
-            parsed = self._admitted(parsed)
+            parsed = self._admitted(self._paths.incoming(parsed))
         if isinstance(parsed, Rejected):
             self._send_error(parsed)
         elif parsed is not None:

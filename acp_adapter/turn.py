@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 _CANCEL_GRACE = 0.3
 """Seconds that a cancelled turn's worker gets to end by itself before the turn is answered without it."""
 
+_LINE_GRACE = 2.0
+"""Seconds that a prompt waits for those that are cancelled with it; then it is answered, and not kept."""
+
 _OUTPUT_PAUSE = 0.5
 """Seconds between two pictures of a command's output for a client that cannot be sent only what is new."""
 
@@ -101,7 +104,7 @@ class TurnRunner:
                 told, prompt = await self._command(session, prompt, ticket.token, before=turn)
                 if told:
                     return _COMMAND
-            if not await _came(turn, ticket.token):
+            if not await _came(turn, ticket, session):
                 if not turn.done() or turn.cancelled():
                     return replace(_CANCELLED, is_turn=False)
                 # Its turn came with the cancel, or after it.
@@ -205,18 +208,27 @@ _CANCELLED = Answered("cancelled")
 _COMMAND = Answered("end_turn", is_turn=False)
 
 
-async def _came(turn: asyncio.Task[Literal[True]], token: CancelToken) -> bool:
-    """Wait for a turn to come; False where the prompt is cancelled, which it need not come for."""
-    loop = asyncio.get_running_loop()
+async def _came(turn: asyncio.Task[Literal[True]], ticket: Ticket, session: SessionState) -> bool:
+    """Wait for a turn to come; False where the prompt is cancelled, which it need not come for.
 
-    def leave() -> None:
-        loop.call_soon_threadsafe(turn.cancel)
+    Where those before it were cancelled as well it does come, since they end: so what was said can be kept. A prompt
+    that is cancelled alone was taken back.
+    """
+    loop, token = asyncio.get_running_loop(), ticket.token
+    cancelled: asyncio.Future[None] = loop.create_future()
 
-    forget = token.on_cancel(leave)
+    def wake() -> None:
+        loop.call_soon_threadsafe(_settle, cancelled)
+
+    forget = token.on_cancel(wake)
     try:
-        await asyncio.wait((turn,))
+        await asyncio.wait((turn, cancelled), return_when=asyncio.FIRST_COMPLETED)
     finally:
         forget()
+        _settle(cancelled)
+    before = session.tickets[: session.tickets.index(ticket)]
+    if not turn.done() and all(other.token.is_set() for other in before):
+        await asyncio.wait((turn,), timeout=_LINE_GRACE)
     return not token.is_set()
 
 

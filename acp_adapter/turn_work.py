@@ -63,6 +63,10 @@ class TurnWork:
         Raises:
             HermesError: it failed; the text is for the user.
         """
+        with working_for(self.session.id, self.bridge.turn_id):
+            return self._run(content, said, draft)
+
+    def _run(self, content: Content | None, said: tuple[SaidPart, ...], draft: Draft | None) -> ConversationResult:
         session, bridge = self.session, self.bridge
         try:
             refresh_offer(session.shelf, session.outbox)
@@ -80,14 +84,13 @@ class TurnWork:
         name_after_prompt(self.factory.sessions.archive, session, said)
         bridge.has_begun = lambda: agent.begun == bridge.turn_id
         callbacks = self._offering_skills(bridge.callbacks(questions.ask, self.on_mode))
-        with working_for(session.id, bridge.turn_id):
-            result = agent.run_conversation(
-                content,
-                turn_id=bridge.turn_id,
-                token=self.token,
-                callbacks=callbacks,
-                complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,
-            )
+        result = agent.run_conversation(
+            content,
+            turn_id=bridge.turn_id,
+            token=self.token,
+            callbacks=callbacks,
+            complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,
+        )
         refresh_offer(session.shelf, session.outbox)
         if wants_better(self.factory, session):
             self.executor.submit(name_after_answer, self.factory, session, said, result["final_response"])

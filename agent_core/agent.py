@@ -21,7 +21,7 @@ from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.calls.repeats import Repeats
 from agent_core.context.compaction import Compaction
 from agent_core.delegation.settings import DelegationSettings
-from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted
+from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted, public_text
 from agent_core.guardrails import Thresholds
 from agent_core.hooks.turn_hooks import TurnHooks
 from agent_core.interrupt import CancelToken
@@ -50,8 +50,6 @@ from agent_core.workspace import Workspace, local_workspace
 if TYPE_CHECKING:
     from agent_core.trajectories.log import Runs
     from tools.delegation_port import Delegation
-
-_UNEXPECTED = "Something went wrong inside the agent; its log has the details."
 
 
 class AIAgent:
@@ -165,8 +163,7 @@ class AIAgent:
 
     def interrupt(self) -> None:
         """End the running turn, if there is one."""
-        token = self._token
-        if token is not None:
+        if (token := self._token) is not None:
             token.cancel()
 
     def steer(self, text: str) -> bool:
@@ -194,8 +191,7 @@ class AIAgent:
         agent takes no other turn before the stuck one has ended. Another agent may go on with the session.
         """
         self.interrupt()
-        turn_id = self._turn_id
-        if turn_id is not None:
+        if (turn_id := self._turn_id) is not None:
             self._services.activity.end(self._began)
             self._store.end_turn(self.session_id, turn_id)
 
@@ -239,11 +235,11 @@ class AIAgent:
         if not self._running.acquire(blocking=False):
             raise RequestError("A turn is already running in this session. Wait for it or cancel it.")
         turn_id = turn_id or uuid.uuid4().hex
-        outcome, note = "", ""
+        outcome, failure = "", None
         turn: Turn | None = None
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
-            if self._token.is_set():
+            if self._token.is_set() or not self.workspace.ready(turn_id, self._token, callbacks or self.callbacks):
                 return never_begun(self._store.messages(self.session_id), self.model, turn_id)
             self._store.begin_turn(self.session_id, turn_id)
             self.begun = turn_id
@@ -255,24 +251,25 @@ class AIAgent:
             result = self._run(turn, user_message, complete)
             outcome = result["stop_reason"]
         except Exception as problem:
-            outcome, note = "error", problem.public if isinstance(problem, HermesError) else _UNEXPECTED
+            outcome, failure = "error", problem
             raise
         else:
             return result
         finally:
             try:
-                self._wind_up(turn_id, turn, system_message, outcome, note)
+                self._wind_up(turn_id, turn, system_message, outcome, failure)
             finally:
-                self._token = self._turn_id = self._turn = None
+                self._token = self._turn_id = self._turn = failure = None
                 self._running.release()
 
-    def _wind_up(self, turn_id: str, turn: Turn | None, system: str | None, outcome: str, note: str) -> None:
+    def _wind_up(self, turn_id: str, turn: Turn | None, system: str | None, stop: str, why: Exception | None) -> None:
         """The turn is over: it can store nothing more, and whoever must know is told."""
         self._services.activity.end(self._began)
         trace, self._trace = self._trace, NoTrace()
-        trace.end(turn, outcome, note)
-        if self.begun == turn_id:
-            self._store.end_turn(self.session_id, turn_id, outcome, note)
+        trace.end(turn, stop, why)
+        note = public_text(why)
+        if self.begun == turn_id or stop == "error":
+            self._store.end_turn(self.session_id, turn_id, stop, note)
         if turn is None:
             return
         turn.history.tell_trouble()
@@ -284,7 +281,7 @@ class AIAgent:
             session_id=self.session_id,
             cwd=self.workspace.client_cwd,
             system=system,
-            outcome=outcome,
+            outcome=stop,
             note=note,
         )
 

@@ -113,6 +113,7 @@ StatusKind = Literal[
     "circle",
     "compression",
     "context",
+    "copy",
     "empty",
     "ended",
     "fallback",

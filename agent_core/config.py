@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from agent_core.errors import SettingsError
 from agent_core.home import Home
+from agent_core.kept_variables import with_keyring
 from agent_core.providers.resolution.names import plain
-from agent_core.settings.model import OLD_NAMES, SHARED_PARTS, Settings, SettingsPart, normalized
+from agent_core.settings.model import SHARED_PARTS, Settings, normalized
+from agent_core.settings.unknown import unknown_keys
 from agent_core.settings.words import describe, told
 
 
@@ -58,12 +59,16 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
     raw = _read_yaml(home.config_file)
     settings, left_out = _validated(raw, home.config_file)
     unused = (f"hooks: {text}; it is left out" for text in settings.hooks.left_out)
-    warnings = (*_unknown(raw), *(f"{entry.text}; it is left out" for entry in left_out), *unused)
+    warnings = (
+        *(key.text for key in unknown_keys(raw)),
+        *(f"{entry.text}; it is left out" for entry in left_out),
+        *unused,
+    )
     process = os.environ if environ is None else environ
     return Configuration(
         settings,
         home,
-        {**_read_env(home.env_file), **process},
+        with_keyring(_read_env(home.env_file), process),
         overrides or Overrides(),
         tuple(f"{home.config_file}: {text}" for text in warnings),
         {entry.server: entry.text for entry in left_out if entry.server},
@@ -120,7 +125,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
     try:
         value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
-    except yaml.YAMLError as problem:
+    except (yaml.YAMLError, ValueError, RecursionError) as problem:  # ValueError: a date that there is not
         where = _one_line(problem).replace('"<unicode string>"', path.name)
         raise SettingsError(f"{path} is not valid YAML: {where}. Mend that line.") from problem
     if value is None:
@@ -194,31 +199,6 @@ def _rest(part: object, wrong: Collection[object]) -> object:
     if wrong and isinstance(part, list):
         return [value for index, value in enumerate(part) if index not in wrong]
     return None
-
-
-def _unknown(raw: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in raw.items():
-        part = Settings.model_fields.get(key)
-        if key in OLD_NAMES:
-            continue
-        if part is None:
-            yield _unknown_key(key, Settings)
-        elif (
-            isinstance(value, Mapping)
-            and isinstance(part.annotation, type)
-            and issubclass(part.annotation, SettingsPart)
-        ):
-            yield from (
-                f"{key}.{_unknown_key(name, part.annotation)}"
-                for name in value
-                if name not in part.annotation.model_fields
-            )
-
-
-def _unknown_key(key: object, part: type[BaseModel]) -> str:
-    near = difflib.get_close_matches(str(key), part.model_fields, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{key} is not a setting of this program and is ignored{hint}"
 
 
 def _one_line(problem: Exception) -> str:

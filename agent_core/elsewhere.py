@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from tools.errors import FileMissing, ToolError
 from tools.files.history import FileHistory, NoHistory
 
 if TYPE_CHECKING:
+    from agent_core.background.news import News
     from agent_core.sessions.files.call_history import CallHistory
     from agent_core.sessions.files.disk import Disk
     from agent_core.workspace import Workspace
@@ -29,11 +31,14 @@ def elsewhere_of(
     roots: tuple[Path, ...],
     limits: ToolSettings,
     guardian: Guardian,
+    *,
+    tell: Callable[[str, News], None] = lambda *_: None,
 ) -> Elsewhere | None:
     """Where a session works; None for this machine. Blocks for a connection.
 
     Args:
         roots: the session's directories as its editor names them, its working directory first.
+        tell: stores news for a session, of what was saved of a killed process.
 
     Raises:
         SettingsError: there is no such backend, or its settings are wrong. A session never works on this machine
@@ -41,14 +46,16 @@ def elsewhere_of(
     """
     if settings.terminal.backend == "local":
         return None
-    from tools.environments.backends import Wanted, make_elsewhere  # noqa: PLC0415 - most sessions work here
+    from agent_core.far_copy.making import rescue_of_copies, with_words  # noqa: PLC0415 - most sessions work here
+    from tools.environments.backends import Wanted, make_elsewhere  # noqa: PLC0415 - the same
 
     options = settings.terminal.model_dump()
-    wanted = Wanted(session_id, roots[0], roots[1:], options, limits, guardian)
+    wanted = Wanted(session_id, roots[0], roots[1:], options, limits, guardian, rescue_of_copies(tell))
     try:
-        return make_elsewhere(settings.terminal.backend, wanted)
+        made = make_elsewhere(settings.terminal.backend, wanted)
     except ToolError as problem:
         raise SettingsError(str(problem)) from problem
+    return None if made is None else with_words(made, settings.terminal)
 
 
 def policies_there(elsewhere: Elsewhere | None) -> tuple[ProjectPolicy, ...]:

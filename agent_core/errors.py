@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+_UNEXPECTED = "Something went wrong inside the agent; its log has the details."
+
 
 class HermesError(Exception):
     """Base of the tree. `str(error)` is the public text: what was tried, what happened, what to do."""
@@ -147,3 +149,10 @@ class ModelFailed(ProviderError):
 
 class TurnInterrupted(Exception):  # control flow, not a failure
     """The turn was cancelled while the agent worked on it."""
+
+
+def public_text(problem: BaseException | None) -> str:
+    """What the user is told of it; '' for none. What was raised by mistake is described in the log alone."""
+    if problem is None:
+        return ""
+    return problem.public if isinstance(problem, HermesError) else _UNEXPECTED

@@ -26,7 +26,7 @@ from agent_core.errors import HermesError, SettingsError, StoreError, UnknownSes
 from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.hooks.news import as_news
-from agent_core.known_secrets import secrets_of
+from agent_core.known_secrets import teach
 from agent_core.memory.memories import Memories
 from agent_core.plugins.plugins import Plugins
 from agent_core.project_context import context_file_settings
@@ -40,6 +40,7 @@ from agent_core.services import SessionServices
 from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
+from agent_core.settings.context import CompressionPart
 from agent_core.settings.model import Settings
 from agent_core.signed_out import SignedOut, sign_out
 from agent_core.telemetry.exporting import Traces
@@ -47,11 +48,12 @@ from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces
 from tools.approval.commands import load_classifier
 from tools.context import Interrupt
-from tools.redaction.redactor import Redactor
+from tools.redaction.redactor import Redactor, redact
 from tools.registry import registry
 from tools.result import ResultImage
 from tools.toolbox import Toolbox
-from tools.toolsets import load_tools
+from tools.toolsets import get_tool_definitions, load_tools
+from tools.untrusted.scanner import scan
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
@@ -113,9 +115,12 @@ class AgentFactory:
     def redactor(self) -> Redactor:
         """Takes secrets out of text, also those of the settings, if they can be read."""
         try:
-            return Redactor(secrets_of(self._config.load()))
+            config = self._config.load()
         except SettingsError:  # shapes are known without them
             return Redactor()
+        redactor = Redactor()
+        teach(redactor.learn, config)
+        return redactor
 
     def idle_seconds(self) -> float:
         """Seconds after which a session that nobody uses is unloaded; 0 is never.
@@ -349,7 +354,9 @@ class AgentFactory:
         """Load what the first prompt needs; a model that cannot be used is no error here."""
         import agent_core.prompt.session_prompt  # noqa: F401, PLC0415 - the first prompt builds one
 
-        load_tools()
+        get_tool_definitions(quiet=True)
+        engine_of(CompressionPart(), "", redact)
+        scan("", "context")
         try:
             self._routes.provider(self.check_model()).warm()
         except HermesError:
@@ -364,8 +371,8 @@ class AgentFactory:
         self._memories.end_all()
         self._workspaces.close()
         self._run_report.close()
-        self._traces.close()
         if self._trajectories is not None:
             self._trajectories.close()
         self._routes.close()
         self.sessions.close()
+        self._traces.close()  # others may wait for a collector; nothing of ours waits behind it

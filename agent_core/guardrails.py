@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from agent_core.settings.model import GuardrailSettings
+    from agent_core.settings.guardrails import GuardrailSettings
 
 Circle = Literal["same_call", "same_tool", "no_progress"]
 Step = Literal["go", "warn", "block", "halt"]

@@ -85,3 +85,9 @@ def find_home(environ: Mapping[str, str], profile: str | None = None) -> Home:
     if not _PROFILE.fullmatch(profile):
         raise SettingsError(f"--profile {profile!r}: a profile's name is made of letters, digits, '.', '_' and '-'.")
     return Home(Path(os.path.abspath(root)) / "profiles" / profile)  # noqa: PTH100
+
+
+def user_cache(variables: Mapping[str, str]) -> Path:
+    """What of ours is in the user's cache, where commands may see it: none sees the home of this program."""
+    cache = variables.get("XDG_CACHE_HOME", "")
+    return (Path(cache) if cache.startswith("/") else Path.home() / ".cache") / "hermes-acp"

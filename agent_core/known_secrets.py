@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agent_core.kept_variables import KeptVariables
 from agent_core.providers.credentials.shared_file import SharedFileError
 from agent_core.providers.credentials.token_store import FILE_NAME, TokenStore
 from tools.redaction.known import secret_values
@@ -31,6 +32,13 @@ def secrets_of(config: Configuration) -> frozenset[str]:
     written = [value for server in servers for value in _of_server(server, config.environ)]
     written += [value for mcp in settings.mcp_servers.values() for value in _of_mcp(mcp)]
     return frozenset((*written, *secret_values(config.environ), *_of_sign_ins(config)))
+
+
+def teach(learn: Callable[[Collection[str]], object], config: Configuration) -> None:
+    """Tell `learn` the secrets of the settings, and those of the system's keyring once they are read."""
+    learn(secrets_of(config))
+    if isinstance(config.environ, KeptVariables):
+        config.environ.on_read(learn)
 
 
 def _of_sign_ins(config: Configuration) -> frozenset[str]:

@@ -17,11 +17,18 @@ from typing import Any, Literal
 from agent_core.prompt.context_files.settings import ContextNarrowing
 from tools.approval.rules.parsing import RuleError, parse_rule
 from tools.approval.rules.rule import PermissionRule
+from tools.os_flags import O_CLOEXEC, O_NONBLOCK
 
 ApprovalMode = Literal["auto", "all", "off"]
 
 FILE = Path(".hermes/config.yaml")
 """Where it stands in a project."""
+
+MAY_NARROW: Mapping[str, frozenset[str]] = {
+    "approvals": frozenset({"deny", "mode"}),
+    "context_files": frozenset({"enabled", "max_chars", "names"}),
+}
+"""By part of the settings: the keys that count in a project."""
 
 _LONGEST = 64 * 1024
 _STRICTNESS: Mapping[str, int] = {"off": 0, "auto": 1, "all": 2}
@@ -88,7 +95,7 @@ def stricter(one: ApprovalMode, other: ApprovalMode | None) -> ApprovalMode:
 
 
 def _policy(written: Mapping[Any, Any], path: Path) -> ProjectPolicy:
-    warnings = [_left_out(str(key), path) for key in written if key not in {"approvals", "context_files"}]
+    warnings = [_left_out(str(key), path) for key in written if key not in MAY_NARROW]
     narrowing = _narrowing(written.get("context_files"), path, warnings)
     return replace(_permissions(written.get("approvals"), path, warnings), context_files=narrowing)
 
@@ -99,7 +106,7 @@ def _permissions(approvals: object, path: Path, warnings: list[str]) -> ProjectP
     if not isinstance(approvals, Mapping):
         warnings.append(f"{path}: approvals must hold `key: value` lines. Until then everything is asked about.")
         return ProjectPolicy(mode="all", warnings=tuple(warnings))
-    warnings += [_left_out(f"approvals.{key}", path) for key in approvals if key not in {"deny", "mode"}]
+    warnings += [_left_out(f"approvals.{key}", path) for key in approvals if key not in MAY_NARROW["approvals"]]
     mode = _mode(approvals, path, warnings)
     rules: list[PermissionRule] = []
     for rule in _rules(approvals.get("deny"), path):
@@ -169,7 +176,7 @@ def _read(path: Path) -> Mapping[Any, Any]:
     """
     try:
         # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     with os.fdopen(descriptor, "rb") as stream:

@@ -16,6 +16,7 @@ from typing import Any
 from agent_core.activity import Activity, Doing, span
 from agent_core.sessions.live.leases import ProcessIdentity, is_alive
 from agent_core.sessions.records import Holder
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 from tools.redaction.redactor import redact
 
 log = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ class RunReport:
         new = self._file.with_suffix(".new")
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
                 json.dump(value, file)
             new.replace(self._file)

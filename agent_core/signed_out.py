@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_core.errors import AuthRequired, HermesError, SettingsError
+from tools.os_flags import O_CLOEXEC
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration
@@ -59,7 +60,7 @@ class SignedOut:
         """
         try:
             self._home.make(self._home.root)
-            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(_TEXT)
         except OSError as problem:

@@ -39,6 +39,8 @@ from tools.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from agent_core.browser.session_browser import SessionBrowser
+    from agent_core.callbacks import AgentCallbacks
+    from agent_core.far_copy.session_copy import SessionCopy
     from agent_core.lsp.diagnostics import LanguageServers
     from agent_core.skills.session_skills import SessionSkills
     from tools.browser.port import BrowserPort
@@ -71,8 +73,9 @@ class Workspace:
     model has read of files; `cache` is a directory for what can be computed anew. `containment` says how commands are
     confined. `elsewhere` is the machine that it is on, if not this one: then `files` are what is this machine's, and
     `opened` is the directory as the client has it. `skills` are those that the session has; None where they are
-    turned off. `guardian` is one of its own, which ends with it. `shell` is what a sub-agent's shell keeps, in place
-    of the session's; `children` are the sub-agents that work here. `hooks` are the user's.
+    turned off. `copied` is the copy of the session's directory elsewhere, where there is to be one. `guardian` is one
+    of its own, which ends with it. `shell` is what a sub-agent's shell keeps, in place of the session's; `children`
+    are the sub-agents that work here. `hooks` are the user's.
     """
 
     cwd: Path
@@ -100,6 +103,7 @@ class Workspace:
     elsewhere: Elsewhere | None = None
     opened: Path | None = None
     hooks: SessionHooks = field(default_factory=SessionHooks)
+    copied: SessionCopy | None = None
 
     @property
     def client_cwd(self) -> Path:
@@ -164,6 +168,14 @@ class Workspace:
             hooks=self.hooks.calls,
         )
 
+    def ready(self, turn_id: str, token: CancelToken, callbacks: AgentCallbacks) -> bool:
+        """Have the session's files where they are worked on; False where the turn was cancelled before they were.
+
+        Raises:
+            RequestError: they could not be copied there.
+        """
+        return self.copied is None or self.copied.begin(turn_id, token, callbacks)
+
     def missing_tools(self) -> tuple[str, ...]:
         """Names of tools that have nothing to work with here: programs run on this machine alone."""
         return () if self.programs is not None else ("execute_code",)
@@ -171,6 +183,8 @@ class Workspace:
     def _allowed(self, action: Action, listener: Callable[[Action], None]) -> None:
         if isinstance(action, WritePath):
             self.containment.places.agreed.note(action.path, action.after)
+            if self.copied is not None:
+                self.copied.note_agreed(action.path, action.after)
         listener(action)
 
     def _gated_processes(self, gate: Gate, history: FileHistory) -> Processes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from agent_core.auxiliary.approving import ModelJudge
 from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
-from agent_core.config import ConfigSource
+from agent_core.config import ConfigSource, Configuration
 from agent_core.containing import containment_of
 from agent_core.elsewhere import denied_there, elsewhere_of, history_there, policies_there
 from agent_core.hooks.sessions import HookSessions
@@ -26,6 +26,7 @@ from agent_core.project_policy import ProjectPolicy
 from agent_core.providers.resolution.keys import variables_named
 from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.library import SessionLibrary
+from agent_core.settings.environments import TerminalPart
 from agent_core.settings.model import Settings
 from agent_core.skills.making import session_skills
 from agent_core.tool_settings import tool_settings
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from tools.environments.backends import Elsewhere
     from tools.environments.sandbox.port import Sandbox
 
-_END_SECONDS = 3.0
+_END_SECONDS, _END_OF_COPIES_SECONDS = 3.0, 12.0
 
 
 class Workspaces:
@@ -68,7 +69,7 @@ class Workspaces:
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._lock = threading.Lock()
         self._service_loop: ServiceLoop | None = None
-        self._elsewhere: list[Elsewhere] = []
+        self._elsewhere: dict[int, Elsewhere] = {}
         self._sandboxes: weakref.WeakSet[Sandbox] = weakref.WeakSet()
 
     def _transcript(self, session_id: str) -> Transcript | None:
@@ -97,7 +98,29 @@ class Workspaces:
         config = self._config.load()
         limits, roots = tool_settings(config), (cwd, *extra_roots)
         self._plugins.load_for_backend(config.settings.terminal.backend)
-        elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian)
+        tell = self._sessions.background.keep_news
+        elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian, tell=tell)
+        connected = None if elsewhere is None else self._connected(elsewhere)
+        try:
+            return self._made(config, elsewhere, roots, choices, session_id=session_id, further=further)
+        except BaseException:
+            # What was connected, or made there and costs money, would stay as long as this process.
+            if connected is not None:
+                connected.close()
+            raise
+
+    def _made(
+        self,
+        config: Configuration,
+        elsewhere: Elsewhere | None,
+        roots: tuple[Path, ...],
+        choices: SessionChoices,
+        *,
+        session_id: str,
+        further: Sequence[ProjectPolicy],
+    ) -> Workspace:
+        """The workspace in `roots`, the first of which is its directory."""
+        limits, cwd, extra_roots = tool_settings(config), roots[0], roots[1:]
         further = (*policies_there(elsewhere), *further)
         permissions = permission_settings(config, roots, further, lambda rule: denied_there(rule, elsewhere))
 
@@ -133,11 +156,11 @@ class Workspaces:
             history=history,
             output_file=lambda call: self._sessions.outputs.file_of(call.session_id, call.call_id),
         )
+        if elsewhere is not None:
+            workspace = self._with_copy(workspace, elsewhere, config.settings.terminal, session_id, roots)
         with self._lock:
             if (sandbox := workspace.containment.sandbox) is not None:
                 self._sandboxes.add(sandbox)
-            if elsewhere is not None:
-                self._elsewhere.append(elsewhere)
         hooks = self.hooks.of(session_id, cwd, lambda: workspace.approvals.mode)
         workspace.approvals.advice = hooks.calls.permission
         return replace(
@@ -157,6 +180,42 @@ class Workspaces:
                 offered=lambda: self._plugins.skill_folders(cwd),
             ),
         )
+
+    def _connected(self, made: Elsewhere, before: Callable[[], None] = lambda: None) -> Elsewhere:
+        """A place that is closed at the end at the latest; `before` is done in it first."""
+
+        def end() -> None:
+            before()
+            made.close()
+
+        def close() -> None:
+            with self._lock:
+                self._elsewhere.pop(id(made), None)
+            end()
+
+        with self._lock:
+            self._elsewhere[id(made)] = replace(made, close=end)
+        return replace(made, close=close)
+
+    def _with_copy(
+        self, workspace: Workspace, elsewhere: Elsewhere, part: TerminalPart, session_id: str, roots: tuple[Path, ...]
+    ) -> Workspace:
+        """The workspace, closed with its place; with a copy there, where the settings want one."""
+        from agent_core.far_copy.making import session_copy  # noqa: PLC0415 - most sessions work here
+
+        files, background = self._sessions.files, self._sessions.background
+        copied = session_copy(
+            part,
+            elsewhere,
+            session_id,
+            roots,
+            workspace.approvals.rules,
+            history=lambda turn_id, call_id: files.for_call(session_id, turn_id, call_id, roots),
+            tell_later=lambda news: background.keep_news(session_id, news),
+        )
+        if copied is None:
+            return replace(workspace, elsewhere=self._connected(elsewhere))
+        return replace(workspace, copied=copied, elsewhere=self._connected(elsewhere, copied.leave))
 
     def at_copy(self, workspace: Workspace, roots: Sequence[Path]) -> Workspace:
         """A workspace like a given one in other directories, with the same mode, answers and rules; to be closed.
@@ -211,13 +270,14 @@ class Workspaces:
             self._service_loop.stop()
         self.hooks.end_all()
         with self._lock:
-            elsewhere, self._elsewhere = self._elsewhere, []
+            elsewhere, self._elsewhere = tuple(self._elsewhere.values()), {}
         # All at once: a machine that does not answer takes its time.
         ends = [threading.Thread(target=each.close, name="end of a connection", daemon=True) for each in elsewhere]
         for end in ends:
             end.start()
-        for end in ends:
-            end.join(_END_SECONDS)
+        for end, each in zip(ends, elsewhere, strict=True):
+            # What was not brought back of a copy goes with its place.
+            end.join(_END_OF_COPIES_SECONDS if each.begin is not None else _END_SECONDS)
         self._guardian.kill_all()
         with self._lock:
             for sandbox in self._sandboxes:

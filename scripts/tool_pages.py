@@ -1,7 +1,8 @@
 """The pages of docs/tools: what each tool takes, from its schema.
 
 `python -m scripts.tool_pages docs/tools` renews them; what is worth knowing beside the schema comes from
-`docs/tools/notes/NAME.md`.
+`docs/tools/notes/NAME.md`, or from the page of the tool's family (`docs/tools/browser.md`). Notes are no pages: their
+links are those of the page that they become a part of.
 """
 
 from __future__ import annotations
@@ -137,8 +138,9 @@ def _notes(folder: Path, entry: ToolEntry) -> str:
     if file.is_file():
         heading = f"# {entry.name}\n"
         return file.read_text(encoding="utf-8").strip().removeprefix(heading).strip()
-    is_of_family = entry.name.startswith(f"{entry.toolset}_") and (folder / NOTES / f"{entry.toolset}.md").is_file()
-    return f"See [{entry.toolset}]({NOTES}/{entry.toolset}.md)." if is_of_family else ""
+    family = folder / f"{entry.toolset}.md"
+    is_of_family = entry.name.startswith(f"{entry.toolset}_") and family.is_file() and not is_generated(family)
+    return f"See [{entry.toolset}]({family.name})." if is_of_family else ""
 
 
 def is_generated(path: Path) -> bool:

@@ -11,7 +11,7 @@ from tools.context import ToolContext, require_context
 from tools.errors import ToolError
 from tools.registry import registry
 from tools.result import Shown, ShownOutput, ShownText, ToolResult
-from tools.shell.process_telling import describe, news, page
+from tools.shell.process_telling import describe, listed, news, page
 from tools.shell.processes import Processes, ProcessInfo
 from tools.text.terminal_output import plain_text
 
@@ -50,8 +50,10 @@ def process(args: dict[str, Any], **kw: Any) -> ToolResult:
 
 
 def _list(processes: Processes) -> ToolResult:
-    found = [{**describe(info), "command": info.command[:_COMMAND_CHARS], **_age(info)} for info in processes.list()]
-    return _told({"processes": found})
+    known = processes.list()
+    told = [{**describe(info), "command": info.command[:_COMMAND_CHARS], **_age(info)} for info in known]
+    payload = json.dumps({"processes": told}, ensure_ascii=False)
+    return ToolResult(payload, (ShownText("\n".join(map(listed, known)) or "There are none.", ""),))
 
 
 def _poll(name: str, _args: Mapping[str, Any], _ctx: ToolContext, processes: Processes) -> ToolResult:
@@ -110,11 +112,9 @@ def _seconds(args: Mapping[str, Any], ctx: ToolContext) -> float:
     return min(seconds, limits.max_timeout)
 
 
-def _told(payload: Mapping[str, Any], info: ProcessInfo | None = None, output: str = "") -> ToolResult:
+def _told(payload: Mapping[str, Any], info: ProcessInfo, output: str = "") -> ToolResult:
     """What was asked for succeeded, however the process itself ended."""
     text = json.dumps(payload, ensure_ascii=False)
-    if info is None:
-        return ToolResult(text)
     return ToolResult(
         text, (_shown(info, output),), {"process": info.id, "command": info.command, "exit_code": info.exit_code}
     )

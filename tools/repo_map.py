@@ -11,6 +11,7 @@ from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.environments.resolving import real_path
 from tools.errors import ToolError
+from tools.extras import install_line
 from tools.registry import registry
 from tools.result import ShownText, ToolResult
 
@@ -127,7 +128,7 @@ def _left_out(collected: Collected) -> list[str]:
         notes.append(f"{_files(collected.skipped)} left out: too big, or not readable")
     if collected.missing:
         named = ", ".join(f"{name} {count}" for name, count in collected.missing.most_common())
-        notes.append(f"left out, no grammar installed: {named}; pip install 'hermes-editor-agent[map]'")
+        notes.append(f"left out, no grammar installed: {named}; {install_line('map')}")
     return notes
 
 

@@ -28,6 +28,7 @@ from acp_adapter.cards.titles import (
     todo_title,
 )
 from acp_adapter.cards.tool_titles import (
+    copying_title,
     delegation_title,
     fixed,
     goals_of,
@@ -133,6 +134,8 @@ _LOOKS: dict[str, Look] = {
     "mcp_find_tools": Look("search", "Find MCP tools", found_tool_title, no_places),
     "mcp_call_tool": Look("other", "Call an MCP tool", called_tool_title, no_places),
     "delegate_task": Look("think", "Delegate", delegation_title, no_places, _goals),
+    "copy_workspace": Look("other", "Copy the workspace", copying_title("Copy the workspace to", "to"), no_places),
+    "bring_back": Look("edit", "Bring changes back", copying_title("Bring changes back from", "from"), no_places),
     "rewind": Look("edit", "Take back", lambda arguments, cwd: on_path("Take back", arguments, cwd)),
 }
 

@@ -29,6 +29,11 @@ def fixed(title: str) -> Title:
     return lambda _arguments, _cwd: title
 
 
+def copying_title(doing: str, key: str) -> Title:
+    """Where the workspace is copied to, or what comes back from."""
+    return lambda arguments, _cwd: f"{doing} {arguments.get(key) or 'another machine'}"
+
+
 def process_title(arguments: Arguments, cwd: str) -> str:  # noqa: ARG001 - every title has the same form
     """What is done to which background process, with what is typed."""
     action = str(arguments.get("action") or "list")

@@ -18,6 +18,7 @@ from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorRefused, Edi
 from tools.context import FileStat, FileSystem, Interrupt
 from tools.environments.resolved_open import open_resolved
 from tools.errors import FileAccessError, FileChanged, FileMissing, ToolInterrupted
+from tools.os_flags import O_NONBLOCK, set_mode
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)
@@ -159,9 +160,9 @@ def _keep_mode(disk: FileSystem, path: Path, before: FileStat | None) -> None:
     if before is None or now is None or now.mode == before.mode:
         return
     try:
-        descriptor = open_resolved(path, os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = open_resolved(path, os.O_RDONLY | O_NONBLOCK)
         try:
-            os.fchmod(descriptor, before.mode)
+            set_mode(descriptor, before.mode)
         finally:
             os.close(descriptor)
     except OSError as problem:

@@ -88,7 +88,7 @@ class _Watch:
         self.why = status.text
 
     def count(self, usage: Usage, cost: float | None) -> None:
-        self.services.spent = self.services.spent.add(usage, cost)
+        self.services.spend(usage, cost)
 
     def _show(self, event: SessionEvent) -> None:
         self.shown.append(event)

@@ -48,7 +48,7 @@ def fork(_typed: Typed, desk: Desk) -> Told:
 
 def export(typed: Typed, desk: Desk) -> Told:
     """Write the session into a new file below the home directory, for the person alone."""
-    from acp_adapter.cli.sessions_files import new_file  # noqa: PLC0415 - most people never export
+    from acp_adapter.cli.sessions.files import new_file  # noqa: PLC0415 - most people never export
 
     wanted = (typed.words or "html").lower()
     if wanted not in _FORMATS:

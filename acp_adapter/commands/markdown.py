@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from acp_adapter.cli.safe_text import safe_text
+from acp_adapter.cli.terminal.safe_text import safe_text
 
 _SIGNS = re.compile(r"([\\`*_\[\]<>|#~])")
 

@@ -16,6 +16,7 @@ from acp_adapter.commands.command import SlashCommand
 from acp_adapter.commands.custom import CustomCommand, Origin, read_command
 from acp_adapter.commands.server_prompts import PromptCommand, prompt_commands
 from acp_adapter.commands.skills import SkillCommand, skill_commands
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
@@ -237,7 +238,7 @@ def _command(file: _File) -> CustomCommand | None:
         OSError: it cannot be read. ValueError: it is no UTF-8, or is another file by now.
     """
     # What has taken its place meanwhile may be a link, or a pipe that nobody writes to.
-    descriptor = os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(file.path, os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     with open(descriptor, "rb") as opened:  # noqa: PTH123 - a descriptor
         if os.fstat(descriptor).st_ino != file.inode:
             raise ValueError("it was replaced while it was read")

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from datetime import tzinfo
 
-from acp_adapter.cli.safe_text import one_line, safe_text
+from acp_adapter.cli.terminal.safe_text import one_line, safe_text
 from acp_adapter.export.fences import closed, fenced
 from acp_adapter.export.file_change import change_of
 from acp_adapter.export.story import Answer, Card, Item, Mode, Plan, Prompt, Story, Thought, Turn

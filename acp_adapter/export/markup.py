@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NewType
 
-from acp_adapter.cli.safe_text import safe_text
+from acp_adapter.cli.terminal.safe_text import safe_text
 
 Html = NewType("Html", str)
 """Well-formed, escaped HTML."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import tzinfo
-from importlib.resources import files
 from string import Template
 
 from acp_adapter.export.markup import Html, join, tag, text
 from acp_adapter.export.page_bar import bars, widths
-from acp_adapter.export.page_policy import content_policy
+from acp_adapter.export.page_frame import page_in_frame, resource
 from acp_adapter.export.page_turns import turn
 from acp_adapter.export.story import Story
 from acp_adapter.export.telling import tell
@@ -17,6 +16,8 @@ from acp_adapter.export.words import dollars, duration, moment, token_totals
 from agent_core.sessions.records import Transcript
 from tools.redaction.redactor import Redact, redact
 from tools.redaction.structure import redacted
+
+_HERE = "acp_adapter.export"
 
 
 def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redact = redact) -> str:
@@ -27,23 +28,16 @@ def to_html(transcript: Transcript, zone: tzinfo | None = None, redacting: Redac
         redacting: takes the secrets out of each text.
     """
     story = redacted(tell(transcript), redacting)
-    style, script, segments = _resource("page.css"), _resource("page.js"), widths(story.turns)
-    return Template(_resource("page.html")).substitute(
-        policy=content_policy(styles=(style, segments), script=script),
+    body = Template(resource(_HERE, "page.html")).substitute(
         title=text(story.title),
         session=text(story.session.id),
         facts=join(_facts(story, zone)),
         bars=bars(story.turns),
         turns=join(turn(made, zone) for made in story.turns)
         or tag("p", text("Nothing was said yet."), class_="remark"),
-        style=style,
-        segments=segments,
-        script=script,
     )
-
-
-def _resource(name: str) -> str:
-    return files("acp_adapter.export").joinpath(name).read_text("utf-8")
+    styles = (resource(_HERE, "page.css"), widths(story.turns))
+    return page_in_frame(story.title, body, styles, resource(_HERE, "page.js"))
 
 
 def _facts(story: Story, zone: tzinfo | None) -> Iterator[Html]:

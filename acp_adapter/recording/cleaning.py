@@ -1,34 +1,48 @@
-"""What a recording may say of a message: no secret, no values of variables and headers, nothing of enormous size."""
+"""The lines of a recording in their order, without secrets. What the pieces of a text hold together is waited for."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from acp_adapter.recording.streams import Entry, Held, Stream
+from acp_adapter.recording.values import clean_beginning, clean_value
 from tools.redaction.redactor import Redact
-from tools.redaction.structure import redacted
-
-Entry = dict[str, Any]
-"""A line of a recording: `dir`, `t`, and `frame` (the message) or `line` (what was none)."""
 
 _CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
-_NAMED_VALUES = frozenset({"env", "headers"})
-HIDDEN = "[redacted: value]"
-_MOST_TEXT = 100_000
-_KEPT_TEXT = 20_000
-_MOST_HELD = 500
+_TERMINAL = "terminal"
+_MOST_LINE = 2_000
+_MOST_HELD = 64_000
+_MOST_LINES = 2_000
+_MOST_PROMPTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A text, and where its piece stands in a line."""
+
+    session: str
+    kind: str
+    number: str
+    path: tuple[str, ...]
 
 
 class Cleaner:
     """Cleans the lines of one recording, in their order.
 
-    A secret may come in pieces, in several chunks of one message. So chunks that follow one another are held back
-    until something else comes, and are judged as one text.
+    A secret may come in several pieces of one text, with other messages between them. So lines are held back from
+    a piece on that a secret may begin in: until the text goes on or is over.
     """
 
-    def __init__(self, redacting: Redact) -> None:
+    def __init__(self, redacting: Redact, patience: float) -> None:
+        """Make it; a text that got no further piece for `patience` seconds is taken to be at its end."""
         self._redact = redacting
-        self._held: list[Entry] = []
+        self._patience = patience
+        self._held: deque[Held] = deque()
+        self._streams: dict[_Piece, Stream] = {}
+        self._prompts: dict[str, str] = {}
 
     @property
     def holds(self) -> bool:
@@ -36,73 +50,97 @@ class Cleaner:
         return bool(self._held)
 
     def cleaned(self, entry: Entry) -> Iterator[Entry]:
-        """The lines that can be written now that `entry` came: those that were held back, and it, or neither."""
-        chunk = _stream(entry)
-        if self._held and (chunk is None or chunk != _stream(self._held[0]) or len(self._held) >= _MOST_HELD):
-            yield from self.rest()
-        if chunk is not None:
-            self._held.append(entry)
-            return
-        yield redacted(_bounded(_without_values(entry)), self._redact)
+        """The lines that can be written now that `entry` came."""
+        piece = _piece(entry)
+        for ended in self._ended_by(entry, piece):
+            self._streams.pop(ended).settle(is_over=True)
+        text = "" if piece is None else _taken(entry, piece.path)
+        held = Held(self._clean(entry))
+        self._held.append(held)
+        if piece is not None and "frame" in held.entry:
+            stream = self._streams.setdefault(piece, Stream(self._redact))
+            stream.add(held, text, piece.path, entry["t"])
+        is_much = len(self._held) > _MOST_LINES
+        if is_much or sum(stream.size for stream in self._streams.values()) > _MOST_HELD:
+            return self.settled(is_over=is_much)
+        return self._ready()
 
-    def rest(self) -> Iterator[Entry]:
-        """The lines that are held back."""
-        held, self._held = self._held, []
-        texts = [_text(entry) for entry in held]
-        clean = self._redact("".join(texts))
-        if clean == "".join(texts):
-            yield from (redacted(_bounded(entry), self._redact) for entry in held)
-            return
-        for place, entry in enumerate(held):
-            whole = clean if place == 0 else ""
-            update = entry["frame"]["params"]["update"]
-            content = {**update["content"], "text": whole}
-            params = {**entry["frame"]["params"], "update": {**update, "content": content}}
-            yield redacted(_bounded({**entry, "frame": {**entry["frame"], "params": params}}), self._redact)
+    def settled(self, *, is_over: bool) -> Iterator[Entry]:
+        """The lines whose texts no secret may go on in; all that are held if nothing more `is_over`."""
+        for stream in self._streams.values():
+            stream.settle(is_over=is_over)
+        return self._ready()
+
+    def _ready(self) -> Iterator[Entry]:
+        while self._held and self._held[0].settled:
+            yield self._held.popleft().entry
+
+    def _clean(self, entry: Entry) -> Entry:
+        told = {"dir": entry["dir"], "t": entry["t"]}
+        if "line" in entry:
+            return {**told, "line": clean_beginning(entry["line"], _MOST_LINE, self._redact)}
+        try:
+            return {**told, "frame": clean_value(entry["frame"], self._redact)}
+        except RecursionError:
+            return {**told, "line": "[a message that is nested too deeply to be recorded]"}
+
+    def _ended_by(self, entry: Entry, piece: _Piece | None) -> list[_Piece]:
+        ended = self._talk_ended_by(entry, piece)
+        exited = _terminal_ended_by(entry)
+        return [
+            each
+            for each, stream in self._streams.items()
+            if stream.latest < entry["t"] - self._patience
+            or (each.session == ended and each != piece and each.kind != _TERMINAL)
+            or (each.kind == _TERMINAL and each.number == exited)
+        ]
+
+    def _talk_ended_by(self, entry: Entry, piece: _Piece | None) -> str | None:
+        """The session in which something came that stands behind what was said; None for none."""
+        if piece is not None:
+            return None if piece.kind == _TERMINAL else piece.session
+        match entry.get("frame"):
+            case {"method": "session/prompt", "id": number, "params": {"sessionId": str(session)}}:
+                if len(self._prompts) < _MOST_PROMPTS:
+                    self._prompts[repr(number)] = session
+                return session
+            case {"method": str(), "id": _, "params": {"sessionId": str(session)}}:
+                return session
+            case {"method": "session/update", "params": {"sessionId": str(session), "update": dict(update)}}:
+                return session if update.get("sessionUpdate") == "tool_call" else None
+            case {"id": number} if entry["dir"] == "in":
+                return self._prompts.pop(repr(number), None)
+        return None
 
 
-def _stream(entry: Entry) -> tuple[object, ...] | None:
-    """Which text this line is a piece of; None for a line that is no piece of one."""
+def _piece(entry: Entry) -> _Piece | None:
+    """Which text this line is a piece of; None for a line that is none of one."""
     match entry.get("frame"):
-        case {
-            "method": "session/update",
-            "params": {
-                "sessionId": str(session),
-                "update": {"sessionUpdate": str(kind), "content": {"type": "text", "text": str()}},
-            },
-        } if kind in _CHUNKS:
-            return (entry["dir"], session, kind)
+        case {"method": "session/update", "params": {"sessionId": str(session), "update": dict(update)}}:
+            return _piece_of(session, update)
     return None
 
 
-def _text(entry: Entry) -> str:
-    text = entry["frame"]["params"]["update"]["content"]["text"]
-    return text if isinstance(text, str) else ""
+def _piece_of(session: str, update: dict[str, Any]) -> _Piece | None:
+    match update:
+        case {"sessionUpdate": str(kind), "content": {"type": "text", "text": str()}} if kind in _CHUNKS:
+            return _Piece(session, kind, str(update.get("messageId")), ("content", "text"))
+        case {"_meta": {"terminal_output": {"terminal_id": str(terminal), "data": str()}}}:
+            return _Piece(session, _TERMINAL, terminal, ("_meta", "terminal_output", "data"))
+    return None
 
 
-def _without_values(value: Any) -> Any:
-    """`value` without the values of environment variables and HTTP headers: they are what keys are passed in."""
-    if isinstance(value, list):
-        return [_without_values(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {key: _hidden(each) if key in _NAMED_VALUES else _without_values(each) for key, each in value.items()}
+def _terminal_ended_by(entry: Entry) -> str | None:
+    match entry.get("frame"):
+        case {"params": {"update": {"_meta": {"terminal_exit": {"terminal_id": str(terminal)}}}}}:
+            return terminal
+    return None
 
 
-def _hidden(values: Any) -> Any:
-    if isinstance(values, list):
-        return [{**each, "value": HIDDEN} if isinstance(each, dict) and "value" in each else each for each in values]
-    if isinstance(values, dict):
-        return dict.fromkeys(values, HIDDEN)
-    return values
-
-
-def _bounded(value: Any) -> Any:
-    """`value` with what is enormous in it cut: a picture is not what a recording is read for."""
-    if isinstance(value, str) and len(value) > _MOST_TEXT:
-        return f"{value[:_KEPT_TEXT]}… [{len(value) - _KEPT_TEXT} characters left out of the recording]"
-    if isinstance(value, list):
-        return [_bounded(each) for each in value]
-    if isinstance(value, dict):
-        return {key: _bounded(each) for key, each in value.items()}
-    return value
+def _taken(entry: Entry, path: tuple[str, ...]) -> str:
+    """The piece's text, which is no longer in the line then."""
+    holder = entry["frame"]["params"]["update"]
+    for name in path[:-1]:
+        holder = holder[name]
+    text, holder[path[-1]] = str(holder[path[-1]]), ""
+    return text

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
-from acp_adapter.recording.reading import Frame
+from acp_adapter.recording.frames import Frame
 
 Kind = Literal["request", "answer", "error", "notification", "stray"]
 
@@ -37,6 +37,16 @@ class Row:
     def first(self) -> Frame:
         """The line that it begins with."""
         return self.frames[0]
+
+    @property
+    def size(self) -> int:
+        """Characters of JSON."""
+        return sum(frame.size for frame in self.frames)
+
+    @property
+    def end(self) -> float:
+        """When its last line came, or the answer to it."""
+        return self.frames[-1].at + (self.took or 0.0 if self.kind == "request" else 0.0)
 
     @property
     def update(self) -> dict[str, Any]:
@@ -84,43 +94,33 @@ def _pairs(frames: Sequence[Frame]) -> tuple[dict[int, int], dict[int, int]]:
     open_requests: dict[tuple[str, str], int] = {}
     answers: dict[int, int] = {}
     for frame in frames:
-        message = frame.message
-        if message is None or "id" not in message:
+        if frame.number is None:
             continue
-        if "method" in message:
-            open_requests[frame.direction, repr(message["id"])] = frame.place
+        if frame.method is not None:
+            open_requests[frame.direction, frame.number] = frame.place
             continue
         asked_by = "out" if frame.direction == "in" else "in"
-        asked = open_requests.pop((asked_by, repr(message["id"])), None)
+        asked = open_requests.pop((asked_by, frame.number), None)
         if asked is not None:
             answers[asked] = frame.place
     return answers, {answer: request for request, answer in answers.items()}
 
 
 def _row(frame: Frame, answers: dict[int, int], requests: dict[int, int], by_place: dict[int, Frame]) -> Row:
-    message = frame.message
-    if message is None:
+    if not frame.is_message:
         return Row((frame,), "stray", "no message", "")
-    if "method" in message:
-        name, session = str(message["method"]), _session(message)
-        if "id" not in message:
-            return Row((frame,), "notification", name, session)
+    if frame.method is not None:
+        if frame.number is None:
+            return Row((frame,), "notification", frame.method, frame.session)
         answer = answers.get(frame.place, 0)
         took = by_place[answer].at - frame.at if answer else None
-        return Row((frame,), "request", name, session, took, answer)
-    kind: Kind = "error" if "error" in message else "answer"
+        return Row((frame,), "request", frame.method, frame.session, took, answer)
+    kind: Kind = "error" if frame.is_error else "answer"
     request = requests.get(frame.place, 0)
     if not request:
         return Row((frame,), kind, "answer to nothing", "")
-    asked = by_place[request].message or {}
-    session = _session(asked) or _session({"params": message.get("result")})
-    return Row((frame,), kind, str(asked.get("method", "")), session, frame.at - by_place[request].at, request)
-
-
-def _session(message: dict[str, Any]) -> str:
-    params = message.get("params")
-    session = params.get("sessionId") if isinstance(params, dict) else None
-    return session if isinstance(session, str) else ""
+    asked = by_place[request]
+    return Row((frame,), kind, asked.method or "", asked.session or frame.session, frame.at - asked.at, request)
 
 
 def _joined(rows: Iterator[Row]) -> Iterator[Row]:
@@ -140,10 +140,9 @@ def _joined(rows: Iterator[Row]) -> Iterator[Row]:
 
 def _piece(row: Row) -> tuple[str, str, str] | None:
     """Which text this is a piece of; None for what is none."""
-    kind = row.update.get("sessionUpdate")
-    if row.kind != "notification" or not isinstance(kind, str) or not kind.endswith("_chunk"):
+    if row.kind != "notification" or not row.first.piece:
         return None
-    return row.first.direction, row.session, kind
+    return row.first.direction, row.session, row.first.piece
 
 
 def _one(run: Sequence[Row]) -> Row:

@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from string import Template
 from typing import Any
 
 from acp_adapter.export.markup import NOTHING, Html, join, tag, text
-from acp_adapter.export.page_policy import content_policy
+from acp_adapter.export.page_frame import page_in_frame, resource
+from acp_adapter.recording.choosing import Part, Span, parts
 from acp_adapter.recording.exchanges import MethodFigures, Row, figures, rows_of, unanswered
 from acp_adapter.recording.page_lanes import lanes
 from acp_adapter.recording.page_rows import row, row_id
 from acp_adapter.recording.reading import Recording, RecordingFile
-from acp_adapter.recording.words import bytes_of, span
+from acp_adapter.recording.words import bytes_of
+from acp_adapter.recording.words import span as span_of
 
+_HERE = "acp_adapter.recording"
+_ALL = Span()
 _SLOW = 1.0
 # They last as long as a model works or a person thinks.
 _TURNS = frozenset({"session/prompt", "session/request_permission"})
 _MOST_NAMED = 20
 
 
-def to_page(recorded: RecordingFile, title: str) -> str:
-    """The page: for each connection its facts, a timeline, the latencies, and every message with filters above."""
-    style, script = _resource("page.css"), _resource("page.js")
+def to_page(recorded: RecordingFile, title: str, span: Span = _ALL) -> str:
+    """The page: for each connection its facts, a timeline, the latencies, and the messages with filters above."""
     connections = [rows_of(recording.frames) for recording in recorded.recordings]
-    return Template(_resource("page.html")).substitute(
-        policy=content_policy((style,), script),
+    shown = parts(connections, span)
+    body = Template(resource(_HERE, "page.html")).substitute(
         title=text(title),
-        filters=join(_filters([each for rows in connections for each in rows])),
+        filters=join(_filters([each for part in shown for each in part.rows])),
         unreadable=_unreadable(recorded.unreadable),
         connections=join(
-            _connection(number, recording, rows)
-            for number, (recording, rows) in enumerate(zip(recorded.recordings, connections, strict=True), 1)
+            _connection(number, recording, rows, part)
+            for number, (recording, rows, part) in enumerate(
+                zip(recorded.recordings, connections, shown, strict=True), 1
+            )
         ),
-        style=style,
-        script=script,
     )
-
-
-def _resource(name: str) -> str:
-    return files("acp_adapter.recording").joinpath(name).read_text("utf-8")
+    return page_in_frame(title, body, (resource(_HERE, "page.css"),), resource(_HERE, "page.js"))
 
 
 def _unreadable(many: int) -> Html:
@@ -60,18 +59,31 @@ def _filters(rows: Sequence[Row]) -> Iterator[Html]:
         yield tag("label", text(f"{label} "), tag("select", every, *options, id=f"by-{name}"))
 
 
-def _connection(number: int, recording: Recording, rows: Sequence[Row]) -> Html:
+def _connection(number: int, recording: Recording, rows: Sequence[Row], part: Part) -> Html:
     facts = join(tag("div", tag("dt", text(name)), tag("dd", text(value))) for name, value in _facts(recording, rows))
     return tag(
         "section",
         tag("h2", text(f"Connection {number}")),
         tag("dl", facts),
-        _remarkable(number, rows),
-        lanes(number, rows),
+        _remarkable(number, rows, part),
+        lanes(number, part.rows),
         _latencies(figures(rows)),
-        tag("div", join(row(number, each) for each in rows), class_="rows"),
+        join(tag("p", text(words), class_="remark") for words in _left_out(part)),
+        tag("div", join(_rows(number, part)), class_="rows"),
         aria_label=f"Connection {number}",
     )
+
+
+def _rows(number: int, part: Part) -> Iterator[Html]:
+    for place, each in enumerate(part.rows):
+        yield row(number, each, part.places, is_whole=place >= len(part.rows) - part.whole)
+
+
+def _left_out(part: Part) -> Iterator[str]:
+    if part.outside:
+        yield f"{part.outside:,} messages before or after the seconds that were asked for are left out."
+    if part.before:
+        yield f"{part.before:,} messages before these are left out of the page. Choose others with --from and --to."
 
 
 def _facts(recording: Recording, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -80,7 +92,7 @@ def _facts(recording: Recording, rows: Sequence[Row]) -> Iterator[tuple[str, str
     if recording.begun:
         yield "Begun", recording.begun
     if frames:
-        yield "Lasted", span(frames[-1].at - frames[0].at)
+        yield "Lasted", span_of(frames[-1].at - frames[0].at)
     for name, direction in (("To the agent", "out"), ("From the agent", "in")):
         sizes = [frame.size for frame in frames if frame.direction == direction]
         yield name, f"{len(sizes)} messages, {bytes_of(sum(sizes))}"
@@ -92,13 +104,15 @@ def _facts(recording: Recording, rows: Sequence[Row]) -> Iterator[tuple[str, str
 def _introduced(rows: Sequence[Row], key: str, info: str) -> str:
     """How one side introduced itself in `initialize`."""
     for each in rows:
+        if each.name != "initialize":
+            continue
         part: Any = (each.first.message or {}).get(key)
-        if each.name == "initialize" and isinstance(part, dict) and isinstance(part.get(info), dict):
+        if isinstance(part, dict) and isinstance(part.get(info), dict):
             return " ".join(str(part[info].get(name, "")) for name in ("title", "name", "version")).strip()
     return ""
 
 
-def _remarkable(number: int, rows: Sequence[Row]) -> Html:
+def _remarkable(number: int, rows: Sequence[Row], part: Part) -> Html:
     """What someone who looks for a fault looks at first."""
     kinds = (
         ("no answer came", list(unanswered(rows))),
@@ -114,16 +128,19 @@ def _remarkable(number: int, rows: Sequence[Row]) -> Html:
             ],
         ),
     )
-    items = [item for words, found in kinds for item in _named(number, words, found)]
+    items = [item for words, found in kinds for item in _named(number, words, found, part.places)]
     if not items:
         return tag("p", text("Every request was answered, at once and without an error."), class_="remark")
     return tag("div", tag("h3", text("Worth a look")), tag("ul", join(items)), class_="remarkable")
 
 
-def _named(number: int, words: str, found: Sequence[Row]) -> Iterator[Html]:
+def _named(number: int, words: str, found: Sequence[Row], on_page: range) -> Iterator[Html]:
     for each in found[:_MOST_NAMED]:
-        took = f" ({span(each.took)})" if each.took is not None else ""
-        link = tag("a", text(f"{each.name}{took}"), href=f"#{row_id(number, each.first.place)}")
+        took = f" ({span_of(each.took)})" if each.took is not None else ""
+        if each.first.place in on_page:
+            link = tag("a", text(f"{each.name}{took}"), href=f"#{row_id(number, each.first.place)}")
+        else:
+            link = text(f"{each.name}{took}, at {each.first.at:.3f} s")
         yield tag("li", text(f"{words}: "), link)
     if len(found) > _MOST_NAMED:
         yield tag("li", text(f"{words}: {len(found) - _MOST_NAMED} more"))
@@ -139,7 +156,7 @@ def _latencies(found: Sequence[MethodFigures]) -> Html:
             "tr",
             tag("th", text(each.name), scope="row"),
             tag("td", text("client" if each.asked_by == "out" else "agent")),
-            *(tag("td", text(value)) for value in (str(each.count), span(each.median), span(each.longest))),
+            *(tag("td", text(value)) for value in (str(each.count), span_of(each.median), span_of(each.longest))),
         )
         for each in found
     )

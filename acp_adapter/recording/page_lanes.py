@@ -17,11 +17,12 @@ _NAMES = ("the client asks", "the agent asks", "the agent tells")
 
 def lanes(connection: int, rows: Sequence[Row]) -> Html:
     """Three lanes over the time of the connection; each bar leads to its row. Empty for fewer than two messages."""
-    ends = [each.frames[-1].at + (each.took or 0 if each.kind == "request" else 0) for each in rows]
-    if len(rows) < 2 or max(ends) <= rows[0].first.at:  # noqa: PLR2004 - one message has no length
+    if len(rows) < 2:  # noqa: PLR2004 - one message has no length
         return NOTHING
-    begin, end = rows[0].first.at, max(ends)
-    bars = join(_bars(connection, rows[:_MOST], begin, end - begin))
+    begin, end = rows[0].first.at, max(each.end for each in rows)
+    if end <= begin:
+        return NOTHING
+    bars = join(_bars(connection, _longest(rows), begin, end - begin))
     height = len(_NAMES) * (_LANE + _GAP)
     drawing = tag(
         "svg", bars, viewBox=f"0 0 {_WIDTH} {height}", preserveAspectRatio="none", height=str(height), role="group",
@@ -30,8 +31,15 @@ def lanes(connection: int, rows: Sequence[Row]) -> Html:
     labels = join(tag("li", text(name), class_=f"lane-{place}") for place, name in enumerate(_NAMES))
     note = f"{span(end - begin)} from left to right."
     if len(rows) > _MOST:
-        note += f" The first {_MOST:,} messages of {len(rows):,} are drawn."
+        note += f" Of {len(rows):,} messages the {_MOST:,} that took the longest are drawn."
     return tag("div", tag("ul", labels), drawing, tag("p", text(note), class_="remark"), class_="lanes")
+
+
+def _longest(rows: Sequence[Row]) -> Sequence[Row]:
+    if len(rows) <= _MOST:
+        return rows
+    drawn = sorted(rows, key=lambda each: each.first.at - each.end)[:_MOST]
+    return sorted(drawn, key=lambda each: each.first.place)
 
 
 def _bars(connection: int, rows: Sequence[Row], begin: float, length: float) -> Iterator[Html]:
@@ -39,7 +47,7 @@ def _bars(connection: int, rows: Sequence[Row], begin: float, length: float) -> 
         lane = _lane(each)
         if lane is None:
             continue
-        until = each.frames[-1].at + (each.took or 0 if each.kind == "request" else 0)
+        until = each.end
         left = _WIDTH * (each.first.at - begin) / length
         width = max(_LEAST, _WIDTH * (until - each.first.at) / length)
         words = f"{each.name}, {span(until - each.first.at)}" if until > each.first.at else each.name

@@ -16,16 +16,26 @@ from acp_adapter.recording.words import bytes_of, span
 _MOST = 200_000
 _MOST_PIECES = 50
 
+_LEFT_OUT = tag(
+    "p",
+    text("What it holds is left out of a page that is so large. Choose its seconds with --from and --to."),
+    class_="remark",
+)
+
 
 def row_id(connection: int, place: int) -> str:
     """The anchor of a row on the page."""
     return f"c{connection}-{place}"
 
 
-def row(connection: int, shown: Row) -> Html:
-    """A row: time, direction, kind, method, what it says, latency and size."""
+def row(connection: int, shown: Row, on_page: range, *, is_whole: bool) -> Html:
+    """A row: time, direction, kind, method, what it says, latency and size; folded below, what it holds.
+
+    Args:
+        on_page: places of the lines that the page has: others are no target for a link.
+        is_whole: whether what it holds is on the page.
+    """
     is_out = shown.first.direction == "out"
-    size = sum(frame.size for frame in shown.frames)
     head = tag(
         "summary",
         tag("span", text(f"{shown.first.at:.3f}"), class_="at"),
@@ -34,12 +44,12 @@ def row(connection: int, shown: Row) -> Html:
         tag("span", text(shown.name), class_="name"),
         tag("span", text(hint(shown)), class_="hint"),
         tag("span", text("" if shown.took is None else span(shown.took)), class_="took"),
-        tag("span", text(bytes_of(size)), class_="size"),
+        tag("span", text(bytes_of(shown.size)), class_="size"),
     )
     return tag(
         "details",
         head,
-        tag("div", join(_body(connection, shown)), class_="body"),
+        tag("div", join(_body(connection, shown, on_page)) if is_whole else _LEFT_OUT, class_="body"),
         class_=f"row {shown.kind}",
         id=row_id(connection, shown.first.place),
         data_direction=shown.first.direction,
@@ -54,8 +64,8 @@ def _way(*, is_out: bool) -> str:
     return "to the agent" if is_out else "from the agent"
 
 
-def _body(connection: int, shown: Row) -> Iterator[Html]:
-    if shown.partner:
+def _body(connection: int, shown: Row, on_page: range) -> Iterator[Html]:
+    if shown.partner in on_page:
         words = "Its answer" if shown.kind == "request" else "Its request"
         yield tag("p", tag("a", text(words), href=f"#{row_id(connection, shown.partner)}"))
     if shown.kind == "stray":

@@ -5,29 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeGuard
+from typing import Any, TypeGuard
 
+from acp_adapter.recording.frames import Frame
 from agent_core.errors import RequestError
 
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One line of a connection.
-
-    Attributes:
-        place: which line of the connection it is, from 1.
-        direction: `out` to the agent, `in` from it.
-        at: seconds since the recording began.
-        size: characters of JSON.
-        message: the message; None for a line that was none, which is then in `stray`.
-    """
-
-    place: int
-    direction: Literal["in", "out"]
-    at: float
-    size: int
-    message: dict[str, Any] | None
-    stray: str = ""
+_LONGEST = 1e9
+"""Seconds, more than thirty years: no recording lasts so long, and what is said of more is not a time."""
 
 
 @dataclass(slots=True)
@@ -80,21 +64,23 @@ def _entry(line: str) -> dict[str, Any] | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return entry if _is_known(entry) else None
+    return entry if is_entry(entry) else None
 
 
-def _is_known(entry: object) -> TypeGuard[dict[str, Any]]:
+def is_entry(entry: object) -> TypeGuard[dict[str, Any]]:
+    """Whether this is what a line of a recording holds."""
     match entry:
-        case {"recording": int()} | {"dir": "in" | "out", "t": int() | float(), "frame": _}:
+        case {"recording": int()}:
             return True
-        case {"dir": "in" | "out", "t": int() | float(), "line": str()}:
-            return True
+        case {"dir": "in" | "out", "t": int() | float() as at, "frame": _}:
+            return -_LONGEST < at < _LONGEST
+        case {"dir": "in" | "out", "t": int() | float() as at, "line": str()}:
+            return -_LONGEST < at < _LONGEST
     return False
 
 
 def _frame(entry: dict[str, Any], place: int) -> Frame:
     message = entry.get("frame")
-    is_message = isinstance(message, dict)
-    size = len(json.dumps(message, ensure_ascii=False, separators=(",", ":"))) if "frame" in entry else 0
-    stray = "" if is_message else str(entry.get("line", message))
-    return Frame(place, entry["dir"], float(entry["t"]), size or len(stray), message if is_message else None, stray)
+    if isinstance(message, dict):
+        return Frame.of(place, entry["dir"], float(entry["t"]), message)
+    return Frame.of(place, entry["dir"], float(entry["t"]), None, str(entry.get("line", message)))

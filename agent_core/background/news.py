@@ -63,12 +63,27 @@ class NewsBox:
         self._keep, self._drop = keep, drop
         self._missed = 0
         self._known_ends: set[str] = set()
+        self._is_below = False
+        self._above: NewsBox | None = None
         self._listeners: list[Callable[[News], None]] = []
 
     @property
     def missed(self) -> int:
         """How many were too many since the last that were delivered."""
         return self._missed
+
+    def below(self) -> NewsBox:
+        """A sub-agent's box. What it has is stored with what this one has, which is told of after a crash."""
+        box = NewsBox(keep=self._keep, drop=self._drop)
+        box._is_below = True
+        return box
+
+    def pass_to(self, above: NewsBox) -> None:
+        """Its agent is over: what waits, and what still comes, goes to the one above it."""
+        with self._lock:
+            self._above, waiting, self._waiting = above, self._waiting, []
+        for news in waiting:
+            above.put(news)
 
     def put(self, news: News, first: Callable[[], None] = lambda: None) -> None:
         """Add what happened; it is stored before anybody hears of it.
@@ -84,18 +99,12 @@ class NewsBox:
         if is_known:
             return
         with self._lock:
-            if is_late := self._is_known(news):
-                gone = [news]
-            else:
-                self._waiting.append(news)
-                gone = self._waiting[:-MOST_WAITING]
-                del self._waiting[:-MOST_WAITING]
-                self._missed += len(gone)
-            listeners = tuple(self._listeners)
+            above = self._above
+            gone, listeners = self._entered(news) if above is None else ([], ())
+        if above is not None:
+            above.put(news)
         if gone:
             self._drop(gone)
-        if is_late:
-            return
         for listener in listeners:
             try:
                 listener(news)
@@ -119,14 +128,9 @@ class NewsBox:
         with self._lock:
             self._waiting = [each for each in self._waiting if each.id not in gone]
             self._missed = 0
-
-    def take(self) -> tuple[News, ...]:
-        """All that nobody has delivered; each is given once, and is lost should the taker not deliver it."""
-        with self._lock:
-            taken, self._waiting = tuple(self._waiting), []
-        if taken:
-            self._drop(taken)
-        return taken
+        if self._is_below:
+            # The message is in the sub-agent's session, and the news are stored with another's.
+            self._drop(news)
 
     def knows_end(self, source: str) -> None:
         """The model has seen for itself how `source` ended: that is no news any more, also if it is still to come."""
@@ -148,6 +152,16 @@ class NewsBox:
                     self._listeners.remove(listener)
 
         return forget
+
+    def _entered(self, news: News) -> tuple[list[News], Sequence[Callable[[News], None]]]:
+        """What is forgotten for it, and who is told of it; under the lock."""
+        if self._is_known(news):
+            return [news], ()
+        self._waiting.append(news)
+        gone = self._waiting[:-MOST_WAITING]
+        del self._waiting[:-MOST_WAITING]
+        self._missed += len(gone)
+        return gone, tuple(self._listeners)
 
     def _is_known(self, news: News) -> bool:
         return news.kind == "ended" and news.source in self._known_ends

@@ -6,7 +6,6 @@ behind is at most one line too many or a part of one, which the next start takes
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -15,6 +14,8 @@ from typing import Any
 
 from agent_core.batch.items import BatchError
 from agent_core.batch.outcome import Outcome
+from tools.file_locks import lock
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 
 RESULTS = "results.jsonl"
 _LOCK = ".lock"
@@ -34,11 +35,11 @@ class Results:
         self._refuse_others()
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | O_CLOEXEC, 0o600)
         except OSError as problem:
             raise BatchError(f"{directory} cannot hold results: {problem}. Choose another with --out.") from problem
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(self._lock)
             self._known = {line["id"]: line for line in self._settled()}
         except BlockingIOError as problem:
             os.close(self._lock)
@@ -125,7 +126,7 @@ def _not_ours(path: Path) -> str:
 
 
 def _append(path: Path, line: str) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | O_NOFOLLOW | O_CLOEXEC
     descriptor = os.open(path, flags, 0o600)
     with os.fdopen(descriptor, "ab") as file:
         file.write(f"{line}\n".encode("utf-8", "replace"))

@@ -7,7 +7,6 @@ import ipaddress
 import logging
 import os
 import shlex
-import signal
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from tools.browser.finding import MISSING, find_chromium
+from tools.browser.finding import find_chromium, missing
 from tools.browser.port import BrowserError
 from tools.browser.settings import BrowserSettings
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
 from tools.environments.process_groups import signal_group
+from tools.os_flags import SIGKILL, own_user
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Playwright, ProxySettings
@@ -74,7 +74,7 @@ async def launch(settings: BrowserSettings, proxy_port: int | None, guardian: Gu
     try:
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 - only who browses pays for it
     except ImportError as problem:
-        raise BrowserError(MISSING) from problem
+        raise BrowserError(missing()) from problem
     driver = await async_playwright().start()
     group: int | None = None
     try:
@@ -118,7 +118,7 @@ async def end(launched: Launched, guardian: Guardian) -> None:
 async def _started(driver: Playwright, settings: BrowserSettings, guardian: Guardian) -> tuple[Browser, int]:
     program = settings.executable or find_chromium()
     if program is None:
-        raise BrowserError(MISSING)
+        raise BrowserError(missing())
     await asyncio.to_thread(guardian.ready)
     with tempfile.TemporaryDirectory(prefix="hermes-browser-") as folder:
         wrapper, note = Path(folder, "browser"), Path(folder, "pid")
@@ -129,7 +129,7 @@ async def _started(driver: Playwright, settings: BrowserSettings, guardian: Guar
             executable_path=str(wrapper),
             args=list(_ARGUMENTS),
             env=environment,
-            chromium_sandbox=os.geteuid() != 0,
+            chromium_sandbox=own_user() != 0,
             # Signals are ours to answer.
             handle_sigint=False,
             handle_sigterm=False,
@@ -149,7 +149,7 @@ def _write_wrapper(wrapper: Path, note: Path, program: str) -> None:
 
 def _kill(group: int | None, guardian: Guardian) -> None:
     if group is not None:
-        signal_group(group, signal.SIGKILL)
+        signal_group(group, SIGKILL)
         guardian.discard(group)
 
 

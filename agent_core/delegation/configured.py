@@ -10,6 +10,7 @@ from agent_core.asking.route import Route
 from agent_core.config import Configuration
 from agent_core.delegation.copies import tidy_copies
 from agent_core.delegation.settings import DelegationSettings
+from agent_core.home import user_cache
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import resolve_chosen
@@ -19,8 +20,7 @@ from agent_core.workspaces import Workspaces
 
 def copies_directory(variables: Mapping[str, str]) -> Path:
     """Where copies of work trees are made: in the user's cache, since no command sees the home of this program."""
-    cache = variables.get("XDG_CACHE_HOME", "")
-    return (Path(cache) if cache.startswith("/") else Path.home() / ".cache") / "hermes-acp" / "copies"
+    return user_cache(variables) / "copies"
 
 
 def tidy_left_over() -> None:

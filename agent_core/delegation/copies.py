@@ -7,7 +7,6 @@ beside the work tree, where the sub-agent's commands cannot change it.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import shutil
@@ -16,11 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent_core.delegation.leavings import is_gone, patch_file, remove_behind, write_rest
-from agent_core.delegation.quiet_git import NO_VARIABLES, git
+from agent_core.leavings import is_gone, remove_behind, settle, write_rest
+from agent_core.quiet_git import NO_VARIABLES, git
 from tools.context import Interrupt
 from tools.environments.git_state import git_root
 from tools.errors import ToolError
+from tools.file_locks import lock
+from tools.os_flags import O_CLOEXEC
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ _EXECUTABLE = "100755"
 _FILE_MODES = frozenset({"100644", _EXECUTABLE})
 _REPOSITORY = "160000"
 _NOTHING = "000000"
+_ORIGIN = "origin"
 _OURS = ("lock",)
 """What goes last of a copy: nobody takes it for left over while it is held."""
 
@@ -58,8 +60,9 @@ class Copy:
     """A copy of a work tree.
 
     Attributes:
-        top: the work tree that it was made of.
+        top: the work tree that it was made of, which may be that of another copy.
         directory: everything of it; the work tree is `tree`.
+        origin: the person's work tree, which the first copy was made of.
         base: the commit that holds what `top` had.
         is_kept: it was left to the person.
         interrupt: ends what git does for it while it is made; what is in it later must not be lost.
@@ -67,6 +70,7 @@ class Copy:
 
     top: Path
     directory: Path
+    origin: Path
     base: str = ""
     is_kept: bool = False
     interrupt: Interrupt | None = None
@@ -125,7 +129,8 @@ class Copy:
 
     def settled(self, number: int) -> None:
         """The change of that number is brought back, or is not wanted."""
-        patch_file(self.rest, number).unlink(missing_ok=True)
+        # What is brought back to another copy may go with that one.
+        settle(self.rest, number, for_good=self.origin == self.top)
 
     def keep(self) -> None:
         """Leave it where it is, for the person; it goes after a week."""
@@ -170,8 +175,8 @@ class Copy:
 
     def lock(self) -> None:
         """Hold it for this process: one that nobody holds is left over from a crash."""
-        self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._lock = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT | O_CLOEXEC, 0o600)
+        lock(self._lock)
 
     def _let_go(self) -> None:
         if self._lock is not None:
@@ -197,10 +202,11 @@ def make_copy(cwd: Path, copies: Path, name: str, interrupt: Interrupt | None = 
     top, copies = Path(os.path.realpath(top)), Path(os.path.realpath(copies))
     if copies.is_relative_to(top):
         raise ToolError(f"Copies are made in {copies}, which is inside of {top}: leave out isolated.")
-    copy = Copy(top, copies / name, interrupt=interrupt)
+    copy = Copy(top, copies / name, _origin(top, copies), interrupt=interrupt)
     try:
         copy.directory.mkdir(mode=0o700, parents=True)
         copy.lock()
+        (copy.directory / _ORIGIN).write_bytes(os.fsencode(copy.origin))
         _fill(copy)
         copy.interrupt = None
     except OSError as problem:
@@ -210,6 +216,14 @@ def make_copy(cwd: Path, copies: Path, name: str, interrupt: Interrupt | None = 
         copy.drop()
         raise
     return copy
+
+
+def _origin(top: Path, copies: Path) -> Path:
+    """What the copy was made of that `top` is; `top` where it is none."""
+    if top.parent.parent == copies:
+        with contextlib.suppress(OSError):
+            return Path(os.fsdecode((top.parent / _ORIGIN).read_bytes()))
+    return top
 
 
 def tidy_copies(copies: Path) -> None:
@@ -231,11 +245,11 @@ def _directories(copies: Path) -> Iterator[Path]:
 
 def _is_left_over(directory: Path) -> bool:
     try:
-        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC)
+        descriptor = os.open(directory / "lock", os.O_RDWR | O_CLOEXEC)
     except OSError:
         return is_gone(directory)  # else it is being made just now, or is not ours
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except OSError:
         return False
     finally:

@@ -216,8 +216,7 @@ class TurnDelegation:
             return
         status = child.report.status if child.report is not None else "interrupted"
         loop.services.tasks.end(child.id, outcome_of(status), status.replace("_", " "))
-        for news in services.news.take():
-            loop.services.news.put(news)
+        services.news.pass_to(loop.services.news)
         self._parent.store.release(child.id)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.delegation.copies import Change, Copy
-from agent_core.delegation.kept_news import crashed, how, kept
+from agent_core.delegation.kept_news import crashed, how, how_later, kept
 from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
 from tools.context import ToolContext
@@ -98,7 +98,7 @@ def _keep(each: _Return, call: ToolContext, delegation: TurnDelegation) -> None:
     copy = each.copy
     if each.changes or each.problem:
         copy.keep()
-        call.progress(f"Not brought back, and kept for a week: {copy.tree}\n{how(copy)}\n")
+        call.progress(f"Not brought back, and kept for a week: {copy.tree}\n{how_later(copy)}\n")
         delegation.tell(kept(copy, each.report, list(each.changes.values())), each.forget)
     else:
         each.forget()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from agent_core.background.news import News
 from agent_core.delegation.copies import Change, Copy
-from agent_core.delegation.leavings import how_to_apply
+from agent_core.leavings import how_to_apply
 from tools.delegation_port import AgentReport
 
 _MOST_NAMED = 20
@@ -14,8 +14,13 @@ _GOAL_CHARS = 200
 
 
 def how(copy: Copy) -> str:
-    """How the person has the rest."""
-    return f"To have it: {how_to_apply(copy.top, copy.rest)}"
+    """How who has had the work done has the rest, where that is told at once."""
+    return f"To have it: {how_to_apply(copy.top, copy.rest)}" if copy.rest.exists() else ""
+
+
+def how_later(copy: Copy) -> str:
+    """The same for the person, once the turn is over, and with it any other copy that this one was made of."""
+    return f"To have it: {_command(copy)}" if copy.rest.exists() else ""
 
 
 def kept(copy: Copy, report: AgentReport, changes: Sequence[Change]) -> News:
@@ -36,7 +41,22 @@ def _news(copy: Copy, report: AgentReport, title: str, why: str) -> News:
     goal = " ".join(report.goal.split())[:_GOAL_CHARS]
     text = (
         f"The sub-agent {report.agent} had done its work on a copy (`{goal}`), and its changes were being brought "
-        f"back when {why} All of its work is in {copy.tree}, for a week. This brings the rest back: "
-        f"`{how_to_apply(copy.top, copy.rest)}`. Do it only if the person wants it."
+        f"back when {why}{_of_a_copy(copy)} All of its work is in {copy.tree}, for a week. {_rest(copy)}"
     )
     return News(report.agent, "told", title, text)
+
+
+def _of_a_copy(copy: Copy) -> str:
+    if copy.origin == copy.top:
+        return ""
+    return " That was to another copy, which is given up: of what was brought back to it nothing may be there."
+
+
+def _rest(copy: Copy) -> str:
+    if not copy.rest.exists():
+        return "There are no patches of it. Take from it only what the person wants."
+    return f"This brings the rest back: `{_command(copy)}`. Do it only if the person wants it."
+
+
+def _command(copy: Copy) -> str:
+    return how_to_apply(copy.origin, copy.rest, settled=copy.origin != copy.top)

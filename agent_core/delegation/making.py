@@ -153,6 +153,7 @@ def child_services(
     # An editor knows the cards of both.
     services.call_ids = parent.call_ids
     services.tasks = parent.tasks
+    services.news = parent.news.below()
     services.on_spent = spent
     services.tracing = None if parent.tracing is None else parent.tracing.of_sub_agent()
     return services
@@ -188,6 +189,8 @@ def child_workspace(
         hooks=parent.hooks.for_subagent(parent.client_cwd),
         seen=FilesSeen(),
         shell=ShellMemory(parent.cwd),
+        # What they change comes back with the session's own turn.
+        copied=None,
     )
 
 

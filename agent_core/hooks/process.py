@@ -6,7 +6,6 @@ import contextlib
 import os
 import secrets
 import selectors
-import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
 from tools.errors import ToolInterrupted
+from tools.os_flags import SIGKILL
 
 _READ_BYTES = 64 * 1024
 _MOST_BYTES = 1024 * 1024
@@ -71,7 +71,7 @@ def run_command(
     talk = _Talk(memoryview(_GO + told))
 
     def kill() -> None:
-        signal_group(process.pid, signal.SIGKILL)
+        signal_group(process.pid, SIGKILL)
 
     forget = interrupt.on_cancel(kill) if interrupt is not None else lambda: None
     try:

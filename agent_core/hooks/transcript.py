@@ -12,6 +12,7 @@ from typing import Any
 
 from agent_core.errors import StoreError, UnknownSession
 from agent_core.messages import Content, Message
+from tools.os_flags import O_NOFOLLOW
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +32,14 @@ class Transcript:
         self._messages = messages
         self._lock = threading.Lock()
         self._written: list[Message] = []
+        self._size = 0
 
     def current(self) -> str:
         """The file's path, with all that is stored in it; '' where it cannot be read or written. May block."""
         with self._lock:
             try:
                 messages = list(self._messages())
-                goes_on = messages[: len(self._written)] == self._written and self._path.exists()
+                goes_on = messages[: len(self._written)] == self._written and self._is_whole()
                 self._write(messages[len(self._written) :] if goes_on else messages, anew=not goes_on)
             except UnknownSession:
                 return ""
@@ -47,6 +49,10 @@ class Transcript:
             self._written = messages
             return str(self._path)
 
+    def _is_whole(self) -> bool:
+        """Whether the file is as it was left: a full disk may have cut a line, and hooks can write to it."""
+        return self._path.exists() and self._path.stat().st_size == self._size
+
     def _write(self, messages: Iterable[Message], *, anew: bool) -> None:
         text = "".join(f"{json.dumps(self._entry(message), ensure_ascii=False)}\n" for message in messages)
         if not text and not anew:
@@ -55,11 +61,12 @@ class Transcript:
         data = text.encode("utf-8", "replace")
         # A file without what was undone takes its place: who reads it meanwhile reads the old one.
         target = self._path.with_suffix(".new") if anew else self._path
-        how = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | (os.O_TRUNC if anew else os.O_APPEND)
+        how = os.O_WRONLY | os.O_CREAT | O_NOFOLLOW | (os.O_TRUNC if anew else os.O_APPEND)
         with open(os.open(target, how, 0o600), "wb") as file:  # noqa: PTH123 - it is a descriptor
             file.write(data)
         if anew:
             target.replace(self._path)
+        self._size = self._path.stat().st_size
 
     def _entry(self, message: Message) -> dict[str, Any]:
         role = "assistant" if message["role"] == "assistant" else "user"

@@ -21,6 +21,7 @@ from tools.diagnostics.port import Problem
 from tools.diagnostics.syntax import MAX_CHARS, syntax_problems
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
+from tools.extras import install_line
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +70,7 @@ class LanguageServers:
         self._is_closed = False
         self._is_used = False
         self._commands: dict[str, Command] = {}
+        self._missing: set[str] = set()
         self._servers: dict[Command, Checking] = {}  # on the loop only
         self._sound: OrderedDict[Path, str] = OrderedDict()
 
@@ -134,9 +136,16 @@ class LanguageServers:
             if language.name not in self._commands:
                 command = command_of(language, self._configured, self._around.places)
                 if command is None:
+                    self._tell_missing(language.name)
                     return None
                 self._commands[language.name] = command
             return self._commands[language.name]
+
+    def _tell_missing(self, language: str) -> None:
+        if language not in self._missing:
+            self._missing.add(language)
+            how = f"; for Python there is one with: {install_line('lsp')}" if language == "python" else ""
+            log.info("no language server for %s is installed, so its files are not checked%s", language, how)
 
     def _submitted(self, work: Coroutine[None, None, Sequence[Problem]]) -> Future[Sequence[Problem]] | None:
         with self._lock:

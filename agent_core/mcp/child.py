@@ -20,6 +20,7 @@ from tools.environments.exit_watch import open_exit_watch
 from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
+from tools.os_flags import SIGKILL
 
 _READ_BYTES = 64 * 1024
 _TAIL_CHARS = 4_000
@@ -109,7 +110,7 @@ class Child:
     def kill(self) -> None:
         """Kill the whole group now; from any thread."""
         if self._process.returncode is None:
-            signal_group(self.pid, signal.SIGKILL)
+            signal_group(self.pid, SIGKILL)
 
     async def read(self) -> bytes:
         """The next bytes of its standard output; b'' at the end."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import html
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -27,6 +28,42 @@ if TYPE_CHECKING:
 
 _LONGEST_REQUEST = 64 * 1024
 _PERSON_SECONDS = 300.0
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A sign-in that a browser is to come back with. `state` is what only it knows; '' before it was sent there."""
+
+    arrived: asyncio.Future[AuthorizationCodeResult]
+    state: str = ""
+
+    def sent_to(self, url: str) -> None:
+        """This is where the person goes."""
+        self.state = next(iter(parse_qs(urlsplit(url).query).get("state", ())), "")
+
+    def take(self, target: str) -> str:
+        """Read what a browser was sent back with; what the person is told.
+
+        Any page can send a browser here: what does not know `state` changes nothing.
+        """
+        from mcp.client.auth import AuthorizationCodeResult  # noqa: PLC0415 - loaded with the SDK
+
+        parts = urlsplit(target)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if parts.path != "/callback" or not ({"code", "error"} & query.keys()):
+            return "There is nothing here."
+        if self.arrived.done():
+            return "This was answered already."
+        said = query.get("error_description") or query.get("error", "")
+        if not self.state or not hmac.compare_digest(query.get("state", "").encode(), self.state.encode()):
+            return f"This does not belong to the sign-in that is waited for. {said}".rstrip()
+        if "code" not in query:
+            self.arrived.set_exception(McpFailure(f"The sign-in was refused: {said}."))
+            return f"The sign-in was refused: {said}."
+        self.arrived.set_result(
+            AuthorizationCodeResult(code=query["code"], state=query["state"], iss=query.get("iss"))
+        )  # fmt: skip
+        return "You are signed in. This page can be closed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +122,10 @@ async def _signed_in(
     pasted: Callable[[], Awaitable[str]] | None,
 ) -> Found:
     await load_sdk()
-    async with _waiting_for_browser(spec, pasted) as (port, back):
+    async with _waiting_for_browser(spec, pasted) as (port, waiting, back):
 
         async def told(url: str) -> None:
+            waiting.sent_to(url)
             show(url)
 
         auth = browser_auth(spec, tokens, Browser(port, told, back))
@@ -121,10 +159,9 @@ def _around(spec: ServerSpec, cwd: Path, tokens: ServerTokens, variables: Mappin
 @asynccontextmanager
 async def _waiting_for_browser(
     spec: ServerSpec, pasted: Callable[[], Awaitable[str]] | None
-) -> AsyncIterator[tuple[int, Callable[[], Awaitable[AuthorizationCodeResult]]]]:
+) -> AsyncIterator[tuple[int, _Waiting, Callable[[], Awaitable[AuthorizationCodeResult]]]]:
     """The port that a browser comes back to, and what waits until it does."""
-    arrived: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
-
+    waiting = _Waiting(asyncio.get_running_loop().create_future())
     open_ones: set[asyncio.StreamWriter] = set()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -132,7 +169,7 @@ async def _waiting_for_browser(
         with contextlib.suppress(OSError, LookupError, ValueError, EOFError, asyncio.LimitOverrunError):
             request = await reader.readuntil(b"\r\n\r\n")
             target = request.split(b" ", 2)[1].decode("ascii")
-            writer.write(_page(_take(target, arrived)))
+            writer.write(_page(waiting.take(target)))
             await writer.drain()
         writer.close()
         open_ones.discard(writer)
@@ -146,46 +183,28 @@ async def _waiting_for_browser(
         ) from problem
 
     async def back() -> AuthorizationCodeResult:
-        typed = None if pasted is None else asyncio.create_task(_typed(pasted, arrived))
+        typed = None if pasted is None else asyncio.create_task(_typed(pasted, waiting))
         try:
-            return await arrived
+            return await waiting.arrived
         finally:
             if typed is not None:
                 typed.cancel()
 
     async with listener:
         try:
-            yield listener.sockets[0].getsockname()[1], back
+            yield listener.sockets[0].getsockname()[1], waiting, back
         finally:
             # Browsers open connections that they do not use; the listener's end waits for all of them.
             for writer in open_ones:
                 writer.transport.abort()
 
 
-async def _typed(pasted: Callable[[], Awaitable[str]], arrived: asyncio.Future[AuthorizationCodeResult]) -> None:
-    while not arrived.done():
-        parts = urlsplit((await pasted()).strip())
-        _take(f"{parts.path}?{parts.query}", arrived)
-
-
-def _take(target: str, arrived: asyncio.Future[AuthorizationCodeResult]) -> str:
-    """Read what a browser was sent back with; what the person is told."""
-    from mcp.client.auth import AuthorizationCodeResult  # noqa: PLC0415 - loaded with the SDK
-
-    parts = urlsplit(target)
-    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    if parts.path != "/callback" or not ({"code", "error"} & query.keys()):
-        return "There is nothing here."
-    if arrived.done():
-        return "This was answered already."
-    if "code" not in query:
-        said = query.get("error_description") or query["error"]
-        arrived.set_exception(McpFailure(f"The sign-in was refused: {said}."))
-        return f"The sign-in was refused: {said}."
-    arrived.set_result(
-        AuthorizationCodeResult(code=query["code"], state=query.get("state"), iss=query.get("iss"))
-    )  # fmt: skip
-    return "You are signed in. This page can be closed."
+async def _typed(pasted: Callable[[], Awaitable[str]], waiting: _Waiting) -> None:
+    while not waiting.arrived.done():
+        text = (await pasted()).strip()
+        with contextlib.suppress(ValueError):  # it is no address
+            parts = urlsplit(text)
+            waiting.take(f"{parts.path}?{parts.query}")
 
 
 def _page(text: str) -> bytes:

@@ -52,6 +52,8 @@ def snapshot_of(store: MemoryStore) -> Snapshot:
 
 def sorted_out(entries: Sequence[str]) -> tuple[tuple[str, ...], dict[int, str]]:
     """The entries that may be shown to the model, and by position why others may not."""
+    if not entries:
+        return (), {}
     reasons = {at: found.reason for at, entry in enumerate(entries) if (found := scan(entry, "memory")).is_blocked}
     # An attack may be spread over several entries: each of them looks harmless then.
     shown = [at for at in range(len(entries)) if at not in reasons]

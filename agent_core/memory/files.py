@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK, own_user, set_mode
+
 LARGEST = 256 * 1024
 """Bytes; a file that is larger is none of ours."""
 
@@ -60,7 +62,7 @@ def read(path: Path, home: Path) -> Found:
     """
     try:
         # O_NOFOLLOW: a link that comes in its place just now is not followed either.
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW
         descriptor = os.open(real_path(path, home), flags)
     except (FileNotFoundError, NotADirectoryError):
         return Found("")
@@ -127,9 +129,9 @@ def replace(target: Path, text: str, previous: Stamp | None) -> bool:
     """
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_NOFOLLOW
         with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
-            os.fchmod(stream.fileno(), _MODE)  # the umask may have taken from the mode
+            set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode
             stream.write(text.encode())
             stream.flush()
             os.fsync(stream.fileno())
@@ -170,7 +172,7 @@ def put_aside(target: Path) -> Path:
 def _check(path: Path, facts: os.stat_result) -> None:
     if not stat.S_ISREG(facts.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
-    if facts.st_uid != os.getuid() or facts.st_mode & stat.S_IWOTH:
+    if facts.st_uid != own_user() or facts.st_mode & stat.S_IWOTH:
         raise MemoryUnusable(
             f"{path} belongs to, or may be changed by, other users, so nothing in it counts. Look it through, then "
             f"make it yours alone: chmod 600 {path}"

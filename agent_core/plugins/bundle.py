@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tools.home_tools.modules import LoadFailed
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 _MOST_FILES = 500
 _MOST_BYTES = 16 * 1024 * 1024
@@ -115,7 +116,7 @@ def _raise(problem: OSError) -> None:
 
 def _content(path: Path) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             data = stream.read(_MOST_BYTES + 1)
     except OSError as problem:

@@ -17,6 +17,8 @@ def _lines(facts: PromptFacts) -> Iterator[str]:
     if facts.machine:
         yield f"Files and commands are those of another machine: {facts.machine}"
     yield f"Working directory: {facts.cwd}"
+    if facts.copy:
+        yield facts.copy
     for root in facts.roots:
         if root != facts.cwd:
             yield f"Further directory of the session: {root}"

@@ -45,6 +45,7 @@ class PromptFacts:
 
     Attributes:
         machine: what people call the machine; '' for this one.
+        copy: what the working directory there is a copy of, and what becomes of changes; '' for no copy.
         shell: what runs commands.
         git: the repository that `cwd` is in; None where it is in none.
         programs, missing: those that the project's files ask for: on PATH, and not there.
@@ -59,6 +60,7 @@ class PromptFacts:
     programs: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     machine: str = ""
+    copy: str = ""
 
 
 def gather_facts(cwd: Path, roots: tuple[Path, ...], *, seconds: float = 1.0) -> PromptFacts:

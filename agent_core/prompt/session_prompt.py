@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from agent_core.prompt.context_files.loaded import ContextFiles
 from agent_core.prompt.context_files.loading import load_context_files
@@ -57,7 +58,8 @@ def _facts(workspace: Workspace) -> PromptFacts:
         return gather_facts(workspace.cwd, workspace.roots)
     from agent_core.prompt.far_facts import far_facts  # noqa: PLC0415 - most sessions work here
 
-    return far_facts(workspace.elsewhere)
+    copied = workspace.copied
+    return replace(far_facts(workspace.elsewhere), copy="" if copied is None else copied.described())
 
 
 def _context_files(workspace: Workspace, settings: PromptSettings, max_chars: int) -> ContextFiles:

@@ -16,9 +16,11 @@ class BackgroundPart(ToolPart):
 
     turns: OwnTurns = Field(
         "auto",
-        description="Go on by itself: auto: where the editor says that it shows that; always; ask; never.",
+        description="When a turn of its own begins; `auto`: where the editor says that it shows such turns.",
     )
-    max_turns: int = Field(8, ge=1, le=100, description="Turns of its own in a row, at most.")
+    max_turns: int = Field(
+        8, ge=1, le=100, description="How many of those may follow each other before you say something."
+    )
 
     @field_validator("turns", mode="before")
     @classmethod

@@ -13,9 +13,15 @@ class CodePart(ToolPart):
 
     mode: ProgramMode = Field(
         "project",
-        description="project: the project's Python, in its directory; strict: the system's, in an empty one.",
+        description="`project`: the project's Python, in its directory; `strict`: the system's, in an empty one.",
     )
-    timeout: float = Field(300.0, gt=0, le=3600, allow_inf_nan=False, description="Seconds a program may take.")
+    timeout: float = Field(
+        300.0,
+        gt=0,
+        le=3600,
+        allow_inf_nan=False,
+        description="Seconds a program may take, the time in which you are asked not counted.",
+    )
     max_tool_calls: int = Field(50, ge=1, le=1000, description="Calls of tools that one program may make.")
 
     def as_programs(self) -> ProgramSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -20,24 +20,51 @@ _OTHER_NAMES = {
 class DelegationPart(ToolPart):
     """How much sub-agents may do."""
 
-    model: str = Field("", description="The model of sub-agents, as provider:model; empty: that of the session.")
-    models: tuple[str, ...] = Field((), description="Models that the agent may choose for a task, as provider:model.")
+    understood: ClassVar[frozenset[str]] = frozenset({*_OTHER_NAMES, "provider"})
+
+    model: str = Field(
+        "",
+        description=(
+            "The model of sub-agents, as `provider:model`; empty: that of the session "
+            "(`delegation.provider` beside a name is understood too)."
+        ),
+    )
+    models: tuple[str, ...] = Field(
+        (), description="Models that the agent may choose for a task, as `provider:model`."
+    )
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = Field(
         None, description="How much they think; empty: as the session's model."
     )
-    toolsets: tuple[str, ...] = Field((), description="Toolsets that they have where a task names none; empty: all.")
+    toolsets: tuple[str, ...] = Field(
+        (), description="Toolsets that they have where a task names none; empty: all (also `default_toolsets`)."
+    )
     max_iterations: int = Field(50, ge=1, le=1_000, description="Model requests of one sub-agent, at most.")
-    max_concurrent_children: int = Field(3, ge=1, le=32, description="Sub-agents that work at the same time.")
-    max_background_children: int = Field(3, ge=0, le=32, description="The same, in the background; 0: none may.")
+    max_concurrent_children: int = Field(
+        3, ge=1, le=32, description="Sub-agents that work at the same time, for each agent that delegates."
+    )
+    max_background_children: int = Field(
+        3, ge=0, le=32, description="The same, in the background; 0: none may (also `max_async_children`)."
+    )
     max_spawn_depth: int = Field(
-        1, ge=0, le=4, description="1: sub-agents have none of their own; more: orchestrators may; 0: there are none."
+        1,
+        ge=0,
+        le=4,
+        description="Levels of sub-agents; 1: they have none of their own, 0: there are none.",
     )
     orchestrator_enabled: bool = Field(True, description="Whether there may be orchestrators at all.")
     timeout: float = Field(
-        0.0, ge=0, le=7 * 24 * 3600, allow_inf_nan=False, description="Seconds for one sub-agent; 0: no limit."
+        0.0,
+        ge=0,
+        le=7 * 24 * 3600,
+        allow_inf_nan=False,
+        description="Seconds for one sub-agent; 0: no limit (also `child_timeout_seconds`).",
     )
     idle_seconds: float = Field(
-        600.0, gt=0, le=24 * 3600, allow_inf_nan=False, description="Without a sign of its model, it is given up."
+        600.0,
+        gt=0,
+        le=24 * 3600,
+        allow_inf_nan=False,
+        description="Seconds without a sign of its model, then it is ended.",
     )
     tool_seconds: float = Field(
         1800.0, gt=0, le=24 * 3600, allow_inf_nan=False, description="The same, while it runs a tool."

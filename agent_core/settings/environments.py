@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -23,37 +23,50 @@ _OTHER_BACKENDS = {
 class TerminalPart(ToolPart):
     """How and where commands run."""
 
+    understood: ClassVar[frozenset[str]] = frozenset(_OTHER_NAMES)
+
     timeout: float = Field(
-        180.0, gt=0, le=600, allow_inf_nan=False, description="Seconds a command may take where none are asked for."
+        180.0,
+        gt=0,
+        le=600,
+        allow_inf_nan=False,
+        description="Seconds a command may take where the model asks for no other time.",
     )
     env_passthrough: tuple[str, ...] = Field(
-        (), description="Variables, or patterns with a *, that commands get though they look like secrets."
+        (), description="Variables, or patterns (`MY_APP_*`), that commands get though they look like secrets."
     )
     backend: str = Field(
         "local",
-        description="Where sessions work: local, ssh, docker, apptainer, modal, daytona, vercel, or a plugin's.",
+        description="`local`, `ssh`, `docker`, `apptainer`, `modal`, `daytona`, `vercel`, or a plugin's.",
     )
-    backend_options: dict[str, Any] = Field(default_factory=dict, description="For the backend of a plugin.")
+    backend_options: dict[str, Any] = Field(default_factory=dict, description="What the backend of a plugin is told.")
     cwd: str = Field(
         "", description="The directory on the other machine; empty: the one of the same name, or else the home."
     )
     files_by: Literal["auto", "python", "sh"] = Field(
         "auto", description="What reads and writes files there: its python3 (3.7 or later), or its shell."
     )
-    ssh_host: str = Field("", description="ssh: the host, or a name of ~/.ssh/config.")
+    sync: Literal["off", "in", "both"] = Field(
+        "off",
+        description="Where a place shares no files: in: the workspace is copied there; both: changes come back.",
+    )
+    sync_files: int = Field(20_000, ge=1, description="So many files are copied there at most.")
+    sync_megabytes: int = Field(200, ge=1, description="So much is copied there at most.")
+    ssh_host: str = Field("", description="ssh: the host, or a name of `~/.ssh/config`.")
     ssh_user: str = Field("", description="ssh: the user there; empty: as ssh has it.")
-    ssh_port: int | None = Field(None, ge=1, le=65535, description="ssh: the port.")
+    ssh_port: int | None = Field(None, ge=1, le=65535, description="ssh: the port; empty: as ssh has it.")
     ssh_key: str = Field("", description="ssh: the file of the key; empty: as ssh has it.")
-    ssh_options: tuple[str, ...] = Field((), description="ssh: further options, each as Name=value.")
+    ssh_options: tuple[str, ...] = Field((), description="ssh: further options, each as `Name=value`.")
     docker_image: str = Field("debian:stable-slim", description="docker: the image of the sessions' containers.")
     docker_program: str = Field("", description="docker: the engine's program; empty: docker, or else podman.")
-    docker_mount: bool = Field(True, description="docker: the session's directories are this machine's own.")
-    docker_volumes: tuple[str, ...] = Field((), description="docker: more of this machine, as HOST:THERE or :ro.")
+    docker_mount: bool = Field(
+        True,
+        description="docker: the session's directories are this machine's (also `docker_mount_cwd_to_workspace`).",
+    )
+    docker_volumes: tuple[str, ...] = Field((), description="docker: more of this machine, as `/data:/data:ro`.")
     docker_network: Literal["none", "bridge", "host"] = Field("none", description="docker: what the network is.")
     docker_forward_env: tuple[str, ...] = Field((), description="docker: variables of this machine that are set.")
-    docker_user: str = Field(
-        "auto", description="docker: who commands run as: auto (you), image, or UID:GID as the engine takes it."
-    )
+    docker_user: str = Field("auto", description="docker: who commands run as: `auto` (you), `image`, or `UID:GID`.")
     docker_args: tuple[str, ...] = Field((), description="docker: further arguments of `run`.")
     singularity_image: str = Field(
         "docker://debian:stable-slim", description="apptainer: the image of the sessions' instances."
@@ -66,8 +79,12 @@ class TerminalPart(ToolPart):
     container_network: Literal["none", "open"] = Field(
         "none", description="apptainer, modal, daytona, vercel: whether there is a network."
     )
-    container_cpu: float | None = Field(None, gt=0, allow_inf_nan=False, description="In containers: processors.")
-    container_memory: int | None = Field(None, ge=16, description="In containers: megabytes of memory.")
+    container_cpu: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="docker, apptainer and the services: processors, at most."
+    )
+    container_memory: int | None = Field(
+        None, ge=16, description="docker, apptainer and the services: megabytes of memory, at most."
+    )
     container_lifetime: int = Field(
         3600, ge=60, le=86_400, description="modal, daytona, vercel: seconds after which a sandbox ends in any case."
     )
@@ -94,6 +111,12 @@ class TerminalPart(ToolPart):
             return value
         name = value.strip().lower() or "local"
         return _OTHER_BACKENDS.get(name, name)
+
+    @field_validator("sync", mode="before")
+    @classmethod
+    def _sync_word(cls, value: object) -> object:
+        # YAML reads off and on as no and yes.
+        return {False: "off", True: "both"}[value] if isinstance(value, bool) else value
 
     @field_validator(
         "env_passthrough",

@@ -20,16 +20,18 @@ class CommandHookPart(ToolPart):
     """A command that is run at an event."""
 
     event: str = Field(description="The event, by any of its names.")
-    command: str = Field(min_length=1, description="Run by /bin/sh; gets JSON on its standard input.")
-    matcher: str = Field(
-        "", description="Which tools (or whatever the event is told apart by); a regular expression."
+    command: str = Field(
+        min_length=1, description="Run by `/bin/sh` in the session's directory; gets JSON on its standard input."
     )
-    timeout: float = Field(60.0, gt=0, allow_inf_nan=False, description="Seconds; longer ones than 600 are cut.")
+    matcher: str = Field(
+        "", description="Which tools (or whatever the event is told apart by), a regular expression; empty: all."
+    )
+    timeout: float = Field(60.0, gt=0, allow_inf_nan=False, description="Seconds, 600 at most.")
     in_background: bool = Field(False, alias="async", description="Nobody waits for it, and it decides nothing.")
     refuses: bool | None = Field(
         None,
         alias="fail_closed",
-        description="Whether a failure of it is a no; by itself only before tool calls.",
+        description="Where it cannot be asked, it is a no; empty: so before tool calls alone. Also `failClosed`.",
     )
 
     @field_validator("matcher", mode="before")

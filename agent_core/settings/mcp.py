@@ -22,7 +22,10 @@ _SECRETIVE = frozenset({"env", "args", "headers", "url", "oauth", "command"})
 class McpToolsPart(ToolPart):
     """Which of a server's offers are used."""
 
-    include: tuple[str, ...] | None = Field(None, description="Only these tools; patterns with a * are understood.")
+    include: tuple[str, ...] | None = Field(
+        None,
+        description="Only these, by the server's own names; patterns with a `*`. `exclude` is not looked at.",
+    )
     exclude: tuple[str, ...] = Field((), description="Not these tools.")
     resources: bool = Field(True, description="Offer its resources.")
     prompts: bool = Field(True, description="Offer its prompts as commands.")
@@ -36,7 +39,9 @@ class McpToolsPart(ToolPart):
 class McpSamplingPart(ToolPart):
     """Whether a server may ask a model."""
 
-    enabled: bool = Field(True, description="Let the server ask, as mcp.sampling says.")
+    enabled: bool = Field(
+        True, description="It may have a model's answer, as `mcp.sampling` says; `sampling: false` is enough."
+    )
     max_tokens_cap: int = Field(4096, ge=1, description="The longest answer, in tokens.")
     max_rpm: int = Field(10, ge=1, description="Requests in a minute, at most.")
 
@@ -44,14 +49,14 @@ class McpSamplingPart(ToolPart):
 class McpElicitationPart(ToolPart):
     """Whether a server may ask the person."""
 
-    enabled: bool = Field(True, description="Pass its questions on.")
+    enabled: bool = Field(True, description="Its questions reach you; `elicitation: false` is enough.")
 
 
 class McpOAuthPart(ToolPart):
     """A client of the user's own at the server that signs in; normally none is needed."""
 
     client_id: str = Field("", description="The client's name.")
-    client_secret: str = Field("", description="Its secret; ${NAME} is the variable NAME.", repr=False)
+    client_secret: str = Field("", description="Its secret; `${NAME}` is the variable `NAME`.", repr=False)
     scope: str = Field("", description="What is asked for; empty: what the server names.")
     redirect_port: int = Field(0, ge=0, le=65535, description="The port on this machine; 0: any.")
 
@@ -59,22 +64,41 @@ class McpOAuthPart(ToolPart):
 class McpServerPart(ToolPart):
     """One MCP server: a program (`command`), or an address (`url`)."""
 
-    command: str = Field("", description="The program.")
+    command: str = Field("", description="A program. A server has either a `command` or a `url`.")
     args: tuple[str, ...] = Field((), description="Its arguments.", repr=False)
     env: dict[str, str] = Field(default_factory=dict, description="Variables that it gets.", repr=False)
     cwd: str = Field("", description="Its directory; empty: the session's.")
-    url: str = Field("", description="The address.", repr=False)
+    url: str = Field("", description="An address.", repr=False)
     headers: dict[str, str] = Field(default_factory=dict, description="Sent with each request.", repr=False)
-    transport: Literal["", "stdio", "http", "sse"] = Field("", alias="type", description="http or sse, for a url.")
-    enabled: bool = Field(True, description="Use it.")
-    timeout: float = Field(300.0, gt=0, le=_ONE_DAY, allow_inf_nan=False, description="Seconds for a call.")
-    connect_timeout: float = Field(60.0, gt=0, le=600, allow_inf_nan=False, description="Seconds to connect.")
-    keepalive_interval: float = Field(
-        180.0, ge=0, le=_ONE_DAY, allow_inf_nan=False, description="Ping a url that is idle so long; 0: never."
+    transport: Literal["", "stdio", "http", "sse"] = Field(
+        "", alias="type", description="`sse` for addresses of the older kind."
     )
-    ca_file: str = Field("", description="For a url: a file of certificates to trust, too.")
-    client_cert: str = Field("", description="For a url that wants one: the certificate of this client.")
-    client_key: str = Field("", description="Its key, where it is in a file of its own.")
+    enabled: bool = Field(True, description="Use it.")
+    timeout: float = Field(
+        300.0,
+        gt=0,
+        le=_ONE_DAY,
+        allow_inf_nan=False,
+        description="Seconds for a call; waiting for you does not count.",
+    )
+    connect_timeout: float = Field(
+        60.0, gt=0, le=600, allow_inf_nan=False, description="Seconds until it has told its tools."
+    )
+    keepalive_interval: float = Field(
+        180.0,
+        ge=0,
+        le=_ONE_DAY,
+        allow_inf_nan=False,
+        description="Seconds without a call after which a `url` is asked for a sign of life (a ping); 0: never.",
+    )
+    ca_file: str = Field(
+        "",
+        description="For a `url`: a file of certificates (PEM) to trust too; `ssl_verify: PATH` works as well.",
+    )
+    client_cert: str = Field("", description="For a `url` that wants one: your certificate (PEM).")
+    client_key: str = Field(
+        "", description="Its key, where it is in a file of its own; one with a password cannot be used."
+    )
     tools: McpToolsPart = Field(default_factory=McpToolsPart)
     sampling: McpSamplingPart = Field(default_factory=McpSamplingPart)
     elicitation: McpElicitationPart = Field(default_factory=McpElicitationPart)
@@ -117,12 +141,18 @@ class McpServerPart(ToolPart):
 class McpPart(ToolPart):
     """How MCP servers are used."""
 
-    sampling: Sampling = Field("ask", description="Servers that want a model's answer: ask, allow, or off.")
+    sampling: Sampling = Field(
+        "ask", description="Servers that want a model's answer: `ask` you each time, `allow`, or `off`."
+    )
     tool_search: ToolSearch = Field(
-        "auto", description="Put servers' tools behind a search: on, off, or auto, where they are too long."
+        "auto", description="Put servers' tools behind a search; `auto`: where they are too long."
     )
     tool_search_share: float = Field(
-        0.1, gt=0, le=1, allow_inf_nan=False, description="The share of the window from which they are too long."
+        0.1,
+        gt=0,
+        le=1,
+        allow_inf_nan=False,
+        description="With `auto`: the share of the model's window from which they are too long.",
     )
 
     @field_validator("sampling", "tool_search", mode="before")

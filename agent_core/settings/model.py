@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from agent_core.settings.background import BackgroundPart
 from agent_core.settings.code import CodePart
 from agent_core.settings.context import CompressionPart
 from agent_core.settings.delegation import DelegationPart
 from agent_core.settings.environments import TerminalPart
+from agent_core.settings.guardrails import GuardrailSettings
 from agent_core.settings.hooks import HooksPart
 from agent_core.settings.mcp import McpPart, McpServerPart
 from agent_core.settings.memory import MemoryPart
+from agent_core.settings.part import SettingsPart
 from agent_core.settings.prompt import ContextFilesPart
 from agent_core.settings.skills import SkillPart
 from agent_core.settings.telemetry import TelemetryPart
@@ -54,32 +56,38 @@ SHARED_PARTS = frozenset(
 """Parts whose entries other programs write too: a wrong one is left out, and is an error only if it is chosen."""
 
 
-class SettingsPart(BaseModel):
-    """A part of the settings: immutable, and what it does not know is reported elsewhere, not refused."""
-
-    # Inputs may be keys, and errors end up in logs.
-    model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
-
-
 class ServerSettings(SettingsPart):
     """A model server of the user's own, or other values for a known one."""
 
-    base_url: str | None = Field(None, description="The server's address.")
-    api_key: str | None = Field(
-        None, description="The key for base_url, or for the provider; ${NAME} is the variable NAME.", repr=False
+    understood: ClassVar[frozenset[str]] = frozenset(_OTHER_NAMES)
+
+    base_url: str | None = Field(
+        None, description="The server's address, up to and with `/v1`; empty: the provider's own."
     )
-    api_keys: tuple[str, ...] = Field((), description="More keys for the same server, used in turn.", repr=False)
-    key_env: str | None = Field(None, description="The environment variable that holds the key.")
+    api_key: str | None = Field(
+        None, description="The key, for this server and no other; `${NAME}` is the variable `NAME`.", repr=False
+    )
+    api_keys: tuple[str, ...] = Field((), description="More keys for the same server.", repr=False)
+    key_env: str | None = Field(None, description="The variable that holds the key.")
     api_mode: ApiModeName | None = Field(None, description="The wire protocol; normally found by itself.")
-    headers: dict[str, str] = Field(default_factory=dict, description="Sent with each request.", repr=False)
-    context_length: int | None = Field(None, gt=0, description="The model's window, in tokens.")
-    max_tokens: int | None = Field(None, gt=0, description="The longest answer, in tokens.")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="`NAME: value` lines that are sent with each request.", repr=False
+    )
+    context_length: int | None = Field(
+        None, gt=0, description="The model's window, in tokens; empty: what is known of it."
+    )
+    max_tokens: int | None = Field(
+        None, gt=0, description="The longest answer, in tokens; empty: the server's own limit."
+    )
     stall_timeout: float | None = Field(
         None,
         gt=0,
         le=24 * 3600,
         allow_inf_nan=False,
-        description="Seconds without an event; then it is given up.",
+        description=(
+            "Seconds without a part of an answer, then it is given up; empty: 180, 600 for models that think, "
+            "900 for servers nearby."
+        ),
     )
 
     @model_validator(mode="before")
@@ -105,14 +113,26 @@ class ServerSettings(SettingsPart):
 class ModelSettings(ServerSettings):
     """Which model is asked, and where."""
 
-    default: str | None = Field(None, description="The model's name, as its server knows it; also provider:model.")
-    provider: str | None = Field(None, description="Who serves it; see docs/models.md.")
+    default: str | None = Field(
+        None,
+        description=(
+            "The model's name, as its server knows it, also `provider:model`; `model: NAME` alone works too. "
+            "`offline` is the embedded stand-in."
+        ),
+    )
+    provider: str | None = Field(
+        None,
+        description=(
+            "A provider, a name from `providers`, `custom` (any compatible server) or `offline`; "
+            "empty: `custom` if there is a `base_url`."
+        ),
+    )
 
 
 class NamedServer(ServerSettings):
     """An entry of `providers` or `custom_providers`."""
 
-    name: str = Field("", description="What model.provider calls it.")
+    name: str = Field("", description="What `model.provider` calls it; of `providers` the key does.")
     model: str | None = Field(None, description="The model that is used when only the provider is chosen.")
 
 
@@ -131,25 +151,40 @@ class FallbackModel(ServerSettings):
 class CachingSettings(SettingsPart):
     """How long a server should keep a conversation's beginning."""
 
-    cache_ttl: Literal["5m", "1h"] = Field("5m", description="5m or 1h, for servers that let us choose.")
+    cache_ttl: Literal["5m", "1h"] = Field("5m", description="How long, where a server lets one choose.")
 
 
 class AuxiliaryTask(ServerSettings):
     """The model of a side task."""
 
-    provider: str | None = Field(None, description="Who serves it; auto is the session's own model.")
+    provider: str | None = Field(None, description="Who serves it; empty, or `auto`: the session's own model.")
     model: str | None = Field(None, description="The model's name; also provider:model.")
-    timeout: float | None = Field(None, gt=0, le=600, allow_inf_nan=False, description="Seconds a task may take.")
+    timeout: float | None = Field(
+        None,
+        gt=0,
+        le=600,
+        allow_inf_nan=False,
+        description="Seconds a task may take; empty: 120 for `compression`, else 30.",
+    )
 
 
 class AgentSettings(SettingsPart):
     """How the agent works."""
 
-    max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most.")
+    max_turns: int = Field(90, ge=1, description="Model requests in one turn, at most; one more is for a summary.")
     api_max_retries: int = Field(4, ge=1, le=20, description="Attempts at one model request, at most.")
-    reasoning_effort: Effort | None = Field(None, description="How much the model thinks; none: not at all.")
+    reasoning_effort: Effort | None = Field(
+        None,
+        description="How much the model thinks; empty: as it does by itself. Another can be chosen for a session.",
+    )
     disabled_toolsets: tuple[str, ...] = Field((), description="Toolsets, or single tools, that no session has.")
-    ephemeral_system_prompt: str = Field("", description="Goes behind the system prompt, and is stored nowhere.")
+    ephemeral_system_prompt: str = Field(
+        "",
+        description=(
+            "Goes behind the system prompt in each request, and is neither stored nor exported; "
+            "a change needs a restart."
+        ),
+    )
 
     save_trajectories: bool = Field(False, description="Keep each finished turn as data to train with.")
     verify_on_stop: bool = Field(
@@ -179,39 +214,38 @@ class SessionSettings(SettingsPart):
 class EditorSettings(SettingsPart):
     """What new sessions use of their editor."""
 
-    terminals: bool = Field(False, description="Run commands in the editor's own terminals, where it offers them.")
+    terminals: bool = Field(
+        False,
+        description=(
+            "Run commands in the editor's own terminals, where it offers them; "
+            "the option *Editor terminals* changes it for a session."
+        ),
+    )
 
 
 class ModelListSettings(SettingsPart):
     """How the lists of models are kept that can be chosen in the editor."""
 
-    renew: bool = Field(True, description="Ask the providers for their models, in the background.")
-
-
-class LoopCounts(SettingsPart):
-    """From which count on something is done about a model that goes round in circles."""
-
-    exact_failure: int | None = Field(None, ge=0, description="Failures of the same call; 0: never.")
-    same_tool_failure: int | None = Field(None, ge=0, description="Failures of a tool in a row; 0: never.")
-    idempotent_no_progress: int | None = Field(None, ge=0, description="Equal results of a call; 0: never.")
-
-
-class GuardrailSettings(SettingsPart):
-    """What is done about a model that goes round in circles; the counts' defaults are in `agent_core.guardrails`."""
-
-    warnings_enabled: bool = Field(True, description="Tell the model.")
-    hard_stop_enabled: bool = Field(True, description="Do not run its call any more, and in the end stop the turn.")
-    warn_after: LoopCounts = Field(default_factory=LoopCounts)
-    block_after: LoopCounts = Field(default_factory=LoopCounts)
-    hard_stop_after: LoopCounts = Field(default_factory=LoopCounts)
+    renew: bool = Field(
+        True,
+        description=(
+            "Ask the providers that are set up for their models, in the background; "
+            "without it what is known already is offered."
+        ),
+    )
 
 
 class PluginSettings(SettingsPart):
     """Which plugins are loaded, and what they are told."""
 
-    enabled: tuple[str, ...] | None = Field(None, description="Only these, where there is such a list.")
+    enabled: tuple[str, ...] | None = Field(
+        None,
+        description="Only these of the home and of packages, where there is such a list; an empty one loads none.",
+    )
     disabled: tuple[str, ...] = Field((), description="Never these.")
-    entries: dict[str, Any] = Field(default_factory=dict, description="By plugin: its own settings.", repr=False)
+    entries: dict[str, Any] = Field(
+        default_factory=dict, description="What the plugin of that name is told: its `ctx.settings`.", repr=False
+    )
     hook_callback_timeout: float = Field(
         30.0, ge=0, allow_inf_nan=False, description="Seconds that a plugin's hook has; 0, and more than 600: 600."
     )
@@ -222,17 +256,23 @@ class PluginSettings(SettingsPart):
 
 
 class ApprovalSettings(SettingsPart):
-    """When the person is asked."""
+    """When you are asked."""
 
     mode: Literal["auto", "all", "off"] = Field(
         "auto",
-        description="auto: as the session's mode says; all: whatever is not proven harmless; off: begin in dont_ask.",
+        description=(
+            "`auto`: as the session's mode says; `all`: also every command that is not proved harmless; "
+            "`off`: sessions begin in *Run everything without asking*. `manual` and `ask` mean `auto`, "
+            "`smart` means `auto` with `approvals.smart`."
+        ),
     )
     smart: bool = Field(
-        False, description="Let a model say yes to what comes back by itself, as rm -rf node_modules."
+        False, description="Let a model say yes to what comes back by itself, as `rm -rf node_modules`."
     )
-    deny: tuple[RuleText, ...] = Field((), description="What may not happen, as `run: git push*`; in every mode.")
-    allow: tuple[RuleText, ...] = Field((), description="What need not be asked about, likewise.")
+    deny: tuple[RuleText, ...] = Field(
+        (), description="Rules about what may not happen, as `run: git push*`; in every mode."
+    )
+    allow: tuple[RuleText, ...] = Field((), description="Rules about what need not be asked about.")
     timeout: float = Field(
         1800.0,
         gt=0,
@@ -274,25 +314,43 @@ class Settings(SettingsPart):
     context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
     skills: SkillPart = Field(default_factory=SkillPart)
     mcp: McpPart = Field(default_factory=McpPart)
-    mcp_servers: dict[str, McpServerPart] = Field(default_factory=dict, description="MCP servers by name.")
+    mcp_servers: dict[str, McpServerPart] = Field(
+        default_factory=dict,
+        description="MCP servers by name. Other programs may keep entries here too: a wrong one is left out.",
+    )
     background: BackgroundPart = Field(default_factory=BackgroundPart)
     telemetry: TelemetryPart = Field(default_factory=TelemetryPart)
     tool_loop_guardrails: GuardrailSettings = Field(default_factory=GuardrailSettings)
-    providers: dict[str, NamedServer] = Field(default_factory=dict, description="Model servers by name.")
-    custom_providers: tuple[NamedServer, ...] = Field((), description="The same, as a list.")
-    fallback_providers: tuple[FallbackModel, ...] = Field((), description="Asked when the model cannot answer.")
+    providers: dict[str, NamedServer] = Field(
+        default_factory=dict, description="Model servers by name; a known provider's name: other values for it."
+    )
+    custom_providers: tuple[NamedServer, ...] = Field((), description="Model servers as a list.")
+    fallback_providers: tuple[FallbackModel, ...] = Field(
+        (),
+        description=(
+            "Asked in this order when the model cannot answer; an entry may be just `provider:model`. "
+            "`fallback_model`, a single one, is understood too."
+        ),
+    )
     credential_pool_strategies: dict[str, PoolStrategy] = Field(
-        default_factory=dict, description="By provider: which of several keys is used."
+        default_factory=dict, description="By provider: which of several keys is used; without an entry `fill_first`."
     )
     prompt_caching: CachingSettings = Field(default_factory=CachingSettings)
-    auxiliary: dict[str, AuxiliaryTask] = Field(default_factory=dict, description="Models of side tasks, by task.")
+    auxiliary: dict[str, AuxiliaryTask] = Field(
+        default_factory=dict, description="Models of side tasks, by task; without an entry the session's model."
+    )
     plugins: PluginSettings = Field(default_factory=PluginSettings)
     hooks: HooksPart = Field(default_factory=HooksPart)
     platform_toolsets: dict[str, tuple[str, ...]] = Field(
-        default_factory=dict, description="By platform (acp): the toolsets that sessions have, instead of hermes-acp."
+        default_factory=dict,
+        description="The toolsets that sessions of a platform (`acp`) have; without an entry `hermes-acp`.",
     )
     command_allowlist: tuple[str, ...] = Field(
-        (), description="Commands that run without a question, word for word, or patterns with a *."
+        (),
+        description=(
+            "An older form of `approvals.allow`: commands, word for word or as patterns with a `*`, "
+            "that run without a question."
+        ),
     )
 
     @model_validator(mode="before")

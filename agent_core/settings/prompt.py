@@ -15,8 +15,12 @@ class ContextFilesPart(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, hide_input_in_errors=True)
 
     enabled: bool = Field(True, description="Tell the model what they say.")
-    max_chars: int | None = Field(None, ge=1_000, description="Characters of one file, at most.")
-    names: tuple[str, ...] = Field(DEFAULT_NAMES, description="What is looked for; of a directory the first counts.")
+    max_chars: int | None = Field(
+        None, ge=1_000, description="Characters of one file, at most; empty: by the model's window."
+    )
+    names: tuple[str, ...] = Field(
+        DEFAULT_NAMES, description="Which files are looked for; of a directory the first counts."
+    )
 
     @field_validator("names")
     @classmethod

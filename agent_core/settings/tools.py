@@ -16,8 +16,17 @@ class ToolPart(BaseModel):
 class WebPart(ToolPart):
     """How the web is reached."""
 
-    search_backend: str = Field("", description="brave, tavily, exa, searxng or ddgs; empty: the first set up.")
-    allow_private: bool = Field(False, description="Ask about private addresses as about public ones.")
+    search_backend: str = Field(
+        "",
+        description="`brave`, `tavily`, `exa`, `searxng`, or `ddgs` (no key); empty: the first that is set up.",
+    )
+    allow_private: bool = Field(
+        False,
+        description=(
+            "Ask about addresses of this machine and of private networks as about any other; "
+            "otherwise they are asked about as risky, and refused where nobody is asked."
+        ),
+    )
     timeout: float = Field(30.0, gt=0, le=600, allow_inf_nan=False, description="Seconds one page may take.")
 
     @field_validator("search_backend", mode="before")
@@ -35,9 +44,15 @@ class SecurityPart(ToolPart):
 class LspPart(ToolPart):
     """Language servers, which are asked what an edit broke."""
 
-    enabled: bool = Field(False, description="Ask them. They run parts of the workspace's code.")
+    enabled: bool = Field(False, description="Ask them. They run parts of the workspace's code without a question.")
     wait: float = Field(3.0, gt=0, le=60, allow_inf_nan=False, description="Seconds an edit waits for them, at most.")
-    servers: dict[str, Any] = Field(default_factory=dict, description="Commands by language or suffix.")
+    servers: dict[str, Any] = Field(
+        default_factory=dict,
+        description=(
+            "By language (`python`, `go`, `rust`, `typescript`, `c`) or suffix (`.vue`) the command of its server; "
+            "empty: the first that is installed; an empty command: none."
+        ),
+    )
 
 
 class SandboxPart(ToolPart):
@@ -47,16 +62,18 @@ class SandboxPart(ToolPart):
         "workspace-write", description="Change nothing; change the session's directories; no sandbox at all."
     )
     network: Literal["off", "proxy", "on"] = Field(
-        "proxy", description="off; proxy: allowed hosts, others are asked about; on: every host."
+        "proxy", description="`proxy`: allowed hosts, others are asked about; `on`: every host."
     )
     registries: bool = Field(True, description="Package registries count as allowed hosts.")
-    allow_hosts: tuple[str, ...] = Field((), description="HOST, *.DOMAIN or HOST:PORT reached without a question.")
+    allow_hosts: tuple[str, ...] = Field(
+        (), description="`HOST`, `*.DOMAIN` or `HOST:PORT` that commands reach without a question."
+    )
     deny_hosts: tuple[str, ...] = Field((), description="The same, never reached; goes before all else.")
     caches: bool = Field(True, description="Commands may write to the caches of package managers and compilers.")
     writable: tuple[str, ...] = Field((), description="More directories in which commands may change files.")
     cpu_seconds: int | None = Field(None, ge=1, description="Seconds of the processor for each process.")
     memory_mb: int | None = Field(None, ge=16, description="Megabytes of memory for each process.")
-    processes: int | None = Field(None, ge=1, description="Processes that a command may start.")
+    processes: int | None = Field(None, ge=1, description="Processes that a command may start (not for root).")
     file_size_mb: int | None = Field(None, ge=1, description="Megabytes that one file may grow to.")
 
     @field_validator("network", mode="before")

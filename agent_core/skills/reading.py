@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
 from tools.environments.resolved_open import open_resolved
+from tools.os_flags import O_NOFOLLOW, O_NONBLOCK
 
 MOST_CHARS = 100_000
 """Of a text file; of a SKILL.md too."""
@@ -48,7 +49,7 @@ def read_file(path: Path, within: Path, refusal: Refusal, most: int = MOST_BYTES
         if why := refusal(real) or why_sensitive(Path("/", real.relative_to(within))):
             raise Unreadable(f"it {why}")
         # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
-        descriptor = open_resolved(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+        descriptor = open_resolved(real, os.O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError) as problem:
         raise FileNotFoundError(str(path)) from problem
     except OSError as problem:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
+from tools.extras import install_line
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _EXPORTER = "opentelemetry.exporter.otlp.proto.http"
-_FLUSH_MILLISECONDS = 400
+_FLUSH_SECONDS = 0.4
 
 
 class Traces:
@@ -48,11 +49,15 @@ class Traces:
         return SessionSpans(self._provider.get_tracer(AGENT))
 
     def close(self) -> None:
-        """Send what waits, within 0.4 s."""
+        """Send what waits; a collector that takes longer than 0.4 s gets no more."""
         with self._lock:
             provider, self._provider = self._provider, None
-        if provider is not None:
-            provider.force_flush(_FLUSH_MILLISECONDS)
+        if provider is None:
+            return
+        # It knows a time, but waits for the collector all the same.
+        sending = threading.Thread(target=provider.force_flush, name="traces-flush", daemon=True)
+        sending.start()
+        sending.join(_FLUSH_SECONDS)
 
 
 def check_installed() -> None:
@@ -67,8 +72,8 @@ def check_installed() -> None:
         found = None
     if found is None:
         raise SettingsError(
-            "telemetry.enabled is set, but OpenTelemetry's exporter is not installed: run "
-            "pip install 'hermes-editor-agent[otel]', or set telemetry.enabled to false."
+            "telemetry.enabled is set, but OpenTelemetry's exporter is not installed. Run "
+            f"{install_line('otel')} or set telemetry.enabled to false."
         )
 
 

@@ -17,8 +17,8 @@ class TurnTrace(Protocol):
         """The listeners, which are heard here too."""
         ...
 
-    def end(self, turn: Turn | None, outcome: str, note: str) -> None:
-        """The turn is over; `turn` is None where it could not begin, `note` says why it failed, for the person."""
+    def end(self, turn: Turn | None, outcome: str, failure: Exception | None) -> None:
+        """The turn is over; `turn` is None where it could not begin, `failure` is what ended it, if something did."""
         ...
 
 
@@ -41,7 +41,7 @@ class NoTrace:
         """The listeners as they are."""
         return callbacks
 
-    def end(self, turn: Turn | None, outcome: str, note: str) -> None:
+    def end(self, turn: Turn | None, outcome: str, failure: Exception | None) -> None:
         """Nothing."""
 
 

@@ -14,6 +14,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, CallRunning, Step, ToolProgress
+from agent_core.errors import ModelFailed
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -80,7 +81,7 @@ class TurnSpans:
 
         return replace(callbacks, tool_progress_callback=tool, step_callback=step)
 
-    def end(self, turn: Turn | None, outcome: str, note: str) -> None:
+    def end(self, turn: Turn | None, outcome: str, failure: Exception | None) -> None:
         """Close the turn's span, and those of calls that never came to an end."""
         with self._lock:
             left, self._calls = list(self._calls.values()), {}
@@ -95,8 +96,9 @@ class TurnSpans:
                 self._span.set_attribute("hermes.cost_usd", turn.cost)
         self._span.set_attribute("hermes.stop_reason", outcome)
         if outcome == "error":
-            self._span.set_attribute("error.type", "error")
-            self._span.set_status(Status(StatusCode.ERROR, note))
+            # Its words may be the server's, with the conversation or a key in them.
+            self._span.set_attribute("error.type", _kind_of(failure))
+            self._span.set_status(Status(StatusCode.ERROR))
         self._span.end()
 
     def _on_step(self, step: Step) -> None:
@@ -157,6 +159,10 @@ class TurnSpans:
             span.set_attribute("error.type", "tool_error")
             span.set_status(Status(StatusCode.ERROR))
         span.end()
+
+
+def _kind_of(failure: Exception | None) -> str:
+    return failure.reason if isinstance(failure, ModelFailed) else type(failure).__name__
 
 
 def _used(read: int | None, written: int | None) -> dict[str, AttributeValue]:

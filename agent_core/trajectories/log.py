@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import logging
 import os
@@ -18,6 +17,8 @@ from typing import Any, Protocol
 from agent_core.messages import Message
 from agent_core.trajectories.sharegpt import conversations
 from agent_core.turn.result import TurnUsage
+from tools.file_locks import lock, open_to_lock
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 from tools.redaction.redactor import Redact, redact
 
 log = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ class TrajectoryLog:
             path = self._directory / f"{name}.jsonl"
             if path.exists() and path.stat().st_size + len(line) > self._max_bytes:
                 self._rotate(name)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | O_NOFOLLOW | O_CLOEXEC
             descriptor = os.open(path, flags, 0o600)
             with os.fdopen(descriptor, "ab", buffering=0) as file:
                 whole = os.fstat(descriptor).st_size
@@ -163,9 +164,9 @@ def line_of(run: Run, redacting: Redact) -> bytes:
 @contextlib.contextmanager
 def _held(directory: Path) -> Iterator[None]:
     """Nobody else, in whatever process, writes or rotates meanwhile."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = open_to_lock(directory)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock(descriptor, waits=True)
         yield
     finally:
         os.close(descriptor)

@@ -35,11 +35,8 @@ class Ending:
     turn: Turn
     services: SessionServices
 
-    def last_word(self, reply: Reply, carried: Sequence[str]) -> tuple[StopReason, str]:
-        """An answer without tool calls. `carried` is what of it is in the history already."""
-        if reply.text.strip():
-            self.turn.history.remember(reply.message(self.turn.route.choice))
-            return STOP[reply.finish], "".join((*carried, reply.text))
+    def without_words(self, reply: Reply, carried: Sequence[str]) -> tuple[StopReason, str]:
+        """The model has neither called a tool nor said anything. `carried` is what of its answer is stored."""
         if carried:  # the model has nothing to add to what broke off: it was whole, or no more fits
             self.turn.history.close_off(_NOTHING_TO_ADD)
             return STOP[reply.finish], "".join(carried)

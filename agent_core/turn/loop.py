@@ -19,7 +19,7 @@ from agent_core.calls.result_images import result_content
 from agent_core.compressing.session_compression import CompressionListeners, SessionCompression
 from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.context.view import shown
-from agent_core.errors import AuthRequired, ModelFailed
+from agent_core.errors import AuthRequired, ModelFailed, TurnInterrupted
 from agent_core.guardrails import with_warning
 from agent_core.hooks.turn_hooks import ask_hooked, must_go_on
 from agent_core.messages import (
@@ -35,10 +35,11 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.pricing import cost_of
 from agent_core.services import SessionServices
 from agent_core.turn.ending import CLOSING_NOTE, Ending
-from agent_core.turn.result import StopReason
+from agent_core.turn.result import STOP, StopReason
 from agent_core.turn.turn import Turn
 from agent_core.workspace import Workspace
 from tools.delegation_port import Delegation, DelegationLimits, describing
+from tools.errors import ToolInterrupted
 from tools.result import ToolResult
 from tools.toolsets import get_tool_definitions, select
 
@@ -85,6 +86,20 @@ class TurnLoop:
 
     def run(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
         """Run the turn: why it stopped, and the answer's text."""
+        answered = self._answer(turn, ending)
+        if (copied := self.workspace.copied) is not None and self._may_have_changed_files(turn):
+            try:
+                copied.end(self.workspace, turn.id, turn.token, turn.callbacks)
+            except ToolInterrupted as stop:
+                raise TurnInterrupted from stop
+        return answered
+
+    def _may_have_changed_files(self, turn: Turn) -> bool:
+        """Whether this turn has called tools, or something of earlier ones still runs."""
+        called = any(message["role"] == "tool" for message in turn.history.messages[turn.history.start :])
+        return called or self.workspace.terminal.is_busy()
+
+    def _answer(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
         self._renew_tools(turn)
         asker = self._asker(turn)
         while turn.budget.spend():
@@ -106,18 +121,27 @@ class TurnLoop:
             elif reply.finish == "length" and reply.text.strip() and turn.continuations < _CONTINUATIONS:
                 turn.continuations += 1
                 asker.keep_unfinished(reply.text, _GO_ON)
-            elif reply.finish == "stop" and reply.text.strip() and self._owes_check(turn):
-                self._remember(turn, asker, reply)
-                _inject(turn, turn.edits.nudge(), "Code was changed and not checked: the model is asked to check it.")
-            elif wanted := must_go_on(self.workspace.hooks, turn, reply):
-                self._remember(turn, asker, reply)
-                _inject(turn, wanted, "A hook of yours wants more: the model goes on.")
-            elif reply.text.strip() and (words := self._last_words(turn)) is not None:
-                self._remember(turn, asker, reply)
-                _ = _pass_on(turn, words) or self._tell_news(turn)
+            elif not reply.text.strip():
+                return ending.without_words(reply, asker.carried)
             else:
-                return ending.last_word(reply, asker.carried)
+                answer = "".join((*asker.carried, reply.text))
+                self._remember(turn, asker, reply)
+                if not self._goes_on(turn, reply):
+                    return STOP[reply.finish], answer
         return self._sum_up(turn, asker, ending)
+
+    def _goes_on(self, turn: Turn, reply: Reply) -> bool:
+        """Whether the model, which wants to end with an answer that is stored by now, is told something first."""
+        if reply.finish == "stop" and self._owes_check(turn):
+            _inject(turn, turn.edits.nudge(), "Code was changed and not checked: the model is asked to check it.")
+            return True
+        if wanted := must_go_on(self.workspace.hooks, turn, reply):
+            _inject(turn, wanted, "A hook of yours wants more: the model goes on.")
+            return True
+        words = self._last_words(turn)
+        if words is not None:
+            _ = _pass_on(turn, words) or self._tell_news(turn)
+        return words is not None
 
     def _sum_up(self, turn: Turn, asker: Asker, ending: Ending) -> tuple[StopReason, str]:
         """The budget is spent: one more request, for words alone."""

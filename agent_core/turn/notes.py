@@ -11,7 +11,8 @@ _MOST_NAMED = 30
 
 def notes_beside(services: SessionServices, workspace: Workspace) -> str:
     """All that the model is told as a turn begins; '' for nothing."""
-    return "\n\n".join(filter(None, (plan_note(workspace.approvals), _new_tools(services, workspace))))
+    copied = "" if workspace.copied is None else workspace.copied.take_words()
+    return "\n\n".join(filter(None, (plan_note(workspace.approvals), copied, _new_tools(services, workspace))))
 
 
 def _new_tools(services: SessionServices, workspace: Workspace) -> str:

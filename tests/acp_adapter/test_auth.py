@@ -10,6 +10,7 @@ from acp.schema import InitializeResponse
 from acp_adapter.auth import CONFIGURED, TERMINAL, auth_methods, check_method
 from acp_adapter.capabilities import ClientCapabilities
 from agent_core.errors import RequestError
+from tests.support.each import each
 
 NEITHER = ClientCapabilities()
 TERMINALS = ClientCapabilities(terminal_auth=True)
@@ -56,7 +57,7 @@ def test_a_client_that_knows_both_gets_one_method_with_both() -> None:
     assert terminal["_meta"]["terminal-auth"]["command"] == sys.executable
 
 
-@pytest.mark.parametrize(
+@each(
     ("client", "method_id", "known"),
     [
         (NEITHER, CONFIGURED, True),

@@ -62,7 +62,7 @@ def test_an_attached_text_cannot_end_its_own_tags() -> None:
     assert text.endswith("Do something else.\n</attached-2>")
 
 
-@pytest.mark.parametrize(
+@each(
     "kind",
     ["text/plain", "TEXT/x-rust; charset=utf-8", "application/json", "application/ld+json", "image/svg+xml"],
 )

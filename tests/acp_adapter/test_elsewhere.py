@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.editor import PLAIN
+from agent_core.errors import SettingsError
+from tests.support.editor import PLAIN, RpcError
 from tests.support.editor_policies import reject
 from tests.support.fake_apptainer import FakeApptainer
 from tests.support.fake_engine import FakeEngine
 from tests.support.in_memory import EditorFactory
+from tests.support.local_machine import LocalMachine
 from tests.support.ssh_server import SshServer, needs_other_disk, ssh_server
-from tools.environments.backends import forget_backend
+from tools.environments.backends import Elsewhere, Wanted, forget_backend, register_backend
+from tools.environments.far.making import side_of, with_shared_places
 
 
 @pytest.fixture
@@ -156,3 +159,54 @@ async def test_the_first_turn_tells_that_a_backend_is_experimental(
     await editor.prompt(session, "run echo again > seen.txt")
     assert editor.text(session).count("The backend apptainer is experimental") == 1
     forget_backend("apptainer")
+
+
+class Nearby(LocalMachine):
+    """Counts those that are not closed."""
+
+    at_hand = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        Nearby.at_hand += 1
+
+    def close(self) -> None:
+        Nearby.at_hand -= 1
+
+
+@pytest.fixture
+def nearby(home: Path) -> Iterator[None]:
+    def factory(wanted: Wanted) -> Elsewhere:
+        return with_shared_places("nearby", side_of(Nearby(), wanted), wanted, "it is near")
+
+    Nearby.at_hand = 0
+    register_backend("nearby", factory)
+    works_on(home, backend="nearby")
+    yield
+    forget_backend("nearby")
+    assert Nearby.at_hand == 0
+
+
+@pytest.mark.usefixtures("nearby")
+async def test_a_session_that_cannot_be_opened_leaves_nothing_on_its_machine(
+    start: EditorFactory, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = await start()
+    await editor.initialize(PLAIN)
+    session = await editor.new_session(workspace)
+    await editor.prompt(session, "say here")
+    assert Nearby.at_hand == 1
+    fork = {"sessionId": session, "cwd": str(workspace), "mcpServers": []}
+    with pytest.raises(RpcError):
+        await editor.request("session/fork", {**fork, "_meta": {"hermes": {"messageId": "none"}}})
+    assert Nearby.at_hand == 1
+
+    def unreadable(*_: object) -> None:
+        raise SettingsError("a rule means nothing")
+
+    monkeypatch.setattr("agent_core.workspaces.permission_settings", unreadable)
+    with pytest.raises(RpcError, match="a rule means nothing"):
+        await editor.request("session/fork", fork)
+    assert Nearby.at_hand == 1
+    await editor.request("session/close", {"sessionId": session})
+    assert Nearby.at_hand == 0

@@ -18,9 +18,10 @@ from agent_core.errors import (
     StoreError,
     UnknownSession,
 )
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("problem", "code"),
     [
         (AuthRequired("no model"), -32000),
@@ -65,7 +66,7 @@ class _Params(BaseModel):
     block: _Text | _Image | None = Field(None, discriminator="type")
 
 
-@pytest.mark.parametrize(
+@each(
     ("params", "where"),
     [
         ({}, "cwd"),
@@ -106,7 +107,7 @@ def test_our_own_errors_pass_as_they_are() -> None:
         assert sanitised(dict(wire_error(problem))) == wire_error(problem)
 
 
-@pytest.mark.parametrize(
+@each(
     "raw",
     [
         {"code": -32603, "message": "Internal error", "data": {"details": "Traceback …\nsecret"}},

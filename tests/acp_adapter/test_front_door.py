@@ -58,7 +58,9 @@ def test_initialize_and_the_first_session_are_answered(
     assert greeting.seed is not None
     assert greeting.seed.session_id == opened["result"]["sessionId"]
     assert [server.name for server in greeting.seed.servers] == ["files"]
-    assert greeting == Greeting(True, _READS, "", greeting.seed, ended=False)
+    assert greeting.shown is not None
+    assert opened["result"] == {"sessionId": greeting.seed.session_id, **greeting.shown.choices}
+    assert greeting == Greeting(True, _READS, "", greeting.seed, ended=False, shown=greeting.shown)
     left = client.transport.take()
     assert left is not None
     assert left["method"] == "session/new", "the second one is the server's"

@@ -53,7 +53,7 @@ def _check_setup_runs(command: list[str], arguments: list[str], home: Path) -> N
     assert written == {"model": {"provider": "ollama", "default": "qwen:7b"}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("launch", "expected"),
     [
         ([PYTHON, SCRIPT], ["setup"]),

@@ -69,7 +69,7 @@ def _blocks(action: Action) -> list[Any]:
     return content
 
 
-@pytest.mark.parametrize("sign", ["\u200b", "\u200d", "\u2028", "\u061c", "\u00ad", "\ufeff", "\u3164", "\U000e0041"])
+@each("sign", ["\u200b", "\u200d", "\u2028", "\u061c", "\u00ad", "\ufeff", "\u3164", "\U000e0041"])
 def test_no_sign_that_is_not_seen_is_left_in_the_title_of_a_command(sign: str) -> None:
     assert _card(RunCommand(f"rm a{sign}b", _ROOT))["title"] == f"rm a{ascii(sign)[1:-1]}b"
 

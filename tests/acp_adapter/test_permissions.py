@@ -134,7 +134,7 @@ def _never(what: str) -> tuple[str, str, str]:
     return "reject_always", "reject_always", f"Always reject {what} (this session)"
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "wider", "same"),
     [
         (_write(b"x", b"y"), [_always("directory", "edits in srv/src/")], "edits of this file"),
@@ -306,7 +306,7 @@ def test_one_answer_may_be_kept_for_good_and_the_card_stays_short(action: Action
     assert options[0] == (_NO if is_risky else _ONCE), "what lasts is never the first"
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "is_risky"),
     [
         (_write(b"x", None), False),

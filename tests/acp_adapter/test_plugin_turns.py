@@ -202,22 +202,22 @@ async def test_hooks_can_read_the_conversation_and_of_what_was_undone_nothing(
 
     await talk.say("read a.txt\nsay first")
     lines = transcript()
-    assert [line["type"] for line in lines] == ["user", "assistant", "user"], "the answer is not stored yet"
+    assert [line["type"] for line in lines] == ["user", "assistant", "user", "assistant"]
     assert {line["sessionId"] for line in lines} == {talk.session}
     call = lines[1]["message"]["content"][0]
     assert (call["type"], call["name"], call["input"]) == ("tool_use", "read_file", {"path": "a.txt"})
     result = lines[2]["message"]["content"][0]
     assert (result["type"], result["tool_use_id"]) == ("tool_result", call["id"])
     assert "one" in result["content"]
+    assert lines[3]["message"]["content"] == [{"type": "text", "text": "first\n"}], "the answer that is the last one"
 
     await talk.say("say second")
-    assert [line["message"]["content"] for line in transcript()][3:] == [
-        [{"type": "text", "text": "first\n"}],
-        "say second",
-    ]
+    second = [{"type": "text", "text": "second\n"}]
+    assert [line["message"]["content"] for line in transcript()][4:] == ["say second", second]
     await talk.say("/undo")
     await talk.say("say third")
-    assert [line["message"]["content"] for line in transcript()][4:] == ["say third"]
+    third = [{"type": "text", "text": "third\n"}]
+    assert [line["message"]["content"] for line in transcript()][4:] == ["say third", third]
 
 
 async def test_without_a_place_for_it_hooks_have_no_transcript_and_the_turn_goes_on(

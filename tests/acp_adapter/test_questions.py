@@ -136,7 +136,7 @@ def test_without_pages_the_address_is_shown() -> None:
     assert desk.calls.sent == []
 
 
-@pytest.mark.parametrize(
+@each(
     "url", ["http://keys.example.com", "javascript:alert(1)", "file:///etc/passwd", "https://me:pw@example.com", ""]
 )
 def test_an_address_that_is_not_safe_to_open_is_not_sent(url: str) -> None:

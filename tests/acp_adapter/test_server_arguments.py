@@ -6,9 +6,10 @@ import pytest
 
 from acp_adapter.server_arguments import ServerOptions, parse_arguments
 from acp_adapter.version import __version__
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options"),
     [
         ([], ServerOptions()),

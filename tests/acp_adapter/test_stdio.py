@@ -32,6 +32,15 @@ def test_stray_output_goes_to_its_file_and_stray_reads_find_nothing(tmp_path: Pa
     assert stray.read_text() == "from before\na stray print\na stray child\n"
 
 
+def test_a_file_that_has_grown_over_its_bound_is_set_aside(tmp_path: Path) -> None:
+    stray = tmp_path / "stdout.log"
+    with stray.open("wb") as file:
+        file.truncate(6 * 1024 * 1024)
+    assert _run(_TALK, str(stray), input=b"protocol").stdout == b"protocol"
+    assert stray.read_text() == "a stray print\na stray child\n"
+    assert (tmp_path / "stdout.log.1").stat().st_size == 6 * 1024 * 1024
+
+
 def test_without_a_file_stray_output_is_gone(tmp_path: Path) -> None:
     assert _run(_TALK, input=b"protocol").stdout == b"protocol"
 

@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acp_adapter.extensions import steer
+from agent_core.agent import AIAgent
 from agent_core.errors import ProviderError
 from agent_core.events import Noticed, SessionNamed, ToolFinished, ToolOutput
+from agent_core.log_context import NOWHERE, where
 from agent_core.messages import Message
 from tests.support.turn_desk import Desk, Stubborn
 from tests.support.waiting import wait_until
@@ -191,3 +194,20 @@ async def test_a_turn_that_fails_shows_what_it_had_and_leaves_a_valid_history(de
     assert desk.session.tickets == []
     assert await desk.prompt("say on") == "end_turn"
     _check_history(desk.history)
+
+
+async def test_what_is_logged_while_a_turns_agent_is_made_says_for_which_turn(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[str, str]] = []
+    make = desk.factory.agent
+
+    def making(*args: Any, **options: Any) -> AIAgent:
+        heard.append(where())
+        return make(*args, **options)
+
+    monkeypatch.setattr(desk.factory, "agent", making)
+    await desk.prompt("say hello")
+    ((session, turn),) = heard
+    assert session == desk.session.id
+    assert turn != NOWHERE

@@ -152,7 +152,7 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
     assert "\n" not in told[0]
 
 
-@pytest.mark.parametrize(
+@each(
     "said",
     [
         pytest.param([*OPENED, _tells("usage_update"), _tells("current_mode_update")], id="standing"),

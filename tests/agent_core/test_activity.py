@@ -12,6 +12,7 @@ from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, Ca
 from agent_core.running import RunReport, running_processes
 from agent_core.services import SessionServices
 from tests.support.agents import Ears, in_background, make_agent
+from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses
 from tests.support.waiting import wait_until
 from tools.result import ToolResult
@@ -96,9 +97,7 @@ def test_the_listeners_hear_what_they_did_before(tmp_path):
     assert ears.progress("a") == ["requested", "running", "finished"]
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(-1, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7320, "2 h 2 min")]
-)
+@each(("seconds", "said"), [(-1, "0 s"), (59.9, "59 s"), (60, "1 min"), (3599, "59 min"), (7320, "2 h 2 min")])
 def test_spans_are_for_people(seconds, said):
     assert span(seconds) == said
 

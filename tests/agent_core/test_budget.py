@@ -11,6 +11,7 @@ from agent_core.budget import IterationBudget
 from agent_core.errors import ProviderConnectionError
 from agent_core.providers.base import Finished, TextDelta, ToolCallArguments, ToolCallStarted
 from tests.support.agents import Ears, assert_well_formed, in_background, make_agent, roles
+from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses
 from tools.environments.guardian import Guardian
 
@@ -57,7 +58,7 @@ def test_many_threads_spend_no_more_than_there_is():
     assert 500 < len(spent) <= 1000
 
 
-@pytest.mark.parametrize(("limit", "warned_at"), [(90, [81]), (10, [9]), (20, [18]), (9, []), (1, [])])
+@each(("limit", "warned_at"), [(90, [81]), (10, [9]), (20, [18]), (9, []), (1, [])])
 def test_a_warning_comes_once_when_a_tenth_is_left(limit, warned_at):
     budget = IterationBudget(limit)
     assert [budget.used for _ in range(limit) if budget.spend() and budget.warning()] == warned_at

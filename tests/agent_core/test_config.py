@@ -140,6 +140,11 @@ def test_a_wrong_setting_never_shows_a_key(read, text):
     assert SECRET not in caught.value.public
 
 
+def test_a_date_that_there_is_not_is_told_as_wrong_yaml(read):
+    with pytest.raises(SettingsError, match="not valid YAML"):
+        read("model: 2001-99-99\n")
+
+
 def test_several_wrong_values_are_told_at_once(read):
     with pytest.raises(SettingsError, match=r"agent\.max_turns.*approvals\.timeout"):
         read("agent: {max_turns: x}\napprovals: {timeout: y}\n")

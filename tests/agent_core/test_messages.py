@@ -18,6 +18,7 @@ from agent_core.messages import (
     user_message,
 )
 from tests.support.agents import assert_well_formed, roles
+from tests.support.each import each
 
 CALL_A = tool_call("a", "read_file", '{"path": "x"}')
 CALL_B = tool_call("b", "read_file", '{"path": "y"}')
@@ -72,7 +73,7 @@ def test_arguments_that_are_not_an_object_are_refused_in_words_for_the_model(tex
         parse_arguments(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("messages", "open_calls"),
     [
         ([], []),
@@ -88,7 +89,7 @@ def test_unanswered_calls_are_found_in_call_order(messages, open_calls):
     assert [call["id"] for call in unanswered(messages)] == open_calls
 
 
-@pytest.mark.parametrize(
+@each(
     ("messages", "added"),
     [
         ([], []),
@@ -116,7 +117,7 @@ def test_closing_twice_adds_nothing():
     assert closing(whole, "[again]") == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "text"),
     [
         (None, ""),

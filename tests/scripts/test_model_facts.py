@@ -37,7 +37,7 @@ def test_what_the_source_says_is_the_source_and_else_the_package():
     assert facts_of()["source"] == LITELLM.name
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "vision"),
     [
         ({}, None),
@@ -51,7 +51,7 @@ def test_vision_is_known_where_the_data_say_so(more, vision):
     assert facts_of(**more).get("vision") is vision
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "audio"),
     [
         ({}, None),

@@ -41,8 +41,7 @@ def test_no_page_is_of_a_tool_that_is_gone() -> None:
 
 
 def test_every_note_is_of_a_tool() -> None:
-    families = {"browser"}
-    names = {path.stem for path in (FOLDER / NOTES).glob("*.md")} - families
+    names = {path.stem for path in (FOLDER / NOTES).glob("*.md")}
     assert {f"{name}.md" for name in names} <= set(pages(FOLDER))
 
 

@@ -131,7 +131,8 @@ class ChaosSession:
         names, deadline = self.ground.waiting(), time.monotonic() + PATIENCE
         while wrong := [name for name in names if self._lives(name) != (name in await self._told_to_run())]:
             # One that has just begun tells its process in a moment.
-            assert time.monotonic() < deadline, f"these run and are not told to, or the other way: {wrong}"
+            lives = {name: self._lives(name) for name in wrong}
+            assert time.monotonic() < deadline, f"these run (True) and are not told to, or the other way: {lives}"
         self.ground.open_gates(*(name for name in self.ground.waiting() if self.chance.random() < 0.5))
 
     async def end(self) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from acp_adapter.first_answer import FirstAnswer
 from acp_adapter.front_door import greet
 from acp_adapter.handshake import Greeting
 from acp_adapter.server import serve
@@ -31,6 +33,7 @@ async def serving(
     front_door: bool = False,
     server: Serve = serve,
     check: bool = True,
+    memory: Callable[[ConfigSource], FirstAnswer] | None = None,
 ) -> AsyncIterator[Editor]:
     """An editor whose agent runs over a real transport. At the end the server must come to its own end.
 
@@ -38,11 +41,13 @@ async def serving(
         config: in place of the home's settings with the offline model.
         front_door: let the front door answer first, as the process does.
         server: in place of `serve`.
+        memory: what the front door remembers; without it nothing.
     """
     put_database(home)
     end = AgentEnd()
     settings = config or ConfigSource(Home(home), OFFLINE)
-    running = asyncio.create_task(_run(end.transport, settings, server, front_door=front_door))
+    greeted = functools.partial(greet, end.transport, settings.load, memory(settings) if memory else None)
+    running = asyncio.create_task(_run(end.transport, settings, server, greeted if front_door else Greeting))
     editor = await Editor.over(end.reader, end.writer, check=check)
     try:
         yield editor
@@ -55,7 +60,7 @@ async def serving(
     assert not (check and end.broken_rules), end.broken_rules
 
 
-async def _run(transport: Transport, settings: ConfigSource, server: Serve, *, front_door: bool) -> None:
-    greeting = await asyncio.to_thread(greet, transport, settings.load) if front_door else Greeting()
+async def _run(transport: Transport, settings: ConfigSource, server: Serve, greeted: Callable[[], Greeting]) -> None:
+    greeting = await asyncio.to_thread(greeted)
     if not greeting.ended:
         await server(transport, settings, greeting)

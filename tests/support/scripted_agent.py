@@ -5,6 +5,8 @@ Played in order for each prompt:
     update={json}     any session update                    echo        the prompt's text, as text
     permission={json} asks (the params but sessionId) and tells the outcome as text
     ask=METHOD        asks the client anything and tells the error code of the answer as text
+    withdrawn={json} asks what it has withdrawn        retracted={json} asks, and withdraws it
+    twice={json}     asks two questions at once        form={json} asks elicitation/create and tells the answer
     rubbish=T         a line on stdout as it is             stderr=T    a line on stderr
     die=CODE          exit                                  stop=R      end the turn with stop reason R
     error={json}      answer the prompt with an error       cancelled   wait for session/cancel, then end so
@@ -106,8 +108,32 @@ class Agent:
         self.update(json.loads(value))
 
     def do_permission(self, value: str) -> None:
-        answer = self.call("session/request_permission", {"sessionId": SESSION, **json.loads(value)})
+        self.tell_outcome(self.call("session/request_permission", {"sessionId": SESSION, **json.loads(value)}))
+
+    def tell_outcome(self, answer: Json) -> None:
         self.text(f"outcome {json.dumps(answer['result']['outcome'])}\n")
+
+    def do_withdrawn(self, value: str) -> None:
+        question = {"id": "from-agent", "method": "session/request_permission", "params": json.loads(value)}
+        withdrawal = {"method": "$/cancel_request", "params": {"requestId": "from-agent"}}
+        self.send(withdrawal)  # ahead, as seen by a client that has not yet come to the question
+        self.send(question)
+        self.tell_outcome(self.answer())
+
+    def do_retracted(self, value: str) -> None:
+        self.send({"id": "from-agent", "method": "session/request_permission", "params": json.loads(value)})
+        self.send({"method": "$/cancel_request", "params": {"requestId": "from-agent"}})
+        self.tell_outcome(self.answer())
+
+    def do_twice(self, value: str) -> None:
+        for number in ("from-agent", "again"):
+            self.send({"id": number, "method": "session/request_permission", "params": json.loads(value)})
+        self.tell_outcome(self.answer())
+        self.tell_outcome(self.answer("again"))
+
+    def do_form(self, value: str) -> None:
+        answer = self.call("elicitation/create", {"sessionId": SESSION, **json.loads(value)})
+        self.text(f"answer {json.dumps(answer.get('result') or answer['error']['code'])}\n")
 
     def do_ask(self, value: str) -> None:
         self.text(f"code {self.call(value, {'sessionId': SESSION})['error']['code']}\n")
@@ -148,8 +174,11 @@ class Agent:
 
     def call(self, method: str, params: Json) -> Json:
         self.send({"id": "from-agent", "method": method, "params": params})
+        return self.answer()
+
+    def answer(self, number: str = "from-agent") -> Json:
         while (message := self.read()) is not None:
-            if message.get("id") == "from-agent":
+            if message.get("id") == number:
                 return message
         sys.exit(0)
 

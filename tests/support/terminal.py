@@ -7,8 +7,9 @@ import pty
 import select
 import signal
 import subprocess
+import termios
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 _SECONDS = 30.0
 
@@ -45,6 +46,10 @@ class Terminal:
     def interrupt(self) -> None:
         """Press Ctrl-C."""
         self.process.send_signal(signal.SIGINT)
+
+    def modes(self) -> list[Any]:
+        """The terminal's settings: what is typed is shown, a line is read at once, and the like."""
+        return termios.tcgetattr(self._master)
 
     def end(self) -> int:
         """Read to the end; the exit code."""

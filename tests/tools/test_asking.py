@@ -1,12 +1,10 @@
 """Which questions want a secret."""
 
-import pytest
-
 from tests.support.each import each
 from tools.asking import wants_secret
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "Please enter your password",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.each import each
 from tests.support.images import gif, jpeg, png, webp
 from tools.images import MAX_IMAGE_BYTES, MAX_SIDE, ImageFacts, image_facts, other_format, refusal
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "kind"),
     [
         (png(300, 200), "png"),
@@ -24,7 +23,7 @@ def test_format_and_size_are_read_from_the_beginning(data: bytes, kind: str):
     assert image_facts(data) == ImageFacts(f"image/{kind}", 300, 200)
 
 
-@pytest.mark.parametrize("whole", [png(300, 200), gif(300, 200), jpeg(300, 200), webp(300, 200), webp(9, 9, b"VP8X")])
+@each("whole", [png(300, 200), gif(300, 200), jpeg(300, 200), webp(300, 200), webp(9, 9, b"VP8X")])
 def test_a_cut_off_image_is_no_error(whole: bytes):
     for length in range(len(whole)):
         facts = image_facts(whole[:length])
@@ -35,7 +34,7 @@ def test_a_jpeg_whose_segments_lead_nowhere_has_no_size():
     assert image_facts(b"\xff\xd8\xff\xe0\x00\x00" + b"\xff" * 100) == ImageFacts("image/jpeg")
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "name"),
     [
         (b"BM6\0\0\0", "BMP"),

@@ -53,6 +53,17 @@ def test_all_are_listed_with_what_they_run(desk):
     assert listed[1]["exit_code"] == 3
 
 
+def test_a_person_sees_the_list_in_words(desk):
+    assert desk.call("list").shown[0].text == "There are none."
+    first, second = desk.start("sleep   1000"), desk.start("exit 3")
+    desk.payload("wait", second)
+    running, ended = desk.call("list").shown[0].text.splitlines()
+
+    assert running.startswith(f"{first}  running, ")
+    assert running.endswith(" s: sleep 1000")
+    assert ended == f"{second}  ended with exit code 3: exit 3"
+
+
 def test_polling_tells_what_is_new(desk):
     name = desk.start("echo one; read x; echo two; read x")
     assert desk.payload("poll", name)["output"] == ""

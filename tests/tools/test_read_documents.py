@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import struct
 import threading
 from dataclasses import replace
@@ -17,15 +18,16 @@ import tools.read_file  # noqa: F401 - registers the tool
 from agent_core.interrupt import CancelToken
 from tests.support.documents import opendocument, pdf, pptx, zipped
 from tests.support.tool_context import call, error_of, make_context, payload
-from tools.documents.kinds import EXTRA, Document, document_of
+from tools.documents.kinds import Document, document_of
 from tools.documents.reading import document_text
 from tools.environments.document_reader import read_document
 from tools.errors import ToolError, ToolInterrupted
+from tools.extras import install_line
 from tools.files.seen import FilesSeen
 
 
 def library(name: str) -> Any:
-    return pytest.importorskip(name, reason=f"{name} is missing: {EXTRA}")
+    return pytest.importorskip(name, reason=f"{name} is missing: {install_line('docs')}")
 
 
 def read(tmp_path: Path, name: str, data: bytes, **args: Any) -> dict[str, Any]:
@@ -131,7 +133,7 @@ def test_a_workbook_is_read_sheet_by_sheet_with_row_numbers(tmp_path: Path):
 
 def test_what_is_not_installed_is_named_with_the_line_that_installs_it(tmp_path: Path):
     missing = Document("pdf", "PDF", "no_such_module_here")
-    with pytest.raises(ToolError, match=r"pip install 'hermes-editor-agent\[docs\]'"):
+    with pytest.raises(ToolError, match=re.escape(install_line("docs"))):
         document_text(BytesIO(b"%PDF-"), tmp_path / "a.pdf", missing, make_context(tmp_path))
 
 

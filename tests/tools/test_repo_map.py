@@ -17,6 +17,7 @@ from tests.support.grammars import needs
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context
 from tools.context import FileSystem, ToolContext
 from tools.errors import ToolInterrupted
+from tools.extras import install_line
 from tools.files.seen import FilesSeen, digest_of
 from tools.outline import collecting, languages
 from tools.outline.cache import FILE_NAME
@@ -223,7 +224,7 @@ def test_a_language_without_its_grammar_is_named(work: Path, monkeypatch: pytest
     (work / "old.go").write_text("package a\n")
     monkeypatch.setitem(languages.TONGUES, "go", languages.Tongue("go", "tree_sitter_absent"))
     text = call(context(work), "repo_map").text
-    assert "[left out, no grammar installed: go 1; pip install 'hermes-editor-agent[map]']" in text
+    assert f"[left out, no grammar installed: go 1; {install_line('map')}]" in text
 
 
 def test_the_schema_is_short():

@@ -95,6 +95,16 @@ class Gate:
             self._on_note(decision.note)
         return decision
 
+    def authorize_command(self, action: RunCommand) -> tuple[Decision, bool]:
+        """As `authorize`; with whether it may only look, since the session is in plan mode by now.
+
+        Nothing that was allowed before runs in plan mode: there it would change half of what it was to.
+        """
+        was_planning = self.is_planning
+        decision = self.authorize(action)
+        is_planning = self.is_planning
+        return (self.authorize(action) if is_planning and not was_planning else decision), is_planning
+
     def confirm(self, tool: str, why: str) -> None:
         """Ask the person whether this call of `tool` may go on, whatever the mode and their earlier answers say.
 

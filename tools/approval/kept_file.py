@@ -14,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.os_flags import O_CLOEXEC, O_NONBLOCK, own_user, set_mode
+
 HEADER = """\
 # What you have allowed for good, beyond one session. Each entry is one yes of yours.
 # To take one back, delete its lines, or use /permissions in a session or `hermes-acp permissions revoke`.
@@ -40,7 +42,7 @@ def read_text(path: Path) -> str:
     """
     try:
         # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except OSError as problem:
@@ -154,9 +156,9 @@ def replace_text(target: Path, text: str) -> None:
     temporary = target.with_name(f"{target.name}.tmp")
     try:
         temporary.unlink(missing_ok=True)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC
         with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
-            os.fchmod(stream.fileno(), _MODE)  # the umask may have taken from the mode
+            set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode
             stream.write(text.encode())
             stream.flush()
             os.fsync(stream.fileno())
@@ -181,7 +183,7 @@ def _check(path: Path, facts: os.stat_result) -> None:
         raise OSError(errno.EINVAL, "it is not a regular file")
     if facts.st_size > _LONGEST:
         raise OSError(errno.EFBIG, f"it has more than {_LONGEST // 1024} KiB")
-    if facts.st_uid != os.getuid() or facts.st_mode & 0o022:
+    if facts.st_uid != own_user() or facts.st_mode & 0o022:
         raise KeptGrantsError(
             f"{path} belongs to or may be changed by other users, so nothing in it counts. Look it through, then "
             f"make it yours alone: chmod 600 {path}"

@@ -9,11 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tools.browser.settings import CDP_URL, EXECUTABLE
+from tools.extras import install_line
 
-MISSING = (
-    "There is no browser here. The tools need the driver (pip install 'hermes-editor-agent[browser]') and a "
-    f"Chromium: the system's, one that {EXECUTABLE} names, or the address of a running one in {CDP_URL}."
-)
 _NAMES = (
     "chromium",
     "chromium-browser",
@@ -41,6 +38,14 @@ def find_chromium(environ: Mapping[str, str] | None = None) -> str | None:
     search = variables.get("PATH")
     found = next((path for name in _NAMES if (path := shutil.which(name, path=search))), None)
     return found or next((path for path in _APPLICATIONS if os.access(path, os.X_OK)), None) or _downloaded(variables)
+
+
+def missing() -> str:
+    """What to do where there is none."""
+    return (
+        f"There is no browser here. The tools need the driver ({install_line('browser')}) and a Chromium: the "
+        f"system's, one that {EXECUTABLE} names, or the address of a running one in {CDP_URL}."
+    )
 
 
 def can_browse() -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tools.browser.finding import MISSING
+from tools.browser.finding import missing
 from tools.browser.port import BrowserPort, PageView
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
@@ -23,7 +23,7 @@ def browser_of(kw: Mapping[str, Any]) -> tuple[BrowserPort, ToolContext]:
     """
     ctx = require_context(kw)
     if ctx.browser is None:
-        raise ToolError(MISSING)
+        raise ToolError(missing())
     return ctx.browser, ctx
 
 

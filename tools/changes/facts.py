@@ -6,6 +6,8 @@ import os
 import stat
 from typing import NamedTuple
 
+from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NOFOLLOW, O_NONBLOCK
+
 # Clocks of file systems tick in steps of some milliseconds. Within one, a file can change twice and look the same.
 CLOCK_STEP_NS = 20_000_000
 
@@ -56,7 +58,7 @@ def read_content(path: str, facts: Facts, max_bytes: int) -> bytes | None:
     if stat.S_ISLNK(facts.st_mode):
         return os.fsencode(os.readlink(path))  # noqa: PTH115 - the names are strings of os.scandir
     # What has become a pipe meanwhile must not make us wait.
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     try:
         wanted = min(facts.size, max_bytes) + 1
         content = os.read(descriptor, wanted)

@@ -8,9 +8,6 @@ from typing import Literal
 
 Kind = Literal["pdf", "docx", "xlsx", "pptx", "odf"]
 
-EXTRA = "pip install 'hermes-editor-agent[docs]'"
-"""What installs the libraries that some kinds need."""
-
 HEAD_BYTES = 1024
 """So many bytes of a file's beginning tell whether it is a document."""
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tools.context import ToolContext
-from tools.documents.kinds import EXTRA, Document
+from tools.documents.kinds import Document
 from tools.documents.notebook import notebook_lines
 from tools.documents.unreadable import Unreadable
 from tools.environments.document_reader import read_document
 from tools.errors import ToolError
+from tools.extras import install_line
 from tools.files.seen import DocumentText, new_digest
 
 MAX_SOURCE_BYTES = 64 << 20
@@ -32,8 +33,9 @@ def document_text(
     """
     if not document.is_readable():
         raise ToolError(
-            f"{path} is a {document.title}. What reads these is not installed: ask the user to run `{EXTRA}`, or use "
-            "a program in the terminal (`pdftotext`, `pandoc`, `libreoffice --headless`)."
+            f"{path} is a {document.title}. What reads these is not installed: ask the user to run "
+            f"`{install_line('docs')}`, or use a program in the terminal (`pdftotext`, `pandoc`, "
+            "`libreoffice --headless`)."
         )
     digest = _digest(stream, path)
     if ctx.seen is not None and (kept := ctx.seen.document(digest)) is not None:

@@ -6,13 +6,16 @@ its own walls are, they make no question go away.
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from tools.context import Environment, FileSystem, Interrupt
 from tools.environments.containment import Containment
+from tools.environments.far.machine import Streams
 from tools.environments.far.probe import FarFacts
 from tools.environments.guardian import Guardian
 from tools.errors import ToolError
@@ -20,6 +23,22 @@ from tools.settings import ToolSettings
 from tools.shell.processes import Processes
 
 LOCAL = "local"
+
+
+Begin = Callable[[str, Streams], AbstractContextManager[subprocess.Popen[bytes]]]
+"""Starts a script in a place with given streams, which ends with the block at the latest."""
+
+
+class Rescue(Protocol):
+    """Saves what killed processes have left in places, before these are removed."""
+
+    def is_wanted(self, where: str) -> bool:
+        """Whether there may be something to save on a machine of that name."""
+        ...
+
+    def save(self, where: str, begin: Begin) -> None:
+        """Save it. Blocks for half a minute at most, and does not raise."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +50,7 @@ class Wanted:
         cwd, extra_roots: the session's directories as its editor names them, on this machine.
         options: the part `terminal` of the user's settings; `backend_options` in it is a plugin's own.
         guardian: ends what is started here when this process is gone.
+        rescue: saves what killed processes have left; None: nobody does.
     """
 
     session_id: str
@@ -39,6 +59,7 @@ class Wanted:
     options: Mapping[str, Any]
     limits: ToolSettings
     guardian: Guardian
+    rescue: Rescue | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +80,9 @@ class Elsewhere:
         problem: why it could not be looked at yet; '' where it could.
         wall: how far it is a sandbox of its own, for the person: `none`, `container` (a kernel is shared), `machine`.
         note: what the person should know of the backend when a session begins to work there, as a sentence.
+        begin: starts a script of ours there with given streams, which ends with the block; None where the session's
+            files are not the place's own, to be copied there first.
+        outlives: what is in it stays when the session ends, for when it is opened again.
     """
 
     backend: str
@@ -77,6 +101,8 @@ class Elsewhere:
     problem: str = ""
     wall: Literal["none", "container", "machine"] = "none"
     note: str = ""
+    begin: Begin | None = None
+    outlives: bool = False
 
     @property
     def warnings(self) -> tuple[str, ...]:

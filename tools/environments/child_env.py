@@ -12,6 +12,7 @@ _SECRET_NAME = re.compile(
     API_?KEY | ACCESS_KEY | PRIVATE_KEY | SECRET | TOKEN | PASSWORD | PASSWD | CREDENTIAL
   | WEBHOOK | CONNECTION_STRING | CUSTOM_HEADERS
   | (?:_KEY | _PAT | _PWD | _PASS | _PASSPHRASE | _DSN | _AUTH | _JWT | _COOKIE | _CREDS) $
+  | ^OTEL_EXPORTER_OTLP_.*HEADERS$
   | ^DOCKER_AUTH_CONFIG$ | ^BW_SESSION$ | ^OP_SESSION_ | ^SSHPASS$
     """,
     re.VERBOSE,
@@ -76,9 +77,9 @@ def child_environment(
     Dropped from `base` is every name that contains one of API_KEY, APIKEY, ACCESS_KEY, PRIVATE_KEY, SECRET, TOKEN,
     PASSWORD, PASSWD, CREDENTIAL, WEBHOOK, CONNECTION_STRING and CUSTOM_HEADERS, or ends in _KEY, _PAT,
     _PWD, _PASS, _PASSPHRASE, _DSN, _AUTH, _JWT, _COOKIE or _CREDS, in any letter case (model and cloud keys), what
-    unlocks password managers and registries (BW_SESSION, OP_SESSION_…, DOCKER_AUTH_CONFIG, SSHPASS), every
-    variable whose value is a URL with
-    a password, and every name of this program's own (HERMES_…). Kept all the same are SSH_AUTH_SOCK, which is only a
+    unlocks password managers and registries (BW_SESSION, OP_SESSION_…, DOCKER_AUTH_CONFIG, SSHPASS), the headers for
+    a collector of traces (OTEL_EXPORTER_OTLP_HEADERS and the like), every variable whose value is a URL with a
+    password, and every name of this program's own (HERMES_…). Kept all the same are SSH_AUTH_SOCK, which is only a
     path, git's settings (GIT_CONFIG_…) and TOKENIZERS_PARALLELISM, and what `passed` has. Pagers, editors, prompts
     and colours are off whatever `base` says; update checks and the like are off where it says nothing.
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import codecs
-import fcntl
 import os
 import select
 import signal
 import struct
-import termios
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from tools.environments.prompt_watch import PromptWatch
 from tools.environments.shell_report import MAX_REPORT_BYTES
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
+from tools.os_flags import SIGKILL
 
 _READ_BYTES = 65_536
 _TIMEOUT_GRACE = 0.3
@@ -105,7 +104,7 @@ class CommandWatch:
         finally:
             os.close(exit_watch)
         if self._phase != "running" or self._leaves_nothing:
-            self._started.signal(signal.SIGKILL)  # what is left of it after the shell's own exit
+            self._started.signal(SIGKILL)  # what is left of it after the shell's own exit
         self._drain()
         far = self._started.far
         report = bytes(self._report) if far is None else far.report
@@ -186,7 +185,7 @@ class CommandWatch:
 
     def _kill(self) -> None:
         self._phase = "killed"
-        self._started.signal(signal.SIGKILL)
+        self._started.signal(SIGKILL)
         self._deadline = time.monotonic() + _GIVE_UP
 
     def _terminate(self, grace: float) -> None:
@@ -250,6 +249,9 @@ def _drain(descriptor: int, read: Callable[[int], int]) -> None:
 
 
 def _bytes_waiting(descriptor: int) -> int:
+    import fcntl  # noqa: PLC0415 - not on every system
+    import termios  # noqa: PLC0415 - the same
+
     answer = fcntl.ioctl(descriptor, termios.FIONREAD, struct.pack("i", 0))
     count: int = struct.unpack("i", answer)[0]
     return count

@@ -17,6 +17,7 @@ from typing import IO, BinaryIO, cast
 from tools.context import Interrupt
 from tools.documents.kinds import Kind
 from tools.environments.child_env import child_environment
+from tools.environments.process_groups import UNSEEN
 from tools.errors import ToolInterrupted
 
 _BLOCK = 1 << 16
@@ -56,6 +57,7 @@ def read_document(stream: BinaryIO, kind: Kind, interrupt: Interrupt, *, seconds
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=child_environment(os.environ),
+            **UNSEEN,
         )
     timer = threading.Timer(seconds, process.kill)
     timer.start()

@@ -52,8 +52,7 @@ class GatedEnvironment:
             reveals=self._containment.reveals(spec.command, spec.cwd),
             variables=self._containment.variables(spec.env, taken_away(spec)),
         )
-        decision = self._gate.authorize(action)
-        is_planning = self._gate.is_planning
+        decision, is_planning = self._gate.authorize_command(action)
         confinement = None if elsewhere else self._containment.of(decision, is_planning=is_planning)
         of_call = replace(
             spec,

@@ -48,7 +48,7 @@ class GatedProcesses:
 
     def start(self, spec: ProcessSpec) -> ProcessInfo:
         """Ask, then start. What the command changes after that is not seen by the history."""
-        decision = self._gate.authorize(
+        decision, is_planning = self._gate.authorize_command(
             RunCommand(
                 spec.command,
                 spec.cwd,
@@ -58,7 +58,6 @@ class GatedProcesses:
                 variables=self._containment.variables(spec.env, spec.unset),
             )
         )
-        is_planning = self._gate.is_planning
         confinement = self._containment.of(decision, is_planning=is_planning)
         of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement)
         if is_planning:

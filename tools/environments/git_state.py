@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import select
-import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +20,7 @@ from tools.environments.child_env import child_environment
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.process_groups import signal_group
 from tools.environments.resolved_open import open_resolved
+from tools.os_flags import O_NONBLOCK, SIGKILL, own_user
 
 _QUIET = (
     "git", "--no-pager", "--no-optional-locks", "--literal-pathspecs",
@@ -60,7 +61,7 @@ def git_root(directory: Path) -> Path | None:
     One that belongs to neither the owner of `directory` nor this user does not count: others may write above us.
     """
     try:
-        owners = {directory.stat().st_uid, os.getuid()}
+        owners = {directory.stat().st_uid, own_user()}
     except OSError:
         return None
     for place in (directory, *directory.parents):
@@ -112,7 +113,7 @@ def _told(known: GitState, status: bytes | None, last: bytes | None) -> GitState
 def _branch_in_head(root: Path) -> str:
     """What `.git/HEAD` says, for where git is not asked."""
     try:
-        descriptor = open_resolved(Path(os.path.realpath(root)) / ".git" / "HEAD", os.O_RDONLY | os.O_NONBLOCK)
+        descriptor = open_resolved(Path(os.path.realpath(root)) / ".git" / "HEAD", os.O_RDONLY | O_NONBLOCK)
     except OSError:
         return ""
     with os.fdopen(descriptor, "rb") as stream:
@@ -124,6 +125,8 @@ def _branch_in_head(root: Path) -> str:
 
 
 def _start(arguments: Sequence[str], root: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
+    if sys.platform == "win32":  # where pipes cannot be waited for
+        return None
     try:
         return subprocess.Popen(
             [*_QUIET, *arguments],
@@ -159,5 +162,5 @@ def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes | None:
         return None
     finally:
         if process.poll() is None:
-            signal_group(process.pid, signal.SIGKILL)
+            signal_group(process.pid, SIGKILL)
         process.wait()

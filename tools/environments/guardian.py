@@ -6,12 +6,12 @@ import contextlib
 import logging
 import os
 import secrets
-import signal
 import subprocess
 import threading
 
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
+from tools.os_flags import SIGKILL
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class Guardian:
         """Kill every registered group now and end the helper: the orderly exit."""
         with self._lock:
             for group in self._groups:
-                signal_group(group, signal.SIGKILL)
+                signal_group(group, SIGKILL)
             self._groups.clear()
             if self._helper is not None:
                 kill_marked(self.mark)

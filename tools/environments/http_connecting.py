@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import select
+import selectors
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -111,19 +111,18 @@ def _check(code: int) -> None:
 
 
 def _wait_until_connected(connection: socket.socket, timeout: float, deadline: Deadline) -> None:
-    poll = select.poll()
-    poll.register(connection, select.POLLOUT)
     ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with ours, theirs, selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_WRITE)
 
         def wake() -> None:
             with suppress(OSError):
                 theirs.send(b"\0")
 
-        poll.register(ours, select.POLLIN)
+        selector.register(ours, selectors.EVENT_READ)
         forget = deadline.interrupt.on_cancel(wake)
         try:
-            ready = poll.poll(timeout * 1000)
+            ready = selector.select(timeout)
         finally:
             forget()
     if deadline.interrupt.is_set():

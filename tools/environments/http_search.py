@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.extras import install_line
 from tools.web.port import SearchHit, WebError
 
 Found = Sequence[Mapping[str, str]]
@@ -31,8 +32,7 @@ def ask_engines(query: str, limit: int, timeout: float) -> Found:
         from ddgs.exceptions import DDGSException  # noqa: PLC0415
     except ImportError as problem:
         raise WebError(
-            "Search without a key needs a library that is missing. The user can install it: "
-            "pip install 'hermes-editor-agent[web]'.",
+            f"Search without a key needs a library that is missing. The user can install it: {install_line('web')}",
             "connection",
         ) from problem
     try:

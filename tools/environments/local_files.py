@@ -17,12 +17,13 @@ from tools.environments.replacing import create_at, move_at, replace_at
 from tools.environments.resolved_open import Spot, holding, open_resolved
 from tools.errors import FileChanged, FileMissing, FileRefused
 from tools.files.searching import SearchQuery, SearchResult
+from tools.os_flags import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK
 from tools.settings import SearchSettings
 
 # Their files are made up by the kernel: some never end, some hold the environment's keys.
 _PSEUDO = frozenset({"proc", "sys", "dev"})
 # Opening a pipe that nobody writes to must not wait for a writer.
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+_READ = os.O_RDONLY | O_NONBLOCK | O_NOCTTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class LocalFileSystem:
         if is_pseudo(path):
             raise FileRefused(f"Could not list {path}: what is below /proc, /sys and /dev is not looked at.")
         with told_as_file_error("list", path):
-            descriptor = open_resolved(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK)
+            descriptor = open_resolved(path, os.O_RDONLY | O_DIRECTORY | O_NONBLOCK)
             try:
                 return sorted(os.listdir(descriptor))  # noqa: PTH208 - by descriptor
             finally:
@@ -100,7 +101,7 @@ class LocalFileSystem:
         _refuse_pseudo(path)
         with told_as_file_error("delete", path), holding(path) as spot:
             # A link is compared by what it leads to, and deleted itself.
-            descriptor = os.open(spot.name, _READ | os.O_CLOEXEC, dir_fd=spot.folder)
+            descriptor = os.open(spot.name, _READ | O_CLOEXEC, dir_fd=spot.folder)
             with _regular(path, descriptor) as stream:
                 _compare(path, stream, os.fstat(descriptor), expected)
             os.unlink(spot.name, dir_fd=spot.folder)

@@ -13,6 +13,8 @@ import signal
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from tools.os_flags import SIGKILL
+
 VARIABLE = "HERMES_COMMANDS_OF"
 """The variable that holds the mark."""
 
@@ -73,13 +75,13 @@ def _kill_each(is_meant: Callable[[int], bool]) -> Iterator[int]:
 
 def _kill(pid: int, is_meant: Callable[[int], bool]) -> None:
     if not hasattr(os, "pidfd_open"):
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, SIGKILL)
         return
     handle = os.pidfd_open(pid)
     try:
         # By now the number may be another process's: what the handle stands for is looked at again.
         if is_meant(pid):
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            signal.pidfd_send_signal(handle, SIGKILL)
     finally:
         os.close(handle)
 

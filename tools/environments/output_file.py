@@ -6,6 +6,7 @@ import logging
 import os
 from pathlib import Path
 
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 from tools.result import SavedOutput
 
 log = logging.getLogger(__name__)
@@ -67,7 +68,7 @@ def save_text(text: str, path: Path) -> SavedOutput | None:
 
 
 def _opened(path: Path) -> int | None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | O_NOFOLLOW | O_CLOEXEC
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return os.open(path, flags, 0o600)

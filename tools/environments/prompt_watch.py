@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import termios
 import time
 
 from tools.text.prompts import FULL_SCREEN, TAIL_CHARS, open_line, question, takes_the_screen
@@ -49,6 +48,8 @@ class PromptWatch:
     def _hides_typing(self) -> bool:
         if self._terminal is None:
             return False
+        import termios  # noqa: PLC0415 - not on every system
+
         try:
             flags: int = termios.tcgetattr(self._terminal)[_LFLAG]
         except termios.error:

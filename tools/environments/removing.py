@@ -8,7 +8,9 @@ import secrets
 import stat
 from pathlib import Path
 
-_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+from tools.os_flags import O_DIRECTORY, O_NOFOLLOW
+
+_OPEN = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 
 
 def remove_tree(place: Path) -> None:
@@ -22,6 +24,7 @@ def remove_tree(place: Path) -> None:
             return
         root = os.open(place, _OPEN)
         try:
+            _make_writable(root)
             _empty(root)
         finally:
             os.close(root)
@@ -39,14 +42,33 @@ def _empty(root: int) -> None:
                 left.add(name)
 
 
+def _make_writable(directory: int) -> None:
+    """Some programs take that right away from what they keep, as Go does."""
+    if not os.fstat(directory).st_mode & stat.S_IWUSR:
+        with contextlib.suppress(OSError):
+            os.fchmod(directory, stat.S_IRWXU)
+
+
+def _make_writable_below(directory: int, name: str) -> None:
+    with contextlib.suppress(OSError):
+        below = os.open(name, _OPEN, dir_fd=directory)
+        try:
+            _make_writable(below)
+        finally:
+            os.close(below)
+
+
 def _remove(root: int, name: str) -> None:
     if not stat.S_ISDIR(os.stat(name, dir_fd=root, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=root)
         return
     inner = os.open(name, _OPEN, dir_fd=root)
     try:
+        _make_writable(inner)
         for below in os.listdir(inner):  # noqa: PTH208 - of a descriptor
             if stat.S_ISDIR(os.stat(below, dir_fd=inner, follow_symlinks=False).st_mode):
+                # Its new place is written into it.
+                _make_writable_below(inner, below)
                 os.rename(below, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=root)
             else:
                 os.unlink(below, dir_fd=inner)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tools.environments.resolved_open import Spot, holding
 from tools.errors import FileAccessError, FileChanged
+from tools.os_flags import O_NONBLOCK, set_mode
 
 _NOT_RENAMED_OVER = frozenset({errno.EXDEV, errno.EACCES, errno.EPERM, errno.EBUSY, errno.EROFS})
 _PERMISSION_BITS = 0o7777
@@ -111,7 +112,7 @@ def _copy_owner_and_mode(descriptor: int, like: os.stat_result) -> None:
     mine = os.fstat(descriptor)
     if (mine.st_uid, mine.st_gid) != (like.st_uid, like.st_gid):
         os.fchown(descriptor, like.st_uid, like.st_gid)
-    os.fchmod(descriptor, like.st_mode & _PERMISSION_BITS)
+    set_mode(descriptor, like.st_mode & _PERMISSION_BITS)
 
 
 def _copy_attributes(descriptor: int, replaced: Spot) -> None:
@@ -119,7 +120,7 @@ def _copy_attributes(descriptor: int, replaced: Spot) -> None:
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError):
-        old = replaced.open(os.O_RDONLY | os.O_NONBLOCK)
+        old = replaced.open(os.O_RDONLY | O_NONBLOCK)
         try:
             _copy_listed(descriptor, old)
         finally:
@@ -156,7 +157,7 @@ def _taken(target: Path) -> FileChanged:
 
 
 def _overwrite(spot: Spot, data: bytes, previous: bytes) -> None:
-    descriptor = spot.open(os.O_WRONLY | os.O_NONBLOCK)
+    descriptor = spot.open(os.O_WRONLY | O_NONBLOCK)
     try:
         _put(descriptor, data)
     except OSError as problem:

@@ -19,9 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.os_flags import NOT_ON_WINDOWS, O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
+
 _ANY_LINK = getattr(os, "O_NOFOLLOW_ANY", 0)
 # A handle that only stands for a directory needs no right to list it.
-_HANDLE = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
+_HANDLE = O_DIRECTORY | O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 _SYS_OPENAT2 = 437
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_NO_SYMLINKS = 0x04
@@ -92,7 +94,9 @@ def open_resolved(path: Path, flags: int) -> int:
     text = str(path)
     if not path.is_absolute() or "\0" in text or ".." in path.parts:
         raise OSError(errno.EINVAL, "it is no absolute path without `..`", text)
-    return opener()(path, flags | os.O_CLOEXEC)
+    if sys.platform == "win32":
+        raise OSError(errno.ENOSYS, NOT_ON_WINDOWS, text)
+    return opener()(path, flags | O_CLOEXEC)
 
 
 @contextmanager
@@ -159,7 +163,7 @@ def _folder(path: Path, *, make: bool) -> int:
 
 def _open_at(folder: int, name: str, flags: int, mode: int = 0o666) -> int:
     try:
-        return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder)
+        return os.open(name, flags | O_NOFOLLOW | O_CLOEXEC, mode, dir_fd=folder)
     except NotADirectoryError as problem:
         # So the kernel calls a link where a directory is due.
         if not stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):

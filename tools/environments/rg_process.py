@@ -6,12 +6,10 @@ prints the same, and is killed the same way. (In this process an endless regular
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,7 +22,9 @@ from typing import IO, Any, Protocol
 
 from tools.context import Interrupt
 from tools.environments.child_env import child_environment
+from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import ToolError, ToolInterrupted
+from tools.os_flags import SIGKILL
 
 # The user's own rg settings must not change what a search means.
 _ALWAYS = ("--no-config", "--no-ignore-messages", "--hidden", "--no-require-git", "--color=never")
@@ -110,6 +110,7 @@ class Runner:
                 stderr=complaints,
                 close_fds=True,
                 process_group=0,
+                **UNSEEN,
                 env=child_environment(os.environ),
             )
         except (OSError, ValueError) as problem:
@@ -147,8 +148,7 @@ def _kill_at(deadline: float, process: subprocess.Popen[bytes], late: threading.
 def _kill(process: subprocess.Popen[bytes]) -> None:
     # The substitute shares its work with processes of its own, in its group.
     if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        signal_group(process.pid, SIGKILL)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

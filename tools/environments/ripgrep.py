@@ -27,6 +27,7 @@ from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
 from tools.environments.search_ground import held_for_search
 from tools.errors import ToolError
 from tools.files.searching import SearchHit, SearchQuery, SearchResult
+from tools.os_flags import O_NONBLOCK
 from tools.settings import SearchSettings
 
 _T = TypeVar("_T")
@@ -68,7 +69,7 @@ def _modified_here(paths: Sequence[Path]) -> Sequence[int]:
 
 
 def _start_here(path: Path) -> bytes:
-    with os.fdopen(open_resolved(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+    with os.fdopen(open_resolved(path, os.O_RDONLY | O_NONBLOCK), "rb") as file:
         return file.read(SNIFFED_BYTES)
 
 

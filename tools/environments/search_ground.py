@@ -22,8 +22,9 @@ from typing import Any
 
 from tools.environments.ignore_files import ignore_files
 from tools.environments.resolved_open import open_resolved
+from tools.os_flags import O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK
 
-_NAME_ONLY = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK)
+_NAME_ONLY = getattr(os, "O_PATH", os.O_RDONLY | O_NONBLOCK)
 _OURS = Path(__file__).parents[2]
 _SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/dev/null", "/sys/fs/cgroup", "/nix/store")
 _ELF = b"\x7fELF"
@@ -70,13 +71,13 @@ def held_for_search(path: Path, *, is_file: bool) -> Iterator[SearchGround]:
     Raises:
         OSError: as in `open_resolved`.
     """
-    kind = 0 if is_file else os.O_DIRECTORY
-    target = open_resolved(path, _NAME_ONLY | os.O_NOFOLLOW | kind)
+    kind = 0 if is_file else O_DIRECTORY
+    target = open_resolved(path, _NAME_ONLY | O_NOFOLLOW | kind)
     try:
         if not is_file:
             yield SearchGround(path, target, target)
             return
-        folder = open_resolved(path.parent, _NAME_ONLY | os.O_DIRECTORY)
+        folder = open_resolved(path.parent, _NAME_ONLY | O_DIRECTORY)
         try:
             yield SearchGround(path.parent, folder, target)
         finally:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-import signal
 import subprocess
 import threading
 
 from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import group_is_alive, signal_group
+from tools.os_flags import SIGKILL
 
 
 class SessionGroups:
@@ -71,7 +71,7 @@ class SessionGroups:
         """Kill every process of every group, watched ones too, and what has left its group."""
         with self._lock:
             for group in self._groups:
-                signal_group(group, signal.SIGKILL)
+                signal_group(group, SIGKILL)
             left = [process for group, process in self._groups.items() if group not in self._watched]
             for process in left:
                 # Nothing survives that signal: no need to see the group go.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
 import struct
 import subprocess
-import termios
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from tools.environments.process_groups import signal_group
 from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import REPORTING
 from tools.errors import CommandError
+from tools.os_flags import NOT_ON_WINDOWS
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement, Sandbox
@@ -159,6 +159,8 @@ class ShellStarter:
         Raises:
             CommandError: it could not be started.
         """
+        if sys.platform == "win32":
+            raise CommandError(NOT_ON_WINDOWS)
         self._groups.prepare()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             try:
@@ -229,6 +231,9 @@ def _pipe(reader_of: contextlib.ExitStack, writer_of: contextlib.ExitStack) -> t
 
 def pseudo_terminal(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
     """A pseudo-terminal: our end, and the program's. Each is closed with its stack."""
+    import fcntl  # noqa: PLC0415 - not on every system
+    import termios  # noqa: PLC0415 - the same
+
     master, slave = os.openpty()
     ours.callback(os.close, master)
     theirs.callback(os.close, slave)

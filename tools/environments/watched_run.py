@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
 
@@ -13,6 +12,7 @@ from tools.environments.prompt_watch import PromptWatch
 from tools.environments.shell_report import Left
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
+from tools.os_flags import SIGKILL
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand, ShellOutcome
 
@@ -94,7 +94,7 @@ def _watch(
         return watch.run()
     except BaseException:
         # Whatever broke off the watch, nobody looks after the command any more.
-        started.signal(signal.SIGKILL)
+        started.signal(SIGKILL)
         started.process.wait(_KILLED_SECONDS)
         raise
     finally:

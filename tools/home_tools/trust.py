@@ -6,6 +6,8 @@ import os
 import stat
 from pathlib import Path
 
+from tools.os_flags import own_user
+
 
 def why_not_trusted(path: Path, home: Path) -> str:
     """Why `path`, a file below `home`, must not be loaded, to complete «it …»; '' when it may.
@@ -22,7 +24,7 @@ def why_not_trusted(path: Path, home: Path) -> str:
         except OSError as problem:
             return f"cannot be looked at ({problem.strerror})"
         which = "" if place == real else f", being in {place},"
-        if facts.st_uid not in {os.getuid(), 0}:
+        if facts.st_uid not in {own_user(), 0}:
             return f"belongs{which} to another user: take it over with chown, or remove it"
         if facts.st_mode & stat.S_IWOTH:
             return f"could be changed{which} by every user of this machine: run chmod o-w {place}"

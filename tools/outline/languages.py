@@ -10,6 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tools.errors import ToolError
+from tools.extras import install_line
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Query
@@ -91,6 +92,6 @@ def grammar(tongue: Tongue) -> Grammar:
         return Grammar(language, Query(language, definitions), Query(language, references))
     except (ImportError, AttributeError, ValueError, SyntaxError, TypeError, NameError) as problem:
         raise ToolError(
-            f"The grammar {tongue.module} cannot be used: {problem}. The user can renew it: "
-            "pip install --upgrade 'hermes-editor-agent[map]'."
+            f"The grammar {tongue.module} cannot be used: {problem}. The user can get the one that fits: "
+            f"{install_line('map')}"
         ) from problem

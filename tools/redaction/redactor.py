@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from tools.redaction.assignments import assigned_secrets
+from tools.redaction.disguises import forms_of
 from tools.redaction.shapes import SHAPES, Shape
 
 Redact = Callable[[str], str]
@@ -35,8 +36,8 @@ class Redactor:
         self.learn(known)
 
     def learn(self, secrets: Iterable[str]) -> None:
-        """From now on take these out, too; those that are too short to be secrets are passed over."""
-        known = self._known | {secret for secret in secrets if len(secret) >= _SHORTEST}
+        """From now on take these out, too, also encoded; those that are too short to be secrets are passed over."""
+        known = self._known | {form for secret in secrets if len(secret) >= _SHORTEST for form in forms_of(secret)}
         if known == self._known:
             return
         # The longest first: one key may begin with another.

@@ -1,4 +1,4 @@
-"""What the model is told of a background process."""
+"""What the model is told of a background process, and a person of all of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tools.shell.processes import ProcessInfo, ProcessView
 from tools.text.terminal_output import for_model
 
 _MAX_CHARS = 20_000
+_COMMAND_CHARS = 200
 
 
 def describe(info: ProcessInfo) -> dict[str, Any]:
@@ -25,6 +26,15 @@ def describe(info: ProcessInfo) -> dict[str, Any]:
     if info.matches:
         told["matches"] = [match.line for match in info.matches]
     return told
+
+
+def listed(info: ProcessInfo) -> str:
+    """`proc_1a2b  running, 12 s: npm run dev`, one line for a person."""
+    if info.running:
+        state = f"waits for input, {info.seconds:.0f} s" if info.waits_for else f"running, {info.seconds:.0f} s"
+    else:
+        state = f"ended by {info.signal}" if info.signal else f"ended with exit code {info.exit_code}"
+    return f"{info.id}  {state}: {' '.join(info.command.split())[:_COMMAND_CHARS]}"
 
 
 def news(view: ProcessView) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 
+from tools.extras import install_line
 from tools.web.port import WebError
 
 _GAPS = re.compile(r"\n{3,}")
@@ -25,7 +26,7 @@ def html_to_text(text: str, url: str) -> tuple[str, str]:
     if not can_read_html():
         raise WebError(
             "This is an HTML page, and the libraries that read it are missing. The user can install them: "
-            "pip install 'hermes-editor-agent[web]'.",
+            f"{install_line('web')}",
             "answer",
         )
     import html_to_markdown  # noqa: PLC0415 - an extra

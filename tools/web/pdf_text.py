@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.extras import install_line
 from tools.web.port import WebError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def pdf_text(body: bytes, interrupt: Interrupt, max_seconds: float = _MAX_SECOND
     if importlib.util.find_spec("pypdf") is None:
         raise WebError(
             "This is a PDF, and the library that reads it is missing. The user can install it: "
-            "pip install 'hermes-editor-agent[web]'.",
+            f"{install_line('web')}",
             "answer",
         )
     import pypdf  # noqa: PLC0415 - an extra, and heavy

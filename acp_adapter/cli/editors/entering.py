@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.editors.jsonc import JsoncError
 from acp_adapter.cli.editors.table import Editor
-from acp_adapter.cli.replacing import NewFile, mode_of, replace_files
+from acp_adapter.cli.setup.replacing import NewFile, mode_of, replace_files
 from agent_core.errors import HermesError
 
 _NEW_FILE = 0o644
@@ -63,7 +65,14 @@ def enter(entry: Entry) -> Path | None:
     try:
         if _content(entry.path) != entry.before:
             raise NotEntered(f"{entry.path} was changed meanwhile, and is left as it is. Try again.")
-        entry.path.parent.mkdir(parents=True, exist_ok=True)
+        real = Path(os.path.realpath(entry.path))
+        if entry.before is not None and not mode_of(real) & stat.S_IWUSR:
+            raise NotEntered(
+                f"{real} is read-only: something else writes it, and it is left as it is. Put the entry in there; "
+                f"{entry.editor.docs} has it."
+            )
+        # A link may lead to a place that is not there yet.
+        real.parent.mkdir(parents=True, exist_ok=True)
         replace_files([NewFile(entry.path, entry.after, mode_of(entry.path, _NEW_FILE), backup)])
     except OSError as problem:
         said = problem.strerror or type(problem).__name__

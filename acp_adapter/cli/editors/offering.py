@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_adapter.cli.diffs import diff_lines
 from acp_adapter.cli.editors.entering import Entry, NotEntered, enter, planned_entry
 from acp_adapter.cli.editors.table import EDITORS, Editor, own_command
-from acp_adapter.cli.safe_text import safe_text
-from acp_adapter.cli.style import style_for
+from acp_adapter.cli.terminal.diffs import diff_lines
+from acp_adapter.cli.terminal.failing import say_failed
+from acp_adapter.cli.terminal.style import style_for
 
 if TYPE_CHECKING:
-    from acp_adapter.cli.setup_choosing import Person
+    from acp_adapter.cli.setup.choosing import Person
 
 FAILED = 1
 
@@ -45,7 +45,7 @@ def _offer(person: Person, editor: Editor, home: Path, command: Sequence[str], *
             return 0
         backup = enter(entry)
     except NotEntered as problem:
-        print(f"hermes-acp setup: {editor.title}: {safe_text(problem.public)}", file=sys.stderr, flush=True)
+        say_failed("setup", f"{editor.title}: {problem.public}")
         return FAILED
     kept = f" (what it was: {backup})" if backup else ""
     person.say(f"Written: {entry.path}{kept}. {editor.docs} tells what you see there.")

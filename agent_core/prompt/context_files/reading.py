@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.resolved_open import open_resolved
+from tools.os_flags import O_NOCTTY, O_NONBLOCK
 from tools.text.encoding import decode
 
 MOST_BYTES = 1024 * 1024
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+_FLAGS = os.O_RDONLY | O_NONBLOCK | O_NOCTTY
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.errors import HermesError, TurnInterrupted
+from tools.os_flags import O_CLOEXEC, O_NONBLOCK, set_mode, sync_directory
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,7 @@ class SharedFile:
         """
         try:
             # O_NONBLOCK: a pipe in the file's place must not make anyone wait for a writer.
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
             return {}
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -159,16 +160,16 @@ class SharedFile:
         temporary = target.with_name(f"{target.name}.tmp")
         try:
             temporary.unlink(missing_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC
             with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
-                os.fchmod(stream.fileno(), _MODE)  # the umask may have taken from the mode
+                set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode
                 stream.write(data)
                 stream.flush()
                 if self._durable:
                     os.fsync(stream.fileno())
             temporary.replace(target)
             if self._durable:
-                _sync_directory(target.parent)
+                sync_directory(target.parent)
         except OSError as problem:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -179,14 +180,6 @@ class SharedFile:
         return SharedFileError(
             f"{self._path} could not be {tried}: {said}. Check that the directory is yours and may be written."
         )
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:

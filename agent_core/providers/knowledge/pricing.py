@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 from agent_core.providers.base import CacheTtl, Usage
@@ -43,24 +43,58 @@ def cost_of(usage: Usage, facts: ModelFacts, cache_ttl: CacheTtl = "5m") -> floa
 
 
 @dataclass(frozen=True, slots=True)
+class Certain:
+    """What is known of some requests together: sums that one unknown figure does not make unknown.
+
+    Attributes:
+        cost: US dollars of the requests whose cost is known.
+        unpriced: how many have none.
+    """
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+
+    def add(self, usage: Usage, cost: float | None) -> Self:
+        """With one more request."""
+        return type(self)(
+            self.input_tokens + (usage.input_tokens or 0),
+            self.cached_tokens + (usage.cached_tokens or 0),
+            self.output_tokens + (usage.output_tokens or 0),
+            self.cost + (cost or 0.0),
+            self.unpriced + (cost is None),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Spent:
     """What some requests used and cost together: of a turn, say. One unknown figure makes its sum unknown.
 
     Attributes:
         cost: US dollars.
+        counted: what is known all the same; None where only the sums were kept.
     """
 
     requests: int = 0
     usage: Usage = _NOTHING
     cost: float | None = 0.0
+    counted: Certain | None = field(default=None, compare=False)
+
+    @property
+    def certain(self) -> Certain:
+        """What is known, though some figures may not be."""
+        if self.counted is not None:
+            return self.counted
+        without_count = Certain(unpriced=self.requests - 1 if self.cost is None else 0)
+        return without_count.add(self.usage, self.cost) if self.requests else Certain()
 
     def add(self, usage: Usage, cost: float | None) -> Self:
         """With one more request. One that reported nothing counts as `Usage()`."""
-        sums = {
-            field.name: _sum(getattr(self.usage, field.name), getattr(usage, field.name)) for field in fields(Usage)
-        }
+        sums = {each.name: _sum(getattr(self.usage, each.name), getattr(usage, each.name)) for each in fields(Usage)}
         total = None if self.cost is None or cost is None else self.cost + cost
-        return type(self)(self.requests + 1, Usage(**sums), total)
+        return type(self)(self.requests + 1, Usage(**sums), total, self.certain.add(usage, cost))
 
 
 def _too_long(prompt: int, facts: ModelFacts) -> bool:

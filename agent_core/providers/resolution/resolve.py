@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_core.errors import AuthRequired, KeyMissing, SettingsError
+from agent_core.kept_variables import KeptVariables
 from agent_core.providers.choice import DEFAULT_STALL, ModelChoice, ModelFacts
 from agent_core.providers.resolution.addresses import is_local, shown
 from agent_core.providers.resolution.dialects import dialect_for
@@ -153,6 +154,9 @@ def _keys(config: Configuration, server: Server, base_url: str, places: Sequence
         return keys.found
     settings, env = config.home.config_file, config.home.env_file
     variables = keys.unset or variables_of(server, base_url)
+    if isinstance(config.environ, KeptVariables):
+        for problem in filter(None, map(config.environ.problem_of, variables)):
+            raise SettingsError(problem)
     if keys.unset:
         advice = f"{settings} takes it from {' or '.join(keys.unset)}, which is not set. Set it in {env}."
     else:

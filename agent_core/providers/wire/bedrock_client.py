@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from agent_core.errors import ProviderProtocolError, ProviderStatusError, SettingsError
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.failures import SdkErrors, readable, status_error
+from tools.extras import install_line
 
 if TYPE_CHECKING:
     import httpx2
@@ -46,8 +47,8 @@ def check_installed() -> None:
     """
     if importlib.util.find_spec("botocore") is None:
         raise SettingsError(
-            "Amazon Bedrock is asked through Amazon's own client, boto3, which is not installed: run "
-            "pip install 'hermes-editor-agent[bedrock]'"
+            "Amazon Bedrock is asked through Amazon's own client, boto3, which is not installed. Run: "
+            f"{install_line('bedrock')}"
         )
 
 

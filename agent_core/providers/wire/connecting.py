@@ -7,7 +7,7 @@ import errno
 import functools
 import ipaddress
 import os
-import select
+import selectors
 import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -139,14 +139,13 @@ def _establish(connection: socket.socket, target: Any, timeout: float | None, ab
 
 
 def _wait_until_connected(connection: socket.socket, timeout: float | None, abort: Abort | None) -> None:
-    poll = select.poll()
-    poll.register(connection, select.POLLOUT)
     ours, theirs = socket.socketpair()
-    with ours, theirs:
+    with ours, theirs, selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_WRITE)
         # A shutdown does not wake the poll of a connection in the making on every system; a byte does.
-        poll.register(ours, select.POLLIN)
+        selector.register(ours, selectors.EVENT_READ)
         with abort.waking(functools.partial(_send_byte, theirs)) if abort else contextlib.nullcontext():
-            ready = poll.poll(None if timeout is None else timeout * 1000)
+            ready = selector.select(timeout)
     if abort is not None:
         abort.check()
     if not ready:

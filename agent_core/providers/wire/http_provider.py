@@ -68,6 +68,8 @@ class HttpProvider:
 
     def warm(self) -> None:
         """Load the HTTP library and make the client."""
+        import encodings.idna  # noqa: F401, PLC0415 - what looks up a server's name loads it then
+
         self.client()
 
     def close(self) -> None:

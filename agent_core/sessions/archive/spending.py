@@ -15,7 +15,7 @@ _KEYS: dict[By, str] = {"day": "day", "model": "spending.model", "project": "ses
 _QUERY = (
     "SELECT {key}, sum(spending.requests), sum(input), sum(cached), sum(output), sum(spending.cost), sum(unpriced)"
     " FROM spending LEFT JOIN sessions ON sessions.id = session_id AND sessions.archived < 2"
-    " WHERE day >= date('now', 'localtime', ?) GROUP BY 1"
+    " WHERE day BETWEEN date('now', 'localtime', ?) AND date('now', 'localtime', '+1 day') GROUP BY 1"
 )
 
 

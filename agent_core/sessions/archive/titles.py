@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from agent_core.messages import Message, user_message
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
+from tools.redaction.redactor import redact
 
 if TYPE_CHECKING:
     from agent_core.auxiliary.asking import Completion
@@ -54,12 +55,13 @@ class Complete(Protocol):
 
 
 def clean_title(text: str, room: int = 0) -> str:
-    """`text` on one line of at most 200 characters, without control characters; '' where nothing is left.
+    """`text` on one line of at most 200 characters, without control characters and secrets; '' where nothing is left.
 
     Args:
         room: how many of the 200 stay free.
     """
-    spaced = "".join(_plain(char) for char in text[:_LOOKED_AT])
+    # Before it is cut: nobody knows a secret by its beginning, and titles are in lists, exports and logs.
+    spaced = "".join(_plain(char) for char in redact(text[:_LOOKED_AT]))
     return _cut(" ".join(spaced.split()), _LONGEST - room)
 
 

@@ -76,6 +76,10 @@ class Database:
         """
         self._refuse_nesting()
         allowed = self._patience if patience is None else patience
+        if self._writer is None:
+            # A file of an earlier format may take long: nobody else is to find the database busy because of that.
+            with self._faults_told(lambda: None, allowed):
+                self._ready(time.monotonic() + allowed)
         deadline = time.monotonic() + allowed
         if not self._write_lock.acquire(allowed):
             raise busy_error(self.path, allowed)
@@ -100,10 +104,11 @@ class Database:
         Raises:
             StoreError: it could not be opened or read; `kind` says why.
         """
-        deadline = time.monotonic() + self._patience
         thread = threading.get_ident()
         opened: list[sqlite3.Connection] = []
         with self._faults_told(lambda: _close_all(opened), self._patience):
+            self._ready(time.monotonic() + self._patience)
+            deadline = time.monotonic() + self._patience
             file, connection = self._take_reader(deadline)
             opened.append(connection)
             self._reading.append(thread)

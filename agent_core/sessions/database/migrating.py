@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agent_core.sessions.database.file_header import APPLICATION_ID
 from agent_core.sessions.database.patience import retried
+from tools.os_flags import O_CLOEXEC
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 
@@ -75,7 +76,7 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     draft = path.with_name(f"{copy.name}.{os.getpid()}.tmp")
     draft.unlink(missing_ok=True)
     try:
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | O_CLOEXEC, 0o600))
         retried(lambda: connection.execute("VACUUM INTO ?", (str(draft),)), time.monotonic() + 1)
         draft.replace(copy)
     finally:

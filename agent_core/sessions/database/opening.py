@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import functools
 import logging
 import os
@@ -34,12 +33,17 @@ from agent_core.sessions.database.store_faults import (
     newer_error,
     primary_code,
 )
+from tools.file_locks import lock, open_to_lock
+from tools.os_flags import O_CLOEXEC, set_mode
 
 log = logging.getLogger(__name__)
 
 _JOURNAL_SIZE_LIMIT = 4 << 20
 _CHECKPOINT_AFTER = 10_000  # pages: only if nobody called `checkpoint` for long
 _WAIT_FOR_WAL = 0.5
+_BRINGING_SECONDS = 600.0
+"""So long another process may take to bring a file forward; one that dies lets go at once."""
+
 _COMMON = ("cell_size_check = ON",)
 _WRITING = (
     *_COMMON,
@@ -91,7 +95,8 @@ def prepare(path: Path, deadline: float, options: OpenOptions) -> OpenFile:
     """Make sure that there is a database of the newest schema at `path`. One in order is not written to.
 
     Args:
-        deadline: on `time.monotonic`, for waiting until other processes let go of it.
+        deadline: on `time.monotonic`, for waiting until other processes let go of it; one that brings it forward is
+            waited for longer.
 
     Raises:
         StoreError: it is newer, damaged, another program's, or locked.
@@ -103,7 +108,8 @@ def prepare(path: Path, deadline: float, options: OpenOptions) -> OpenFile:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif header.version == options.newest and header.is_wal == wants_wal:
         return OpenFile(header.identity, "wal" if wants_wal else "delete")
-    with _alone(path.parent, deadline):
+    is_old = header is not None and header.version < options.newest
+    with _alone(path.parent, max(deadline, time.monotonic() + _BRINGING_SECONDS) if is_old else deadline):
         header = look(path, options.newest)  # another process may have done it meanwhile
         if header is None:
             journal_mode = _make(path, deadline, options, wants_wal=wants_wal)
@@ -208,15 +214,15 @@ def _make(path: Path, deadline: float, options: OpenOptions, *, wants_wal: bool)
 def _make_file(path: Path) -> None:
     """Create a file for the user alone."""
     path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | O_CLOEXEC, 0o600)
     try:
-        os.fchmod(descriptor, 0o600)  # the umask may have taken from it
+        set_mode(descriptor, 0o600)  # the umask may have taken from it
     finally:
         os.close(descriptor)
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:
@@ -262,11 +268,11 @@ def _alone(directory: Path, deadline: float) -> Iterator[None]:
         StoreError: it could not be had before the deadline.
     """
     began = time.monotonic()
-    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = open_to_lock(directory)
     try:
         for pause in pauses():
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(descriptor)
                 break
             except BlockingIOError as problem:
                 if time.monotonic() >= deadline:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.errors import StoreError, StoreFault
+from tools.os_flags import O_CLOEXEC
 
 _PLAIN, _ZLIB = b"\0", b"\1"
 _LEVEL = 1
@@ -163,7 +164,7 @@ def _write(path: Path, content: bytes) -> None:
     path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             for piece in _packed(content):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tools.environments.resolved_open import Spot
+from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 LINK_MODE = stat.S_IFLNK
 """The mode that stands for a symbolic link; its content is the text that it points to."""
@@ -114,7 +115,7 @@ def kept_mode(mode: int | None) -> int | None:
 
 def _look_into(name: str, folder: int | None, max_bytes: int) -> Found:
     # O_NONBLOCK: what was a file a moment ago may be a pipe by now.
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    descriptor = os.open(name, os.O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, dir_fd=folder)
     with os.fdopen(descriptor, "rb") as stream:
         facts = os.fstat(descriptor)
         if not stat.S_ISREG(facts.st_mode):

@@ -15,6 +15,7 @@ from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_at, move_at, replace_at
 from tools.environments.resolved_open import Spot, holding
 from tools.errors import FileChanged
+from tools.os_flags import O_NONBLOCK, set_mode
 
 _PERMISSION_BITS = 0o7777
 
@@ -52,11 +53,11 @@ def _place_at(spot: Spot, seen: Found, wanted: FileState, content: bytes | None)
 
 def _change_mode(spot: Spot, now: Found, mode: int) -> None:
     # The call that takes a name would follow a link that has just come there.
-    descriptor = spot.open(os.O_RDONLY | os.O_NONBLOCK)
+    descriptor = spot.open(os.O_RDONLY | O_NONBLOCK)
     try:
         if now.facts is None or not os.path.samestat(os.fstat(descriptor), now.facts):
             raise _changed(spot)
-        os.fchmod(descriptor, mode)
+        set_mode(descriptor, mode)
     finally:
         os.close(descriptor)
 
@@ -95,7 +96,7 @@ def _temporary(spot: Spot, wanted: FileState, content: bytes) -> Spot:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fchmod(descriptor, 0o600 if wanted.mode is None else wanted.mode)
+            set_mode(descriptor, 0o600 if wanted.mode is None else wanted.mode)
     except BaseException:
         temporary.unlink()
         raise

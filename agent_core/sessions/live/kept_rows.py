@@ -5,17 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from dataclasses import asdict, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from agent_core.errors import StoreError, UnknownSession
-from agent_core.providers.base import Usage
-from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.archive.session_rows import DELETING, Row
 from agent_core.sessions.database.bodies import pack, unpack
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.spending_rows import add_spending
+from agent_core.sessions.live.spent_columns import spent_from, usage_text
 from tools.context import TodoItem
 
 _QUERY = (
@@ -55,7 +53,7 @@ def packed_state(state: KeptState) -> PackedState:
     return PackedState(
         state,
         json.dumps(kept),
-        json.dumps(asdict(state.spent.usage)),
+        usage_text(state.spent),
         None if state.system is None else _hashed(state.system),
         None if state.tools is None else _hashed(json.dumps(state.tools)),
     )
@@ -117,19 +115,13 @@ def _state_from(row: Row) -> KeptState:
         tools=None if tools_hash is None else tuple(json.loads(_text(tools_hash, tools) or "")),
         program=str(values["program"]),
         model=model or "",
-        spent=_spent(requests, json.loads(usage), cost),
+        spent=spent_from(requests, usage, cost),
         omitted_results=frozenset(omissions["results"]),
         sealed_before=int(omissions["sealed_before"]),
         images_before=int(omissions["images_before"]),
         prompt_layers=tuple((str(name), int(size)) for name, size in prompt.get("layers", ())),
         prompt_notes=tuple(map(str, prompt.get("notes", ()))),
     )
-
-
-def _spent(requests: int, counts: dict[str, Any], cost: float | None) -> Spent:
-    if not requests and not counts:
-        return Spent()
-    return Spent(requests, Usage(**{field.name: counts.get(field.name) for field in fields(Usage)}), cost)
 
 
 def _hashed(text: str) -> tuple[str, str]:

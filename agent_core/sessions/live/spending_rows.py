@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from typing import Any
+from dataclasses import asdict
 
 from agent_core.providers.knowledge.pricing import Spent
+from agent_core.sessions.live.spent_columns import spent_from
 from agent_core.sessions.records import SUB_AGENT
 
 _BEFORE = "SELECT requests, usage, cost FROM sessions WHERE id = ? AND source <> ?"
@@ -17,7 +17,7 @@ _ADD = (
     " input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output,"
     " cost = cost + excluded.cost, unpriced = unpriced + excluded.unpriced"
 )
-_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+_COLUMNS = ("input_tokens", "cached_tokens", "output_tokens", "cost", "unpriced")
 
 
 def add_spending(connection: sqlite3.Connection, session_id: str, spent: Spent, model: str) -> None:
@@ -29,28 +29,19 @@ def add_spending(connection: sqlite3.Connection, session_id: str, spent: Spent, 
     row = connection.execute(_BEFORE, (session_id, SUB_AGENT)).fetchone()
     if row is None:
         return
-    requests, cost = int(row[0]), row[2]
-    usage = _counts(row[1])
-    if (
-        not requests or spent.requests < requests
-    ):  # the first; or what was kept could not be read, and is counted anew
-        requests, usage, cost = 0, {}, 0.0
-    new = spent.requests - requests
+    before = _stored(*row)
+    if spent.requests < before.requests:  # what was kept could not be read, and is counted anew
+        before = Spent()
+    new = spent.requests - before.requests
     if not new:
         return
-    tokens = [_more(getattr(spent.usage, name), usage.get(name, 0)) for name in _TOKENS]
-    is_known = spent.cost is not None and cost is not None
-    dollars = max(0.0, spent.cost - cost) if spent.cost is not None and cost is not None else 0.0
-    connection.execute(_ADD, (model, session_id, new, *tokens, dollars, 0 if is_known else new))
+    now, then = asdict(spent.certain), asdict(before.certain)
+    more = [max(0, now[name] - then[name]) for name in _COLUMNS]
+    connection.execute(_ADD, (model, session_id, new, *more))
 
 
-def _more(now: int | None, before: int | None) -> int:
-    return 0 if now is None or before is None else max(0, now - before)
-
-
-def _counts(usage: str) -> dict[str, Any]:
+def _stored(requests: int, usage: str, cost: float | None) -> Spent:
     try:
-        found = json.loads(usage)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return spent_from(requests, usage, cost)
+    except (ValueError, TypeError, AttributeError):
+        return Spent()

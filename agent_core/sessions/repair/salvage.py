@@ -19,6 +19,7 @@ from agent_core.sessions.database.opening import connect
 from agent_core.sessions.database.store_faults import READING_FAULTS
 from agent_core.sessions.repair.salvage_rows import DamagedTable, Row
 from agent_core.sessions.repair.salvage_source import damaged
+from tools.os_flags import O_CLOEXEC
 
 # The search index and its texts are made again from the messages.
 _DERIVED = frozenset({"search_texts"})
@@ -69,7 +70,7 @@ def salvage(source: Path, target: Path) -> Salvaged:
     header = read_header(source)
     version = header.version if header and header.is_sqlite else 0
     known = steps[:version] if 0 < version < len(steps) else steps
-    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | O_CLOEXEC, 0o600))
     with contextlib.closing(connect(target, "rw")) as connection:
         migrate(connection, known, time.monotonic())
     # The connection is closed: what a lost beginning is taken from has to be in the file.

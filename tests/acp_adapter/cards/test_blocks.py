@@ -29,7 +29,7 @@ def test_a_diff_of_a_new_and_of_a_deleted_file() -> None:
     assert deleted == {"type": "diff", "path": "/a", "oldText": "x", "newText": ""}
 
 
-@pytest.mark.parametrize("inner", ["`", "``", "```", "````\nx\n````", "a ````` b"])
+@each("inner", ["`", "``", "```", "````\nx\n````", "a ````` b"])
 def test_a_fence_is_longer_than_any_in_its_text(inner: str) -> None:
     for block in (text_block(inner, ""), shown_block(ShownOutput(f"{inner}\n", 0)), text_block(inner, "md")):
         shown = _text(block)
@@ -93,7 +93,7 @@ def test_plain_clients_see_no_escape_sequences(raw: str) -> None:
     assert _text(live_block(raw)) == "```\nred\n```"
 
 
-@pytest.mark.parametrize(
+@each(
     ("size", "name"),
     [(400, "1 kB"), (20_480, "20 kB"), (999_499, "999 kB"), (1_234_567, "1.2 MB"), (64 * 1024 * 1024, "67.1 MB")],
 )
@@ -109,8 +109,6 @@ def test_a_saved_output_is_linked_with_its_size(size: int, name: str) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "saved", [None, "x", {}, {"path": "/x"}, {"path": "x", "size": 1}, {"path": 7, "size": 1}, {"size": 1}]
-)
+@each("saved", [None, "x", {}, {"path": "/x"}, {"path": "x", "size": 1}, {"path": 7, "size": 1}, {"size": 1}])
 def test_a_stored_fact_that_names_no_file_is_no_link(saved: object) -> None:
     assert saved_blocks({} if saved is None else {"saved": saved}) == []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.cards.looks import card_details, look_of
 from acp_adapter.cards.updates import requested_call, running_call
@@ -70,12 +68,12 @@ def test_every_tool_that_models_are_offered_has_a_look_of_its_own() -> None:
     assert {name for name in offered if look_of(name).kind == "other"} == set()
 
 
-@pytest.mark.parametrize("arguments", [{"path": 7}, {"path": ""}, {"path": "a\0b"}, {"path": None}, {"path": ["a"]}])
+@each("arguments", [{"path": 7}, {"path": ""}, {"path": "a\0b"}, {"path": None}, {"path": ["a"]}])
 def test_a_path_that_is_none_has_no_place(arguments: dict[str, Any]) -> None:
     assert "locations" not in card_details("read_file", arguments, CWD)
 
 
-@pytest.mark.parametrize("line", [0, -1, True, "3", 1.5, None, 2**32])
+@each("line", [0, -1, True, "3", 1.5, None, 2**32])
 def test_a_line_that_is_none_is_left_out(line: Any) -> None:
     assert card_details("read_file", {"path": "a", "offset": line}, CWD)["locations"] == [{"path": f"{CWD}/a"}]
 

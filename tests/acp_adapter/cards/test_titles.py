@@ -70,7 +70,7 @@ def test_what_a_path_hides_is_not_hidden_in_the_title() -> None:
     assert _title("patch", path="*_a_*.py") == "Edit *_a_*.py"
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "title"),
     [
         ("mcp__git__log", "git: log"),

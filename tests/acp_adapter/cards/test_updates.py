@@ -19,6 +19,7 @@ from acp_adapter.cards.updates import (
 )
 from agent_core.events import TerminalShown, ToolAnnounced, ToolFinished, ToolOutput, ToolRequested, ToolRunning
 from agent_core.messages import INTERRUPTED_RESULT
+from tests.support.each import each
 from tools.result import SavedOutput, Shown, ShownOutput, ShownText, ToolResult, error
 
 PLAIN, TERMINAL = ClientCapabilities(), ClientCapabilities(terminal_output=True)
@@ -157,7 +158,7 @@ class TestPlaces:
         assert ended["locations"] == [{"path": "/srv/a.py", "line": 4}]
         assert ended["rawOutput"] == {"path": "/srv/a.py", "line": 4, "lines": [4, 9]}
 
-    @pytest.mark.parametrize("line", [0, -1, True, "3", 1.5, None, 2**32])
+    @each("line", [0, -1, True, "3", 1.5, None, 2**32])
     def test_a_line_that_is_none_is_left_out(self, line: Any) -> None:
         finished = _finished("read_file", ToolResult("{}", (), {"path": "/x", "line": line}))
         assert finished["locations"] == [{"path": "/x"}]

@@ -12,6 +12,7 @@ from acp_adapter.commands.choosing import matching
 from agent_core.errors import RequestError
 from agent_core.options import Choice, ChoiceGroup, Option
 from agent_core.prompt_parts import SaidDocument, SaidLink, SaidPart, SaidText
+from tests.support.each import each
 
 _MODELS = (
     Choice("north:sonnet-5", "Sonnet 5", "200k tokens"),
@@ -49,7 +50,7 @@ def _typed(text: str, desk: _Desk, *more: SaidPart) -> str:
     return outcome.text
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "value"),
     [
         ("north:sonnet-5", "north:sonnet-5"),

@@ -1,8 +1,7 @@
 """Code fences in Markdown."""
 
-import pytest
-
 from acp_adapter.export.fences import closed, fenced
+from tests.support.each import each
 
 
 def test_a_fence_is_longer_than_any_inside():
@@ -10,7 +9,7 @@ def test_a_fence_is_longer_than_any_inside():
     assert fenced("plain") == "```\nplain\n```"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "made"),
     [
         ("a", "a"),

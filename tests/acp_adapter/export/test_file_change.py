@@ -5,6 +5,7 @@ import random
 import pytest
 
 from acp_adapter.export.file_change import change_of
+from tests.support.each import each
 
 TEN = "".join(f"{number}\n" for number in range(10))
 
@@ -22,7 +23,7 @@ def test_changes_far_apart_are_hunks_of_their_own():
     assert (change.added, change.removed) == (1, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after", "made"),
     [
         (None, "a\nb\n", "@@ -0,0 +1,2 @@\n+a\n+b\n"),

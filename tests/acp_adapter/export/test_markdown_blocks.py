@@ -25,7 +25,7 @@ def test_blocks_become_elements(source, made):
     assert markdown(source) == made
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "made"),
     [
         (

@@ -1,7 +1,5 @@
 """Markdown within a line as HTML."""
 
-import pytest
-
 from acp_adapter.export.markdown_inline import inline
 from tests.support.each import each
 
@@ -29,7 +27,7 @@ def test_marks_become_elements(source, made):
     assert inline(source) == made
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "target", "label"),
     [
         ("[a *b*](https://e.org/x)", "https://e.org/x", "a <em>b</em>"),
@@ -49,7 +47,7 @@ def test_a_sentences_full_stop_is_no_part_of_an_address():
     assert inline("See https://e.org/a.").endswith("https://e.org/a</a>.")
 
 
-@pytest.mark.parametrize(
+@each(
     "target",
     [
         "javascript:alert(1)",

@@ -24,7 +24,7 @@ def test_durations_have_two_units_at_most(seconds, words):
     assert duration(seconds) == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "words"),
     [(0, "0"), (999, "999"), (1_000, "1k"), (3_449, "3.4k"), (120_900, "120k"), (1_234_567, "1.2M")],
 )
@@ -47,7 +47,7 @@ def test_an_estimate_is_called_one_and_an_unknown_cost_is_left_out():
     assert turn_figures(replace(TURN, is_estimate=False, cost=0.5)) == ["1 min 12 s", "3.4k tokens", "$0.50"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("outcome", "note", "words"),
     [
         ("end_turn", "", ""),

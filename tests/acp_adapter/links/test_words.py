@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acp_adapter.links.words import attached, named_only, not_read
+from tests.support.each import each
 
 
 def test_the_content_stands_between_its_tags_as_it_is() -> None:
@@ -13,7 +12,7 @@ def test_the_content_stands_between_its_tags_as_it_is() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("content", "tag"),
     [
         ("plain", "attached"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from acp_adapter.recording.exchanges import Row, figures, rows_of, unanswered
+from acp_adapter.recording.frames import Frame
 from acp_adapter.recording.hints import hint, text_of
-from acp_adapter.recording.reading import Frame, read_recordings
+from acp_adapter.recording.reading import read_recordings
 from tests.support.recordings import sample_lines
 
 
@@ -35,7 +36,7 @@ def test_an_id_that_is_used_again_is_another_request() -> None:
         ("out", {"id": 1, "method": "b"}),
         ("in", {"id": 1, "error": {"code": 1, "message": "no"}}),
     ]
-    frames = [Frame(place, way, float(place), 1, said) for place, (way, said) in enumerate(messages, 1)]  # type: ignore[arg-type]
+    frames = [Frame.of(place, way, float(place), said) for place, (way, said) in enumerate(messages, 1)]  # type: ignore[arg-type]
     assert [(row.kind, row.name, row.partner) for row in rows_of(frames)] == [
         ("request", "a", 2),
         ("answer", "a", 1),
@@ -70,3 +71,8 @@ def test_every_sort_of_row_says_what_it_is_about() -> None:
     assert (said[5], said[9], said[10]) == ("Mend it.", "tool_call: pending Edit sums.py", "Edit sums.py")
     assert (said[11], said[12], said[13]) == ("selected once", "/srv/sums.py", "The disk is full.")
     assert (said[14], said[15]) == ("a print of somebody's", "end_turn")
+
+
+def test_an_empty_line_that_was_no_message_is_shown_as_that() -> None:
+    (row,) = rows_of([Frame.of(1, "in", 0.0, None, "")])
+    assert row.kind == "stray"

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from acp_adapter.recording.page import to_page
 from acp_adapter.recording.reading import read_recordings
 from agent_core.errors import RequestError
 from tests.support.recordings import sample_lines
@@ -37,6 +38,13 @@ def test_a_line_that_was_cut_is_counted_and_the_rest_is_read() -> None:
     found = read_recordings([*lines[:-1], lines[-1][:20], "", "[1]", "[" * 100_000])
     assert found.unreadable == 3
     assert len(found.recordings[0].frames) == 16
+
+
+@pytest.mark.parametrize("at", ["NaN", "Infinity", "-Infinity", "1e400", "1e300", "9" * 400])
+def test_a_line_whose_time_is_none_is_counted_as_unreadable(at: str) -> None:
+    found = read_recordings([*sample_lines(), f'{{"run": "r1", "dir": "in", "t": {at}, "frame": {{"id": 1}}}}'])
+    assert found.unreadable == 1
+    assert to_page(found, "x")
 
 
 @pytest.mark.parametrize("lines", [[], ["# a text", "of something else"], ['{"dir": "up", "t": 0, "frame": {}}']])

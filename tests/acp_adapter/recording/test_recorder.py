@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
-from acp_adapter.recording.recorder import Recorder
+import pytest
+
+from acp_adapter.recording import recorder as recorder_module
+from acp_adapter.recording.recorder import Direction, Recorder
 from tests.support.waiting import wait_until
 from tools.redaction.redactor import Redactor
 
 KEY = "our-own-key-0123456789"
 
 
-def recorded(path: Path, *lines: tuple[str, bytes]) -> list[dict[str, Any]]:
+def recorded(path: Path, *lines: tuple[Direction, bytes]) -> list[dict[str, Any]]:
     recorder = Recorder(path, lambda: Redactor([KEY]), "a test")
     for direction, line in lines:
         recorder.put(direction, line)
@@ -70,7 +74,7 @@ def test_no_secret_is_kept_whole_or_in_pieces(tmp_path: Path) -> None:
     written = (tmp_path / "r.jsonl").read_text()
     assert KEY not in written
     assert token[7:] not in written
-    assert texts(lines[2:]) == ["The token: [redacted: github token] is it.", "", "", "", "another text"]
+    assert texts(lines[2:]) == ["The token: ", "[redacted: github token]", "", " is it.", "another text"]
 
 
 def test_pieces_without_a_secret_stay_as_they_came(tmp_path: Path) -> None:
@@ -104,6 +108,32 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(tmp_path: Path) -> None
     for _ in range(3):
         recorder.put("in", chunk("text"))
     assert recorder.close(10)
+
+
+def test_what_cannot_be_looked_at_is_named_and_the_recording_goes_on(tmp_path: Path) -> None:
+    deep = b'{"a":' * 900 + b"1" + b"}" * 900
+    _, *lines = recorded(tmp_path / "r.jsonl", ("out", deep), ("in", encoded({"id": 1, "result": {}})))
+    assert "too deeply" in lines[0].get("line", "")
+    assert lines[1]["frame"] == {"id": 1, "result": {}}
+
+
+def test_a_disk_that_is_slower_than_the_connection_ends_the_recording_not_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MOST_WAITING", 1_000)
+    may_go_on = threading.Event()
+
+    def redacting() -> Redactor:
+        may_go_on.wait(10)
+        return Redactor()
+
+    recorder = Recorder(tmp_path / "r.jsonl", redacting)
+    for number in range(100):
+        recorder.put("in", encoded({"id": number, "result": "x" * 100}))
+    may_go_on.set()
+    assert recorder.close(10)
+    assert len((tmp_path / "r.jsonl").read_text().splitlines()) < 10
+    assert [record.message for record in caplog.records if "ends early" in record.message]
 
 
 def test_what_is_held_back_is_written_when_nothing_more_comes(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_what_can_be_mended_is_mended(text, value):
     assert json.loads(mended) == value
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ['{"path": "a", "content": "half of the f', '{"a": [1, 2', '{"a": {"b": 1', "just words", "[1, 2]", "7", '"x"'],
 )

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from agent_core.background.news import MOST_WAITING, News, NewsBox
 
 
@@ -7,14 +9,13 @@ def _news(source: str = "proc_1") -> News:
     return News(source, "ended", f"{source} ended", "exit code 0")
 
 
-def test_what_was_put_is_taken_once_in_order() -> None:
+def test_what_was_put_waits_in_order() -> None:
     box = NewsBox()
     first, second = _news("a"), _news("b")
     box.put(first)
     box.put(second)
 
-    assert box.take() == (first, second)
-    assert box.take() == ()
+    assert box.waiting() == (first, second)
 
 
 def test_news_that_are_looked_at_stay_until_they_are_delivered() -> None:
@@ -84,7 +85,7 @@ def test_what_an_earlier_process_did_not_deliver_comes_first() -> None:
     box = NewsBox((old,))
     box.put(new)
 
-    assert box.take() == (old, new)
+    assert box.waiting() == (old, new)
 
 
 def test_a_flood_keeps_the_newest() -> None:
@@ -92,7 +93,7 @@ def test_a_flood_keeps_the_newest() -> None:
     for number in range(MOST_WAITING + 5):
         box.put(_news(str(number)))
 
-    assert [each.source for each in box.take()][:: MOST_WAITING - 1] == ["5", str(MOST_WAITING + 4)]
+    assert [each.source for each in box.waiting()][:: MOST_WAITING - 1] == ["5", str(MOST_WAITING + 4)]
 
 
 def test_what_is_held_is_stored_and_told_by_nobody_here() -> None:
@@ -103,3 +104,58 @@ def test_what_is_held_is_stored_and_told_by_nobody_here() -> None:
     assert box.waiting() == ()
     forget()
     assert stored == []
+
+
+class Stored:
+    """What a store has, by order."""
+
+    def __init__(self) -> None:
+        self.news: dict[str, News] = {}
+
+    def box(self) -> NewsBox:
+        return NewsBox(keep=lambda news: self.news.update({news.id: news}), drop=self.drop)
+
+    def drop(self, news: Sequence[News]) -> None:
+        for each in news:
+            self.news.pop(each.id, None)
+
+
+def test_what_a_sub_agent_holds_or_is_told_is_stored_as_the_sessions() -> None:
+    stored = Stored()
+    box = stored.box().below().below()
+    held, told = _news("a"), _news("b")
+
+    forget = box.hold(held)
+    assert list(stored.news) == [held.id]
+    box.put(told, forget)
+
+    assert list(stored.news) == [told.id]
+
+
+def test_what_a_sub_agent_has_heard_of_is_not_stored_any_more() -> None:
+    stored = Stored()
+    above = stored.box()
+    box = above.below()
+    box.put(_news("a"))
+    box.delivered(box.waiting())
+
+    assert stored.news == {}
+    assert above.waiting() == ()
+
+
+def test_what_a_sub_agent_has_not_heard_of_is_news_of_who_it_worked_for_also_when_it_comes_late() -> None:
+    stored, heard = Stored(), list[News]()
+    above = stored.box()
+    above.on_put(heard.append)
+    box = above.below()
+    early, late = _news("a"), _news("b")
+    box.put(early)
+    assert heard == []
+
+    box.pass_to(above)
+    box.put(late)
+
+    assert heard == [early, late]
+    assert above.waiting() == (early, late)
+    assert box.waiting() == ()
+    assert list(stored.news) == [early.id, late.id]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.batch.items import BatchError, Item, read_items
+from tests.support.each import each
 
 
 def test_a_line_is_an_object_or_a_text_and_empty_ones_are_passed_over(tmp_path):
@@ -35,7 +36,7 @@ def test_another_prompt_directory_or_model_is_another_item_another_remark_is_not
     assert len({item.digest for item in (*same, *others)}) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("lines", "words"),
     [
         ([], "p has no prompts"),

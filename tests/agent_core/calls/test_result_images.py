@@ -11,6 +11,7 @@ from agent_core.calls.result_images import MAX_IMAGES, images_in, result_content
 from agent_core.messages import tool_call, tool_message
 from agent_core.providers.choice import ModelFacts
 from tests.support.choices import choice_for
+from tests.support.each import each
 from tests.support.images import jpeg, png
 from tools.images import MAX_IMAGE_BYTES
 from tools.result import ResultImage, ToolResult
@@ -72,7 +73,7 @@ def test_the_images_of_a_stored_message_come_back():
     assert images_in(tool_message(tool_call("a", "look", "{}"), "text")) == ()
 
 
-@pytest.mark.parametrize(
+@each(
     ("vision", "refused_before", "sees"),
     [(True, 0, True), (True, 5, True), (False, 0, False), (None, 0, True), (None, 5, False)],
 )

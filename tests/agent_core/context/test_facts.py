@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
-
 from agent_core.context.facts import collect
 from agent_core.context.summary import END, HEADING, assembled
 from agent_core.context.values import values_in
 from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
+from tests.support.each import each
 from tools.context import TodoItem
 from tools.untrusted.fence import fenced
 
@@ -80,7 +79,7 @@ def test_open_items_of_the_plan_are_kept():
     assert facts(plan=plan).plan == ("two (in progress)", "three")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("see https://example.org/a?b=1.", "https://example.org/a?b=1"),
@@ -157,7 +156,7 @@ def test_the_topic_is_named():
     assert "kept above all: the port" in assembled(facts(), "", str, budget=3_000, topic="the port")
 
 
-@pytest.mark.parametrize("sign", ["x", "_", "-", "日本語", "Zm9v", "a.b-c+", "1,", "a:", "x@", "x."])
+@each("sign", ["x", "_", "-", "日本語", "Zm9v", "a.b-c+", "1,", "a:", "x@", "x."])
 def test_a_long_text_without_spaces_takes_no_time(sign):
     begun = time.process_time()
     list(values_in(sign * (30_000 // len(sign))))

@@ -6,6 +6,7 @@ import pytest
 
 from agent_core.context.prose import checked, question
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+from tests.support.each import each
 from tools.redaction.redactor import redact
 
 GOOD = (
@@ -41,7 +42,7 @@ def test_the_question_is_bounded_and_holds_no_secrets():
     assert "zX91kQw77Lm20Pq44Rt8" not in body
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         "",

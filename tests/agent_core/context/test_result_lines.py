@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from agent_core.context.calls import made_calls
 from agent_core.context.pruned import pruned
 from agent_core.context.result_lines import result_line
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
+from tests.support.each import each
 from tests.support.histories import IMAGE
 from tools.untrusted.fence import fenced
 
@@ -21,7 +20,7 @@ def line_of(name, arguments, result):
     return result_line(made)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "arguments", "result", "said"),
     [
         (

@@ -14,6 +14,7 @@ from agent_core.context.estimate import message_tokens, text_tokens, tools_token
 from agent_core.context.tokens import TokenMeter
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest, Usage
+from tests.support.each import each
 
 DATA = Path(__file__).parents[2] / "data" / "tokens" / "counts.json"
 TEXTS = json.loads(DATA.read_text(encoding="utf-8"))["texts"]
@@ -72,8 +73,8 @@ def said(make, dice, vocabulary, texts, overhead=4):
     return make("\n".join([entry["text"]] * 8)), entry[f"{vocabulary}_eight"] + overhead
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize(("vocabulary", "scale"), [("o200k", 1.0), ("cl100k", 1.0), ("o200k", 1.35)])
+@each("seed", range(10))
+@each(("vocabulary", "scale"), [("o200k", 1.0), ("cl100k", 1.0), ("o200k", 1.35)])
 def test_after_the_first_turn_a_request_is_known_to_five_percent(vocabulary, scale, seed):
     meter, messages, counted, errors = TokenMeter(), [], 800 * scale, []
     for chunk in history_of(vocabulary, f"{vocabulary} {seed}"):
@@ -170,6 +171,6 @@ def test_calls_tools_and_reasoning_that_goes_back_count():
     assert tools_tokens(TOOLS) > 200
 
 
-@pytest.mark.parametrize("text", ["", "\ud800", "\x00" * 9, "é" * 5000, "𝔘" * 5000])
+@each("text", ["", "\ud800", "\x00" * 9, "é" * 5000, "𝔘" * 5000])
 def test_any_text_has_a_count(text):
     assert text_tokens(text) >= (1 if text else 0)

@@ -26,7 +26,7 @@ def test_a_call_returns_at_once_and_the_report_is_news(tmp_path, add_tool):
     assert task.state == "running"
     go_on.set()
     wait_until(services.news.waiting)
-    (news,) = services.news.take()
+    (news,) = services.news.waiting()
     assert (news.source, news.kind) == (task.id, "ended")
     assert "call wait_here" in news.title
     assert "All is well." in news.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -12,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from agent_core.delegation.copies import make_copy, tidy_copies
-from agent_core.delegation.leavings import how_to_apply
-from agent_core.delegation.quiet_git import git
 from agent_core.interrupt import CancelToken
+from agent_core.leavings import how_to_apply
+from agent_core.quiet_git import git
 from tests.support.agents import in_background
 from tests.support.delegating import copies_left
 from tools.errors import ToolError, ToolInterrupted
@@ -233,6 +234,24 @@ def test_what_is_kept_goes_with_a_patch_for_each_change_that_is_not_settled(top,
     assert (top / "diff --git x").read_text() == "diff --git a/a b/a\n"
     assert (top / "zero").read_bytes() == b"diff --git a/a b/a\n\0"
     assert (top / "link").is_symlink()
+
+
+def test_patches_are_all_there_or_none(top, tmp_path, monkeypatch):
+    copy = make_copy(top, tmp_path / "copies", "one")
+    (copy.tree / "kept.txt").write_text("1\n")
+    (copy.tree / "new.txt").write_text("2\n")
+    write, written = Path.write_bytes, []
+
+    def until_the_disk_is_full(path, data):
+        if len(written) == 1:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(path)
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", until_the_disk_is_full)
+    with pytest.raises(OSError, match="No space"):
+        copy.set_aside(copy.changes())
+    assert not copy.rest.exists()
 
 
 def test_a_file_that_became_a_link_has_one_patch_too(top, tmp_path):

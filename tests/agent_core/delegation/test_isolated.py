@@ -8,10 +8,13 @@ from dataclasses import replace
 
 import pytest
 
+from agent_core.background.news import NewsBox
 from agent_core.delegation.settings import DelegationSettings
+from agent_core.settings.delegation import DelegationPart
 from agent_core.workspace import local_workspace
 from tests.support.agents import Ears
 from tests.support.delegating import copies_left, delegates, delegating_agent, told
+from tools.approval.actions import RunCommand
 from tools.approval.questions import Answer
 
 
@@ -22,6 +25,8 @@ class Person:
         self.asked, self.refuses, self.before = [], set(), lambda path: None
 
     def ask(self, question, interrupt):
+        if isinstance(question.action, RunCommand):
+            return Answer(allowed=True)
         self.asked.append((question.asker, question.action.path.name))
         self.before(question.action.path)
         return Answer(allowed=question.action.path.name not in self.refuses)
@@ -52,8 +57,13 @@ def agent(project, tmp_path, person):
         rules = replace(workspace.approvals.rules, roots=made.approvals.rules.roots)
         return replace(made, approvals=workspace.approvals.for_another("", rules=rules))
 
-    settings = DelegationSettings(workspace_at=at_copy, copies=tmp_path / "copies")
+    part = DelegationPart(max_spawn_depth=2)
+    settings = DelegationSettings(part, workspace_at=at_copy, copies=tmp_path / "copies")
     return delegating_agent(project, mode="default", approver=person, delegation=settings)
+
+
+def command_in(text):
+    return next(part for part in text.split("`") if part.startswith("git -C"))
 
 
 def _copies(tmp_path):
@@ -160,10 +170,70 @@ def test_a_cancel_while_changes_come_back_keeps_the_copy(agent, project, tmp_pat
     (news,) = agent._services.news.waiting()
     assert f"kept for a week: {kept / 'tree'}" in news.title
     assert "Not brought back: new.txt." in news.text
-    command = next(part for part in news.text.split("`") if part.startswith("git -C"))
-    subprocess.run(command, shell=True, check=True)
+    subprocess.run(command_in(news.text), shell=True, check=True)
     assert (project / "new.txt").read_text() == "n"
     assert (project / "a.txt").read_text() == "one\n2\n"
+
+
+def test_a_crash_while_the_work_of_a_sub_agents_sub_agent_comes_back_is_told_in_the_session(
+    agent, project, tmp_path, person
+):
+    stored = {}
+    agent._services.news = NewsBox(
+        keep=lambda news: stored.update({news.id: news}), drop=lambda gone: [stored.pop(news.id) for news in gone]
+    )
+    known = []
+    person.before = lambda path: known.append((path.is_relative_to(project), list(stored.values())))
+    below = delegates("write new.txt n", isolated=True)
+    agent.run_conversation(delegates(below, role="orchestrator"))
+    (_, while_it_works), (comes_back, while_it_comes_back) = known
+    assert comes_back
+    assert while_it_works == []
+    assert "the agent's process died" in while_it_comes_back[0].text
+    assert (project / "new.txt").exists()
+    assert stored == {}
+
+
+def test_what_comes_back_to_a_copy_that_is_given_up_can_be_had_in_the_persons_tree(agent, project, tmp_path, person):
+    def cancel(path):
+        if len(person.asked) == 3:  # the second file that comes back to the other copy
+            agent.interrupt()
+
+    person.before = cancel
+    below = delegates("write new.txt n\nedit a.txt two => 2", isolated=True)
+    result = agent.run_conversation(delegates(below, role="orchestrator", isolated=True))
+    assert result["stop_reason"] == "cancelled"
+    assert not (project / "new.txt").exists()
+    assert len(_copies(tmp_path)) == 1
+    (news,) = agent._services.news.waiting()
+    assert "That was to another copy, which is given up" in news.text
+    subprocess.run(command_in(news.text), shell=True, check=True)
+    assert (project / "a.txt").read_text() == "one\n2\n"
+    assert (project / "new.txt").read_text() == "n"
+
+
+def test_where_git_cannot_tell_what_was_changed_no_patches_are_promised(agent, project, tmp_path, person):
+    many = json.dumps({"command": "for i in $(seq 501); do echo $i > $i.txt; done"})
+    agent.workspace.approvals.mode = "dont_ask"
+    report = told(agent.run_conversation(delegates(f"call terminal {many}", isolated=True))["messages"])
+    (kept,) = [tmp_path / "copies" / name for name in _copies(tmp_path)]
+    assert f"more than can be shown (500). The copy is kept: {kept / 'tree'}" in report["not_brought_back"]
+    assert "git -C" not in report["not_brought_back"]
+
+
+def test_nor_where_the_turn_is_over_meanwhile(agent, project, tmp_path, person):
+    many = json.dumps({"command": "for i in $(seq 501); do echo $i > $i.txt; done"})
+
+    def cancel(path):
+        if path == project / "new.txt":
+            agent.interrupt()
+
+    person.before = cancel
+    goals = ("write new.txt n", f"call terminal {many}")
+    agent.run_conversation(delegates(*goals, isolated=True))
+    telling = {news.source: news.text for news in agent._services.news.waiting()}
+    with_patches = ["This brings the rest back" in text for text in telling.values()]
+    assert sorted(with_patches) == [False, True]
 
 
 def test_where_there_are_no_copies_that_is_an_answer(tmp_path):

@@ -59,7 +59,7 @@ def test_a_report_in_the_background_is_fenced_too(tmp_path):
     agent = delegating_agent(tmp_path, services=services)
     agent.run_conversation(f"{delegates(_READS, background=True)}\nsay on")
     wait_until(services.news.waiting)
-    (news,) = services.news.take()
+    (news,) = services.news.waiting()
     head, _, rest = news.text.partition("\n")
     assert json.loads(head.partition(". ")[2])["status"] == "done"
     assert rest.startswith("[untrusted ")

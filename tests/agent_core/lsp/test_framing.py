@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from agent_core.lsp.errors import LspFailure
 from agent_core.lsp.framing import Frames, framed
+from tests.support.each import each
 
 _messages = st.lists(
     st.dictionaries(st.text(max_size=5), st.text(max_size=20) | st.integers(), max_size=4), max_size=5
@@ -30,7 +31,7 @@ def test_other_headers_are_passed_over() -> None:
     assert Frames(100).add(data) == [{}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "said"),
     [
         (b"Hello\n" * 1000, "something else than messages"),

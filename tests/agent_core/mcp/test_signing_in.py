@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
@@ -158,13 +158,44 @@ def test_a_sign_in_that_was_taken_back_is_told_in_one_line(tmp_path: Path) -> No
             assert f"is over. Run `hermes-acp mcp login {spec.url}`" in status.error
 
 
+def refusal(url: str) -> str:
+    """The address that a browser is sent back to with a no."""
+    query = parse_qs(urlsplit(url).query)
+    return f"{query['redirect_uri'][0]}?error=access_denied&error_description=No%20way&state={query['state'][0]}"
+
+
 def test_a_sign_in_that_is_refused_says_so(tmp_path: Path) -> None:
-    def refuse(url: str) -> None:
-        back = url.partition("redirect_uri=")[2].partition("&")[0]
-        visit(f"{unquote(back)}?error=access_denied&error_description=No%20way")
+    with wants_sign_in() as spec, pytest.raises(McpFailure, match="The sign-in was refused: No way"):
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), lambda url: visit(refusal(url)))
+
+
+def test_a_page_that_knows_nothing_of_the_sign_in_does_not_end_it(tmp_path: Path) -> None:
+    seen: list[bytes] = []
+
+    def strangers_first(url: str) -> None:
+        def go() -> None:
+            back = refusal(url).partition("?")[0]
+            queries = ("error=access_denied", "code=theirs&state=guessed", "code=theirs", "code=theirs&state=%C3%A4")
+            seen.extend(urllib.request.urlopen(f"{back}?{query}").read() for query in queries)
+            visit(url)
+
+        threading.Thread(target=go, daemon=True).start()
+
+    with wants_sign_in() as spec:
+        assert sign_in(spec, tmp_path, ServerTokens(tmp_path), strangers_first).tools == 1
+    assert [b"does not belong to the sign-in" in page for page in seen] == [True] * 4
+
+
+def test_what_is_pasted_and_is_no_address_is_asked_for_again(tmp_path: Path) -> None:
+    shown: list[str] = []
+    pasted = iter(("http://[", "", lambda: refusal(shown[0])))
+
+    async def paste() -> str:
+        text = next(pasted)
+        return text if isinstance(text, str) else text()
 
     with wants_sign_in() as spec, pytest.raises(McpFailure, match="The sign-in was refused: No way"):
-        sign_in(spec, tmp_path, ServerTokens(tmp_path), refuse)
+        sign_in(spec, tmp_path, ServerTokens(tmp_path), shown.append, paste)
 
 
 def test_connections_that_a_browser_does_not_use_hold_nothing_up(tmp_path: Path) -> None:

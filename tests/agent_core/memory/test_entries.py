@@ -7,6 +7,7 @@ import random
 import pytest
 
 from agent_core.memory.entries import changed, entries_of, used
+from tests.support.each import each
 from tools.memory_port import MemoryOperation, MemoryRefused
 
 
@@ -26,7 +27,7 @@ def texts(text):
     return [entry.text for entry in entries_of(text)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "entries"),
     [
         ("", []),
@@ -43,7 +44,7 @@ def test_entries_stand_between_lines_that_hold_only_the_sign(text, entries):
     assert texts(text) == entries
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "operation", "after"),
     [
         ("", add("one"), "one\n"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 
-import pytest
-
 from agent_core.memory.scrubber import Scrubber, scrubbed
+from tests.support.each import each
 
 _OPEN, _CLOSE = "<memory-context>", "</memory-context>"
 
@@ -17,7 +16,7 @@ def in_pieces(pieces):
     return "".join(scrubber.feed(piece) for piece in pieces) + scrubber.close()
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         (f"a {_OPEN}SECRET{_CLOSE} b", "a  b"),

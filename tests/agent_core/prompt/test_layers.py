@@ -11,6 +11,7 @@ import pytest
 
 from agent_core.prompt.families import FAMILIES
 from agent_core.prompt.layers import PromptSources, build_system_prompt
+from tests.support.each import each
 from tests.support.prompts import FACTS, FILES, TOOLS
 
 GOLDEN = Path(__file__).parents[2] / "data" / "prompts"
@@ -48,13 +49,13 @@ def test_each_golden_prompt_has_a_case():
     assert {path.stem for path in GOLDEN.glob("*.txt")} == set(_cases())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("platform", PLATFORMS)
+@each("family", FAMILIES)
+@each("platform", PLATFORMS)
 def test_without_the_users_files_the_prompt_is_short_in_every_family(platform, family):
     assert len(build_system_prompt(_sources(platform, family)).text) <= MOST
 
 
-@pytest.mark.parametrize("fact", [str(FACTS.roots[1]), FACTS.today, FACTS.system, "1a2b3c4", "cargo", "feature/a-b"])
+@each("fact", [str(FACTS.roots[1]), FACTS.today, FACTS.system, "1a2b3c4", "cargo", "feature/a-b"])
 def test_the_model_is_told_each_fact_once(fact):
     assert build_system_prompt(_sources()).text.count(fact) == 1
 

@@ -13,10 +13,11 @@ from agent_core.prompt.families import FAMILIES, family_of, family_text
 from agent_core.prompt.guidance import offered_text, working_text
 from agent_core.prompt.identity import MOST_CHARS, read_soul
 from agent_core.prompt.platforms import platform_text
+from tests.support.each import each
 from tests.support.prompts import FACTS
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "family"),
     [
         ("gpt-5.2", "gpt"),

@@ -50,7 +50,7 @@ def test_the_cause_is_the_words_nearest_to_it(body, said, codes):
     assert (facts.said, facts.codes) == (said, codes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("stated", "body", "status"),
     [
         (503, {"error": {"code": 429}}, 503),
@@ -156,7 +156,7 @@ def test_a_gateway_reports_the_headers_of_the_server_behind_it():
     assert stated_wait(facts_of(body), NOW) is None
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         "[" * 100_000,

@@ -68,7 +68,7 @@ def test_every_reason_has_flags_and_advice():
     assert set(ADVICE) >= set(get_args(Reason))
 
 
-@pytest.mark.parametrize(
+@each(
     ("reasons", "flags"),
     [
         ("rate_limit", (True, False, True, True)),
@@ -118,7 +118,7 @@ def test_a_status_without_known_words_tells_by_itself(status, reason, body):
     assert failure(status, body).reason == reason
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "headers", "reason", "wait"),
     [
         (message("Usage limit: try again in 5 minutes"), {}, "rate_limit", 300),
@@ -193,7 +193,7 @@ def test_a_code_tells_where_the_words_do_not(reason, codes):
         assert failure(None, message("odd", type=code)).reason == reason, code
 
 
-@pytest.mark.parametrize(
+@each(
     ("reason", "numbers"),
     [
         ("auth_permanent", "1110 1112"),
@@ -233,14 +233,12 @@ def test_waiting_is_named_only_where_it_helps(reason):
     assert (told.reason, told.retry_after) == (reason, None)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"), [("0", "a moment"), ("0.2", "1 s"), ("36", "36 s"), ("600", "10 min"), ("80000", "23 h")]
-)
+@each(("seconds", "words"), [("0", "a moment"), ("0.2", "1 s"), ("36", "36 s"), ("600", "10 min"), ("80000", "23 h")])
 def test_the_wait_is_told_in_words(seconds, words):
     assert f"Wait {words} and" in failure(429, headers={"retry-after": seconds}).public_message
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "body", "step"),
     [
         (401, "", "model.api_key"),
@@ -283,7 +281,7 @@ def test_a_key_that_is_only_a_word_is_no_secret():
     assert "in ollama" in told.public_message
 
 
-@pytest.mark.parametrize(
+@each(
     ("fault", "reason"),
     [
         ("connect", "connection"),
@@ -300,7 +298,7 @@ def test_a_failed_connection_is_told_by_its_fault(fault, reason):
     assert told.public_message == f"Model some-model: custom ({ADDRESS}) could not be reached (it broke). Check it."
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "cause", "retryable"),
     [
         ("[SSL: RECORD_LAYER_FAILURE] record layer failure (_ssl.c:2580)", None, True),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from agent_core.providers.base import ReasoningDelta, TextDelta
 from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, parse_script
 from tests.support.each import each
@@ -59,7 +57,7 @@ def test_each_line_is_a_step(line, step):
     assert seen(parsed) == step
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     ["", "Hello there.", "say", "Say hello", "parallel", "end"],
 )
@@ -67,9 +65,7 @@ def test_lines_that_are_no_step_are_passed_over(line):
     assert parse_script(line) == []
 
 
-@pytest.mark.parametrize(
-    "line", ["edit a.py x", "sleep long", "stream 0", "stream x", "stream ²", "fail badly", "fail ²"]
-)
+@each("line", ["edit a.py x", "sleep long", "stream 0", "stream x", "stream ²", "fail badly", "fail ²"])
 def test_a_step_that_is_not_as_it_should_be_is_named(line):
     ((step,),) = parse_script(line)
     assert isinstance(step, Say)

@@ -6,11 +6,12 @@ import pytest
 from pydantic import ValidationError
 
 from agent_core.settings.model import FallbackModel, NamedServer, Settings, normalized
+from tests.support.each import each
 
 SECRET = "sk-very-secret-0123456789"
 
 
-@pytest.mark.parametrize(
+@each(
     ("written", "meant"),
     [
         ("high", "high"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.skills.frontmatter import BadSkill, read_skill, split
+from tests.support.each import each
 from tests.support.skills import skill_text
 
 
@@ -37,7 +38,7 @@ def test_conditions_are_read():
     assert head.for_model
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "why"),
     [
         ("", "not its first line"),

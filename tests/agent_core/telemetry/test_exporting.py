@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -37,11 +39,30 @@ def test_a_turns_span_reaches_the_collector(home: Path) -> None:
         made = traces(home)
         session = made.of_session()
         assert session is not None
-        session.begin("s1", "t1").end(None, "end_turn", "")
+        session.begin("s1", "t1").end(None, "end_turn", None)
         made.close()
         (span,) = collector.wait_for("invoke_agent hermes-acp")
     assert span.attributes["gen_ai.conversation.id"] == "s1"
     assert span.attributes["hermes.stop_reason"] == "end_turn"
+
+
+def test_a_collector_that_never_answers_holds_no_exit_up(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        configure(home, {"telemetry": {"enabled": True, "endpoint": f"http://127.0.0.1:{silent.getsockname()[1]}"}})
+        made = traces(home)
+        session = made.of_session()
+        assert session is not None
+        session.begin("s1", "t1").end(None, "end_turn", None)
+        closing = threading.Thread(target=made.close)
+        closing.start()
+        connection, _ = silent.accept()
+        with connection:  # it is asked, keeps the connection, and says nothing for as long as this block lasts
+            closing.join(4.0)  # the exporter would wait five seconds for each of its tries
+            assert not closing.is_alive()
+            connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+            for thread in threading.enumerate():
+                if thread.name == "traces-flush":
+                    thread.join(10)
 
 
 def test_settings_that_cannot_be_read_cost_the_traces_alone(home: Path) -> None:

@@ -87,15 +87,16 @@ def test_no_text_of_the_conversation_is_in_a_span(
     ]
 
 
-def test_a_turn_that_failed_says_so(
+def test_a_turn_that_failed_says_so_and_not_in_the_servers_words(
     tmp_path: Path, services: SessionServices, exporter: InMemorySpanExporter
 ) -> None:
-    agent = make_agent(tmp_path, [ProviderConnectionError("The server is gone.")], services=services)
-    with pytest.raises(ModelFailed):
+    agent = make_agent(tmp_path, [ProviderConnectionError("It does not like the-prompts-text.")], services=services)
+    with pytest.raises(ModelFailed, match="the-prompts-text"):
         run(agent, "hello")
     turn = named(exporter)["invoke_agent hermes-acp"]
     assert turn.status.status_code is StatusCode.ERROR
-    assert (turn.attributes or {})["error.type"] == "error"
+    assert "the-prompts-text" not in turn.to_json()
+    assert (turn.attributes or {})["error.type"] == "connection"
 
 
 def test_a_call_that_failed_and_one_that_was_refused_are_told_apart(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.verifying.commands import is_check, only_brings
+from tests.support.each import each
 
 CHECKS = [
     "pytest", "pytest -q tests/test_a.py", "python -m pytest", "python3.12 -m unittest discover", "python app.py",
@@ -39,17 +40,17 @@ NO_CHECKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", CHECKS)
+@each("command", CHECKS)
 def test_a_command_that_shows_whether_code_works_is_a_check(command):
     assert is_check(command)
 
 
-@pytest.mark.parametrize("command", NO_CHECKS)
+@each("command", NO_CHECKS)
 def test_what_only_looks_or_installs_is_none(command):
     assert not is_check(command)
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "checks"),
     [
         ("python -c 'open(1)'", False),

@@ -13,6 +13,7 @@ from agent_core.permission_settings import PermissionSettings
 from agent_core.verifying.edits import UncheckedEdits
 from agent_core.workspace import local_workspace
 from tests.support.agents import make_agent
+from tests.support.each import each
 from tests.support.file_bench import FileBench
 from tests.support.scripted_provider import ScriptedProvider, says, uses
 from tools.environments.guardian import Guardian
@@ -119,7 +120,7 @@ def edited():
     return edits
 
 
-@pytest.mark.parametrize(
+@each(
     ("action", "process", "owed"),
     [("poll", "p1", False), ("wait", "p1", False), ("log", "p1", False), ("kill", "p1", True), ("poll", "p2", True)],
 )

@@ -9,6 +9,7 @@ import pytest
 from agent_core.callbacks import AgentCallbacks
 from agent_core.verifying.edits import forbids_checks, is_code
 from tests.support.agents import assert_well_formed, in_background, make_agent
+from tests.support.each import each
 from tests.support.scripted_provider import Hold, says, uses
 from tools.environments.guardian import Guardian
 
@@ -119,7 +120,7 @@ def test_the_person_sees_that_the_model_was_asked(tmp_path):
     assert noted == ["Code was changed and not checked: the model is asked to check it."]
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         "Fix it, don't run the tests", "do not run anything", "Do NOT execute commands",
@@ -138,7 +139,7 @@ def test_other_words_are_not(words):
     assert not forbids_checks(words)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "counts"),
     [
         ("a.py", True),

@@ -136,9 +136,7 @@ def test_reading_in_a_directory_covers_no_writing_and_nothing_sensitive():
     assert decide(_write(LIBRARIES / "a.py"), "accept_edits", rules, grants).verdict == "ask"
 
 
-@pytest.mark.parametrize(
-    ("server", "covered"), [("files", True), ("files2", False), ("Files", False), ("file", False), ("", False)]
-)
+@each(("server", "covered"), [("files", True), ("files2", False), ("Files", False), ("file", False), ("", False)])
 def test_every_tool_of_a_server_is_of_that_one(server, covered):
     grants = _granted(CallMcpTool("files", "read", "{}"), "server")
 

@@ -382,7 +382,7 @@ def test_the_verb_of_a_change_follows_from_what_was_and_will_be():
     assert [PATH_ACTIONS[kind](ROOT).verb for kind in ("create", "edit", "delete")] == ["create", "edit", "delete"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "cwd"),
     [
         ("rm -rf *", "/"),

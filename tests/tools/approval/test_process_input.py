@@ -13,7 +13,7 @@ def test_short_answers_and_keys_are_ordinary(data):
     assert classify_input(data).level in {"safe", "ordinary"}
 
 
-@pytest.mark.parametrize("data", ["ls\tx", "echo hi\n", "make test\n", "./x\n", "x" * 65, "a;b", "import os\n"])
+@each("data", ["ls\tx", "echo hi\n", "make test\n", "./x\n", "x" * 65, "a;b", "import os\n"])
 def test_anything_that_may_be_a_command_asks(data):
     found = classify_input(data)
 
@@ -27,8 +27,8 @@ def test_what_is_dangerous_says_so_and_what_is_forbidden_stays_forbidden():
     assert classify_input("rm -rf /\n").level == "forbidden"
 
 
-@pytest.mark.parametrize("command", ["bash", "bash -i", "exec sh", "python3 -i", "sudo -s", "ssh host", "psql"])
-@pytest.mark.parametrize(("data", "asks"), [("make\n", True), ("\x1b[A\r", True), ("\x03", False), ("y\n", False)])
+@each("command", ["bash", "bash -i", "exec sh", "python3 -i", "sudo -s", "ssh host", "psql"])
+@each(("data", "asks"), [("make\n", True), ("\x1b[A\r", True), ("\x03", False), ("y\n", False)])
 def test_a_word_at_a_prompt_for_commands_is_a_command(command, data, asks):
     at_prompt = reads_commands(command, Path("/srv/project"))
     assert at_prompt

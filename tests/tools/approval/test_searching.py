@@ -2,14 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tools.approval.searching import searches_below
 
 _CWD = Path("/srv/project")
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "grep -r '' .",
@@ -30,7 +29,7 @@ def test_it_searches_below_directories(command: str) -> None:
     assert searches_below(command, _CWD)
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "ls -R",

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.each import each
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 
@@ -126,7 +124,7 @@ def test_what_runs_later_is_sensitive_to_write_and_not_to_read(path):
     assert why_sensitive_to_write(Path(path))
 
 
-@pytest.mark.parametrize("path", ["/w/Makefile", "/w/.github/CODEOWNERS", "/w/bin/tool", "/w/.env.example", "/"])
+@each("path", ["/w/Makefile", "/w/.github/CODEOWNERS", "/w/bin/tool", "/w/.env.example", "/"])
 def test_an_ordinary_path_is_not_sensitive_to_write(path):
     assert why_sensitive_to_write(Path(path)) == ""
 
@@ -302,7 +300,7 @@ def test_what_the_sandbox_holds_when_it_runs_is_ordinary(path):
     assert why_sensitive_to_write(Path(path)) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "why"),
     [
         ("/home/u/.ssh/config", "is inside .ssh"),

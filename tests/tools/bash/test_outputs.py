@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.bash import doubts
 from tools.bash.read import read_command
 
@@ -12,7 +13,7 @@ def _programs(command):
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         'eval "$(<x)"',
@@ -27,7 +28,7 @@ def test_a_file_that_a_substitution_reads_is_not_an_empty_text(command):
     assert [doubt.why for doubt in read_command(command).doubts] == [doubts.UNKNOWN_TEXT]
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         'eval "$(cat x &)"',

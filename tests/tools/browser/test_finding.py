@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tools.browser.finding import find_chromium
 from tools.browser.settings import BrowserSettings
 from tools.browser_pages import browser_navigate
 from tools.errors import ToolError
+from tools.extras import install_line
 from tools.registry import registry
 from tools.toolsets import load_builtin_tools
 
@@ -50,7 +52,7 @@ def test_settings_come_from_the_environment():
 
 
 def test_without_a_browser_a_tool_says_what_is_needed(tmp_path):
-    with pytest.raises(ToolError, match=r"pip install 'hermes-editor-agent\[browser\]'"):
+    with pytest.raises(ToolError, match=re.escape(install_line("browser"))):
         browser_navigate({"url": "https://docs.example.org/"}, ctx=make_context(tmp_path))
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.each import each
 from tools.browser.outline import fields_with_values, outline, ref_of
 
 TREE = """- generic [active] [ref=e1]:
@@ -41,7 +40,7 @@ def test_what_is_secret_is_not_told():
     assert "Ada" in told
 
 
-@pytest.mark.parametrize("limit", [0, 10, 40, 100, 250])
+@each("limit", [0, 10, 40, 100, 250])
 def test_it_is_cut_at_a_line_and_counts_what_is_left_out(limit):
     whole, part = outline(TREE, 10_000).text, outline(TREE, limit)
     lines = part.text.splitlines()
@@ -55,7 +54,7 @@ def test_a_line_that_is_long_is_cut():
     assert len(outline(f"- text: {'x' * 5000}", 10_000).text) < 400
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "expected"),
     [("@e12", "e12"), ("e12", "e12"), (" @f1e2 ", "f1e2"), ("12", None), ("e5 >> css=a", None), ("", None)],
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
+from tests.support.each import each
 from tools.calling.overflow import shortened
 from tools.calling.result_budget import AnswerShare, fitted
 from tools.result import ShownText, ToolResult
@@ -15,7 +14,7 @@ from tools.settings import ToolSettings
 LINES = "".join(f"line {number}\n" for number in range(1, 2001))
 
 
-@pytest.mark.parametrize(
+@each(
     ("window", "result", "answer"),
     [
         (None, 100_000, 200_000),

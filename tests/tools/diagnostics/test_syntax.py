@@ -52,7 +52,7 @@ def test_what_can_be_parsed_or_is_in_no_known_language_is_no_problem(name: str, 
     assert list(syntax_problems(Path("/srv") / name, text)) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("module", "name", "text"),
     [
         ("tree_sitter_bash", "a.sh", "if true; then\necho\n"),

@@ -39,6 +39,8 @@ from tools.environments.child_env import child_environment, is_secret, terminal_
         "BW_SESSION",
         "OP_SESSION_my_team",
         "SSHPASS",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
         "GIT_PASSWORD",
         "GIT_TOKEN",
         "HERMES_HOME",
@@ -78,7 +80,7 @@ def test_an_ordinary_variable_is_passed_on(name):
     assert child_environment({name: "x"})[name] == "x"
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         "postgres://u:p@h/db",
@@ -93,7 +95,7 @@ def test_a_url_with_a_password_is_not_passed_on(value):
     assert "DATABASE_URL" not in child_environment({"DATABASE_URL": value})
 
 
-@pytest.mark.parametrize(
+@each(
     "value", ["postgres://h/db", "postgres://u@h:5432/db", "http://localhost:8080/a@b", "git@host:path", "a:b@c", ""]
 )
 def test_a_value_without_a_password_is_passed_on(value):

@@ -46,6 +46,19 @@ def test_an_ordinary_command_starts_unasked(desk):
     assert desk.approver.asked == []
 
 
+def test_what_was_allowed_just_before_plan_mode_is_not_started_in_it(tmp_path):
+    with shells(tmp_path) as session:
+        approvals = Approvals(Rules(roots=(tmp_path.resolve(),)), "accept_edits", ScriptedApprover())
+
+        def plan(_action):
+            approvals.mode = "plan"
+
+        processes = GatedProcesses(session.processes, Gate(approvals, "call-1", CancelToken(), on_allowed=plan))
+        with pytest.raises(Denied):
+            processes.start(ProcessSpec("touch made; sleep 1000", tmp_path))
+        assert processes.list() == ()
+
+
 def test_a_dangerous_one_starts_only_after_a_yes(desk):
     desk.approver.choice = "reject_once"
     with pytest.raises(Denied):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover
 from tests.support.web_server import WebBench, WebServer, no_network
 from tools.environments.http_proxy import Proxy, proxy_for
@@ -18,7 +19,7 @@ PROXIES = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "proxy"),
     [
         ("http://docs.example.org/", Proxy("proxy.example", 3128, (b"me", b"p@w"))),

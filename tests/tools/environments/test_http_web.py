@@ -14,6 +14,7 @@ import pytest
 
 from agent_core.interrupt import CancelToken
 from tests.support.certificates import OPENSSL, make_certificates
+from tests.support.each import each
 from tests.support.tool_context import ScriptedApprover
 from tests.support.web_server import Exchange, WebBench, WebServer, no_network, redirect, typed
 from tools.approval.actions import ReachHost
@@ -54,7 +55,7 @@ def test_a_post_is_sent_once_with_its_body_and_headers() -> None:
     assert (request.method, request.body, request.headers["X-Key"]) == ("POST", b'{"a":1}', "k")
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@each("status", [301, 302, 303, 307, 308])
 def test_redirects_are_followed_to_the_end(status: int) -> None:
     with WebServer({"/": redirect("next?x=1#part", status), "/next": b"there"}) as server:
         response = fetch(server.url())
@@ -107,7 +108,7 @@ def test_this_machine_is_not_asked_in_the_mode_without_questions() -> None:
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "169.254.169.254",
@@ -297,7 +298,7 @@ def test_a_turn_that_is_over_asks_nothing() -> None:
     assert server.requests == []
 
 
-@pytest.mark.parametrize(
+@each(
     "url",
     [
         "ftp://example.org/",

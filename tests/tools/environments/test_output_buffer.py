@@ -4,6 +4,7 @@ import tracemalloc
 
 import pytest
 
+from tests.support.each import each
 from tools.environments.output_buffer import OutputBuffer
 
 
@@ -32,7 +33,7 @@ def test_a_long_text_keeps_its_head_and_its_tail_and_tells_what_is_missing():
     assert buffer.truncated_chars == 8
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 11, 100, 1000])
+@each("size", [1, 2, 3, 7, 11, 100, 1000])
 def test_how_the_text_is_cut_into_pieces_makes_no_difference(size):
     text = "".join(f"{number} " for number in range(500))
     whole = _filled([text], limit=100)

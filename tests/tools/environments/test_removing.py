@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 
 from tools.environments.removing import remove_tree
+
+_NOBODY = 65534
 
 
 def test_it_is_removed_with_all_that_is_in_it_and_links_lead_nowhere(tmp_path):
@@ -61,3 +65,25 @@ def test_what_cannot_be_removed_is_left_and_the_rest_goes(tmp_path, monkeypatch)
     monkeypatch.setattr(os, "rmdir", refuse)
     remove_tree(tmp_path / "place")
     assert [each.name for each in (tmp_path / "place").iterdir()] == ["held"]
+
+
+def test_what_nobody_may_write_in_goes_as_well():
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        top = Path(folder)
+        top.chmod(0o755)
+        place = top / "owned" / "place"
+        (place / "module" / "deep").mkdir(parents=True)
+        (place / "module" / "deep" / "file").write_text("x")
+        for directory in (place / "module" / "deep", place / "module", place):
+            directory.chmod(0o555)
+        is_root = os.getuid() == 0
+        if is_root:  # who may do anything anyhow
+            for path in (top / "owned", place, *place.rglob("*")):
+                os.chown(path, _NOBODY, _NOBODY)
+            os.seteuid(_NOBODY)
+        try:
+            remove_tree(place)
+        finally:
+            if is_root:
+                os.seteuid(0)
+        assert not place.exists()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.environments import resolved_open
 from tools.environments.resolved_open import holding, open_by_steps, open_resolved, opener
 
@@ -69,7 +70,7 @@ def test_what_else_is_wrong_is_told_as_ever(tree: Path, name: str, number: int) 
     assert (caught.value.errno, Path(caught.value.filename).name) == (number, caught.value.filename.split("/")[-1])
 
 
-@pytest.mark.parametrize("path", ["a/b/f", "/a/../b", "..", "/etc/hostname\0/x", "/.."])
+@each("path", ["a/b/f", "/a/../b", "..", "/etc/hostname\0/x", "/.."])
 def test_a_path_that_was_not_resolved_is_refused(path: str) -> None:
     with pytest.raises(OSError, match="no absolute path") as caught:
         open_resolved(Path(path), os.O_RDONLY)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-import pytest
-
+from tests.support.each import each
 from tools.outline.model import Definition, Kind, Outline
 from tools.outline.ranking import Ranked, rank
 
@@ -83,7 +82,7 @@ def test_tests_say_what_is_used_but_are_not_what_matters():
     assert order(tree)[0] == "work.py"
 
 
-@pytest.mark.parametrize("focus", ["lonely.py", "lonely", "nobody_calls", "NOBODY_CALLS", "./lonely.py"])
+@each("focus", ["lonely.py", "lonely", "nobody_calls", "NOBODY_CALLS", "./lonely.py"])
 def test_what_is_in_focus_comes_first(focus: str):
     assert order(TREE, (focus,))[0] == "lonely.py"
 

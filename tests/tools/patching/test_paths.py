@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 import tools.patch
+from tests.support.each import each
 from tools.patching.paths import paths_of
 from tools.registry import registry
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "paths"),
     [
         ({"path": "a", "old_string": "x", "new_string": "y"}, ["a"]),

@@ -5,7 +5,6 @@ import random
 import string
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -221,7 +220,7 @@ def test_any_text_is_taken_and_no_line_is_lost(text):
     assert redact(text).count("\n") == text.count("\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         "a",

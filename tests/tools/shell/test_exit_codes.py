@@ -1,7 +1,5 @@
 """What exit codes mean."""
 
-import pytest
-
 from tests.support.each import each
 from tools.shell.exit_codes import explain_exit
 
@@ -50,7 +48,7 @@ def test_where_another_program_may_have_failed_it_is_a_failure(command):
     assert explain_exit(command, 1).failed
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "code"),
     [
         ("terraform plan -detailed-exitcode", 2),

@@ -1,13 +1,12 @@
 """Which variables the user's list means."""
 
-import pytest
-
+from tests.support.each import each
 from tools.shell.passthrough import Passthrough
 
 _OWN = frozenset({"OPENAI_API_KEY"})
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "name", "passes"),
     [
         ((), "DEPLOY_TOKEN", False),

@@ -83,9 +83,7 @@ def test_what_is_not_text_is_none(data: bytes):
     assert decode(data) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["\x1b[31mred\x1b[0m\n", "\t\f\r\n", "a\x00".replace("\x00", ""), "大\u3000小\n", "🙂"]
-)
+@each("text", ["\x1b[31mred\x1b[0m\n", "\t\f\r\n", "a\x00".replace("\x00", ""), "大\u3000小\n", "🙂"])
 def test_what_is_text_is_not_binary(text: str):
     assert not looks_binary(text.encode())
 

@@ -1,7 +1,6 @@
 """What is printed again and again is shortened, and never silently."""
 
-import pytest
-
+from tests.support.each import each
 from tools.text.repeats import shortened
 
 
@@ -9,7 +8,7 @@ def test_a_line_that_comes_often_is_counted():
     assert shortened("a\n" + "x\n" * 100 + "b\n") == "a\nx\n[… the same line 99 more times]\nb\n"
 
 
-@pytest.mark.parametrize("text", ["", "x", "x\n" * 5, "a\nb\n" * 20, "".join(f"{number}\n" for number in range(100))])
+@each("text", ["", "x", "x\n" * 5, "a\nb\n" * 20, "".join(f"{number}\n" for number in range(100))])
 def test_what_differs_or_is_short_stays(text):
     assert shortened(text) == text
 
@@ -21,7 +20,7 @@ def test_a_progress_shows_its_beginning_and_its_end():
     assert text == f"begin\n{lines[0]}\n[… 99 lines of this progress left out]\n{lines[-1]}\nend\n"
 
 
-@pytest.mark.parametrize(
+@each(
     "lines",
     [
         [f"src/a{number}.py  {number * 3}  0  100%" for number in range(30)],

@@ -6,7 +6,7 @@ from tests.support.each import each
 from tools.text.terminal_output import plain_text
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "expected"),
     [
         ("", ""),
@@ -43,7 +43,7 @@ def test_escape_sequences_and_control_characters_are_left_out(output, expected):
     assert plain_text(output) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("output", "expected"),
     [
         ("windows\r\nlines\r\n", "windows\nlines\n"),

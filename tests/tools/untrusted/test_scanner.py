@@ -2,7 +2,6 @@
 
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -122,7 +121,7 @@ def test_attacks_together_are_no_less_found_than_one(texts):
     assert scan("\n\n".join(texts), "context").findings
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         "ignore ",

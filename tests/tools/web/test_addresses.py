@@ -44,7 +44,7 @@ CLOSED = [
 METADATA = ["100.100.100.200", "192.0.0.192", "fd00:ec2::254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"]
 
 
-@pytest.mark.parametrize("address", PUBLIC)
+@each("address", PUBLIC)
 def test_a_public_address_is_not_inside(address: str) -> None:
     assert inside(address) is None
 

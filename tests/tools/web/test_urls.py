@@ -9,7 +9,7 @@ from tools.web.port import WebError
 from tools.web.urls import redirected, target_of
 
 
-@pytest.mark.parametrize(
+@each(
     ("url", "place", "path"),
     [
         ("https://Docs.Example.org", "docs.example.org", b"/"),

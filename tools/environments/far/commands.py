@@ -9,7 +9,6 @@ import subprocess
 import tempfile
 import threading
 import time
-import tty
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO
@@ -226,6 +225,8 @@ class FarEnvironment:
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             output, prints = pseudo_terminal(ours, theirs)
             # What is typed goes through as it is: the other machine's terminal is the one that answers.
+            import tty  # noqa: PLC0415 - not on every system
+
             tty.setraw(prints)
             process = self._link.start(f"exec sh {quoted(place)}", Streams(prints, prints, complaints), terminal=True)
             ours.pop_all()

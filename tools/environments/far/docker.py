@@ -14,11 +14,14 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from tools.environments.far.machine import Streams
+from tools.environments.backends import Rescue
+from tools.environments.far.machine import Streams, ended
 from tools.environments.far.owning import PREFIX, is_left, owned_name
 from tools.errors import CommandError
 
@@ -63,6 +66,7 @@ class Box:
         user: `auto`, `image` or what the engine takes.
         cpus: processors; `memory` in megabytes.
         kept: it is stopped and not removed, for when the session is opened again.
+        own: a directory of its own for the session to work in.
     """
 
     image: str
@@ -76,6 +80,7 @@ class Box:
     processes: int | None = 1024
     arguments: tuple[str, ...] = ()
     kept: bool = False
+    own: Path | None = None
 
 
 class DockerMachine:
@@ -84,14 +89,16 @@ class DockerMachine:
     Args:
         session_id: whose container it is; '' for one that nobody opens again.
         program: the engine's; docker, or else podman, when ''.
+        rescue: saves what is in containers that were left behind.
 
     Raises:
         CommandError: there is no engine's program.
     """
 
-    def __init__(self, box: Box, session_id: str = "", program: str = "") -> None:
+    def __init__(self, box: Box, session_id: str = "", program: str = "", rescue: Rescue | None = None) -> None:
         self._program = _engine(program)
         self._box = box
+        self._rescue = rescue
         self._session = session_id
         self._is_kept = box.kept and bool(session_id)
         self._lock = threading.Lock()
@@ -101,7 +108,7 @@ class DockerMachine:
     @property
     def name(self) -> str:
         """For people."""
-        return f"the container {self._name}"
+        return called(self._name)
 
     def connect(self, script: str, streams: Streams) -> subprocess.Popen[bytes]:
         """Have the container running, and the script in it."""
@@ -203,15 +210,44 @@ class DockerMachine:
             ) from problem
         if done.returncode:
             raise CommandError(self.why(done.stderr[-_MOST_COMPLAINT:].decode(errors="replace")))
+        if state != "false":
+            self._give_own()
+
+    def _give_own(self) -> None:
+        """The directory belongs to who works there: the engine would make it root's, or not at all."""
+        own = self._box.own
+        if own is None or not own.is_absolute():
+            return
+        options = self._user()
+        user = next((word for word in options if word.startswith("--user=")), f"--user={os.getuid()}")
+        script = 'mkdir -p "$1" && chown "$2" "$1"' if options else 'mkdir -p "$1"'
+        self._asked("exec", "--user=0", self._name, "sh", "-c", script, "sh", str(own), user.removeprefix("--user="))
 
     def _remove_leftovers(self) -> None:
         """Remove the containers of processes of this machine's that are gone."""
         names = self._asked("ps", "-a", f"--filter=label={LABEL}", "--format", "{{.Names}}").split()
         left = [name for name in names if is_left(name)]
+        for name in left:
+            if self._rescue is not None and self._rescue.is_wanted(called(name)):
+                self._rescue.save(called(name), partial(self._within, name))
         if left:
             log.info("containers of processes that are gone are removed: %s", ", ".join(left))
             removal = self._popen(["rm", "-f", "-v", *left])
             threading.Thread(target=removal.wait, name="removal of containers", daemon=True).start()
+
+    @contextmanager
+    def _within(self, name: str, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
+        """A script in a container that need not be this session's."""
+        process = subprocess.Popen(
+            [self._program, "exec", "-i", name, "sh", "-c", script],
+            stdin=streams.stdin,
+            stdout=streams.stdout,
+            stderr=streams.stderr,
+            close_fds=True,
+            start_new_session=True,
+        )
+        with ended(process):
+            yield process
 
     def _asked(self, *words: str) -> str:
         """What the engine answers; '' where it knows nothing, or does not answer."""
@@ -250,6 +286,11 @@ def _engine(program: str) -> str:
         f"There is no program {program or 'docker or podman'!r} here. Install an engine, or set "
         "terminal.docker_program; terminal.backend: local works without one."
     )
+
+
+def called(name: str) -> str:
+    """A container, as people call it."""
+    return f"the container {name}"
 
 
 def mount_field(name: str, place: Path) -> str:

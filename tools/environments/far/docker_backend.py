@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from tools.environments.backends import Elsewhere, Wanted
 from tools.environments.far.docker import Box, DockerMachine
 from tools.environments.far.making import shared_places, side_of, with_places_there, with_shared_places
@@ -17,6 +20,8 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
     """
     options = wanted.options
     is_shared = bool(options.get("docker_mount", True))
+    is_copied = options.get("sync", "off") != "off"
+    start = str(options.get("cwd") or (os.path.realpath(wanted.cwd) if is_copied else _WITHOUT_MOUNT))
     box = Box(
         image=str(options.get("docker_image") or "debian:stable-slim"),
         mounts=shared_places(wanted) if is_shared else (),
@@ -27,12 +32,13 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
         cpus=options.get("container_cpu"),
         memory=options.get("container_memory"),
         processes=options.get("container_processes"),
-        arguments=(*(() if is_shared else (f"--workdir={_WITHOUT_MOUNT}",)), *(options.get("docker_args") or ())),
+        arguments=tuple(options.get("docker_args") or ()),
         kept=bool(options.get("container_persistent")),
+        own=None if is_shared else Path(start),
     )
-    machine = DockerMachine(box, wanted.session_id, str(options.get("docker_program") or ""))
+    machine = DockerMachine(box, wanted.session_id, str(options.get("docker_program") or ""), wanted.rescue)
     side = side_of(machine, wanted, box.forwarded)
     why_not = f"it runs in {machine.name}, whose walls are the engine's and not this program's"
     if is_shared:
         return with_shared_places("docker", side, wanted, why_not)
-    return with_places_there("docker", side, wanted, why_not, start=str(options.get("cwd") or _WITHOUT_MOUNT))
+    return with_places_there("docker", side, wanted, why_not, start=start, outlives=box.kept)

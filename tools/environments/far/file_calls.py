@@ -9,10 +9,12 @@ import select
 import struct
 import subprocess
 import threading
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from tools.environments.far.exchange import MOST_BYTES
 from tools.environments.far.link import Footing, Link
 from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.far.wrapping import quoted
@@ -20,7 +22,9 @@ from tools.errors import CommandError, FileAccessError
 
 _HEAD = struct.Struct(">I")
 _HELLO = b"hermes-files\n"
-_SILENT_SECONDS = 60.0
+_SILENT_SECONDS, _WHOLE_SECONDS = 60.0, 900.0
+_KINDS = frozenset({"file", "directory", "other"})
+_MOST_TOLD, _MOST_WORDS = 64 * 1024 * 1024, 200
 _MOST_GREETING = 20_000
 # A connection's end reaches its programs one after the other.
 _NOTICED_SECONDS = 1.0
@@ -28,6 +32,10 @@ _NOTICED_SECONDS = 1.0
 _ONLY_LOOKS = frozenset({"stat", "read", "list", "resolve", "times", "leads"})
 
 Told = dict[str, Any]
+
+
+class BadAnswer(ValueError):
+    """What came is no answer, though the connection holds: what runs there is not what was started."""
 
 
 class FileCalls(Protocol):
@@ -65,7 +73,10 @@ class ProgramCalls:
             for is_last in (do not in _ONLY_LOOKS, True):
                 process = self._running()
                 try:
-                    return _exchange(process, _HEAD.pack(len(asked)) + asked + body)
+                    return _exchange(process, do, _HEAD.pack(len(asked)) + asked + body)
+                except BadAnswer as problem:
+                    self._end()
+                    raise self._odd(do, path, problem) from problem
                 except (OSError, EOFError, TimeoutError) as problem:
                     self._end()
                     if is_last:
@@ -124,6 +135,12 @@ class ProgramCalls:
                     stream.close()
         self._link.ended(process)
 
+    def _odd(self, do: str, path: str, problem: BadAnswer) -> FileAccessError:
+        return FileAccessError(
+            f"The python3 of {self._link.machine.name} gave no answer that means anything when {path} was asked for "
+            f"({do}): {problem}. See what has become of it there, or set terminal.files_by to sh."
+        )
+
     def _broken(self, do: str, path: str) -> FileAccessError:
         unsure = "" if do in _ONLY_LOOKS else " Whether it was done is not known: look at it before you go on."
         return FileAccessError(
@@ -131,13 +148,34 @@ class ProgramCalls:
         )
 
 
-def _exchange(process: subprocess.Popen[bytes], request: bytes) -> tuple[Told, bytes]:
+def _exchange(process: subprocess.Popen[bytes], do: str, request: bytes) -> tuple[Told, bytes]:
     if process.stdin is None:
         raise EOFError
     process.stdin.write(request)
     process.stdin.flush()
-    told: Told = json.loads(_read(process, _HEAD.unpack(_read(process, _HEAD.size))[0]))
-    return told, _read(process, told["follows"])
+    size: int = _HEAD.unpack(_read(process, _HEAD.size))[0]
+    if size > _MOST_TOLD:
+        raise BadAnswer(f"it has {size:,} bytes")
+    try:
+        told: Told = json.loads(_read(process, size))
+        follows = int(told["follows"])
+        is_answer = 0 <= follows <= MOST_BYTES and _is_answer(do, told)
+    except (ValueError, LookupError, TypeError, RecursionError) as problem:
+        raise BadAnswer(f"{type(problem).__name__}: {problem}"[:_MOST_WORDS]) from problem
+    if not is_answer:
+        raise BadAnswer(f"{told}"[:_MOST_WORDS])
+    return told, _read(process, follows)
+
+
+def _is_answer(do: str, told: Told) -> bool:
+    words = [told[name] for name in ("errno", "refused", "text") if name in told]
+    if not all(isinstance(word, str) for word in words):
+        return False
+    if do == "stat" and not told.keys() & {"errno", "refused"}:
+        return told.get("kind") in _KINDS and all(
+            isinstance(told.get(name), int) for name in ("size", "mtime", "mode")
+        )
+    return all(isinstance(each, int) for each in told.get("times", ()))
 
 
 def _behind_greeting(process: subprocess.Popen[bytes]) -> bool:
@@ -154,16 +192,16 @@ def _read(process: subprocess.Popen[bytes], count: int) -> bytes:
     """Exactly so many bytes.
 
     Raises:
-        EOFError: it has ended. TimeoutError: it says nothing.
+        EOFError: it has ended. TimeoutError: it says nothing, or too little for too long.
     """
     if process.stdout is None:
         raise EOFError
     descriptor = process.stdout.fileno()
     readable = select.poll()
     readable.register(descriptor, select.POLLIN)
-    data = bytearray()
+    data, until = bytearray(), time.monotonic() + _WHOLE_SECONDS
     while len(data) < count:
-        if not readable.poll(_SILENT_SECONDS * 1000):
+        if time.monotonic() > until or not readable.poll(_SILENT_SECONDS * 1000):
             raise TimeoutError
         piece = os.read(descriptor, min(count - len(data), 1 << 20))
         if not piece:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO
 
+from tools.environments.far.exchange import TooMuch, exchanged
 from tools.environments.far.keeper import KEEPER, READY
 from tools.environments.far.machine import Machine, Streams
 from tools.environments.far.wrapping import new_token, quoted
@@ -144,7 +145,7 @@ class Link:
         """What a short script prints; its input is `given`.
 
         Raises:
-            CommandError: it could not be run, or took too long.
+            CommandError: it could not be run, took too long, or printed without an end.
         """
         self.footing()
         # What the shell there prints of its own at its start is none of the answer.
@@ -153,11 +154,13 @@ class Link:
             f"printf '%s\\n' {mark}{script}", Streams(subprocess.PIPE, subprocess.PIPE, subprocess.PIPE)
         ) as process:
             try:
-                output, complaint = process.communicate(given, seconds)
+                output, complaint = exchanged(process, given, seconds)
             except subprocess.TimeoutExpired as problem:
                 raise CommandError(f"{self.machine.name} did not answer within {seconds:.0f} seconds.") from problem
+            except TooMuch as problem:
+                raise CommandError(f"{self.machine.name} does not answer as expected: {problem}.") from problem
         _, begun, answer = output.partition(mark.encode())
-        words = complaint[-_MOST_COMPLAINT:].decode(errors="replace")
+        words = complaint.decode(errors="replace")
         if not begun:
             raise CommandError(self.machine.why(words))
         if process.returncode in _BROKEN_OFF:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Protocol, runtime_checkable
 
+from tools.environments.process_groups import signal_group
 from tools.errors import CommandError
 
 
 class NotConnected(CommandError):
     """The connection has broken off; nothing was started. A new one may be made."""
 
+
+_KILL = 9
 
 Stream = int | IO[bytes] | None
 
@@ -23,6 +29,20 @@ class Streams:
     stdin: Stream = subprocess.DEVNULL
     stdout: Stream = subprocess.PIPE
     stderr: Stream = subprocess.PIPE
+
+
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """A program, a group of its own, that ends with the block at the latest."""
+    try:
+        yield
+    finally:
+        signal_group(process.pid, _KILL)
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
 
 
 class Machine(Protocol):

@@ -76,14 +76,21 @@ def with_places_there(
     start: str = "",
     wall: Wall = "container",
     note: str = "",
+    outlives: bool = False,
 ) -> Elsewhere:
     """A session in directories of the place's own. Connects, to know them; where that fails, its tools say why.
 
     Args:
         extra: further directories of this machine that may be there under the same name.
         start: where it works; '': in the directory of the same name, or else in the home there.
+        wall: a `machine` is somebody's own, with files of its own; the others begin empty.
+        outlives: what is in it stays when the session ends.
     """
-    places = places_there(side, wanted.cwd, extra, start)
+    begins_empty = wall == "container"
+    is_copied = begins_empty and wanted.options.get("sync", "off") != "off"
+    places = places_there(
+        side, Path(os.path.realpath(wanted.cwd)) if is_copied else wanted.cwd, extra, start, is_copied
+    )
     return Elsewhere(
         backend=backend,
         where=side.link.machine.name,
@@ -104,6 +111,8 @@ def with_places_there(
         problem=places.problem,
         wall=wall,
         note=note,
+        begin=side.begin if begins_empty else None,
+        outlives=outlives,
     )
 
 

@@ -8,9 +8,11 @@ import os
 import re
 import secrets
 import socket
+import uuid
 from pathlib import Path
 
 PREFIX = "hermes-acp-"
+_MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 _OWNED = re.compile(rf"{PREFIX}(?P<host>[0-9a-f]{{8}})-(?P<pid>\d+)-(?P<began>\d+)-[0-9a-f]+")
 
 
@@ -45,11 +47,25 @@ def began(pid: int) -> int:
 
 
 def _host() -> str:
-    """Whose processes' numbers this process knows: its user's, and those of its own namespace of processes."""
+    """Whose processes' numbers this process knows: its user's, and those of its own namespace of processes.
+
+    People share accounts of services, and many machines have the same name.
+    """
     space = ""
     with contextlib.suppress(OSError):
         space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - no path
-    return hashlib.sha256(f"{socket.gethostname()} {os.getuid()} {space}".encode()).hexdigest()[:8]
+    facts = f"{socket.gethostname()} {os.getuid()} {space} {_machine()}"
+    return hashlib.sha256(facts.encode()).hexdigest()[:8]
+
+
+def _machine() -> str:
+    """What tells this machine from all others, for good."""
+    for place in _MACHINE_IDS:
+        with contextlib.suppress(OSError):
+            if found := place.read_text(encoding="ascii", errors="replace").strip():
+                return found
+    # On Linux there would be another one with each network that comes or goes.
+    return "" if Path("/proc").is_dir() else str(uuid.getnode())
 
 
 def _is_alive(pid: int) -> bool:

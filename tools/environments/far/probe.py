@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.environments.export_listing import read_exports
+from tools.environments.far.exchange import TooMuch, exchanged
 from tools.environments.far.link import Link
 from tools.environments.far.machine import Streams
 from tools.environments.far.wrapping import READING, Framing, wrap
 from tools.errors import CommandError
 
 _SECONDS = 30.0
+_MOST_BYTES = 16 * 1024 * 1024
 PROGRAMS = (
     "rg", "grep", "git", "python3", "uv", "poetry", "node", "npm", "pnpm", "yarn", "bun", "deno", "cargo", "go",
     "make", "just", "cmake", "mvn", "gradle", "bundle", "composer", "mix", "swift", "docker",
@@ -64,9 +66,11 @@ def probe(link: Link) -> FarFacts:
     streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
     with link.running(READING, streams) as process:
         try:
-            output = framing.feed(process.communicate(wrapped.line, _SECONDS)[0])
+            output = framing.feed(exchanged(process, wrapped.line, _SECONDS, _MOST_BYTES)[0])
         except subprocess.TimeoutExpired as problem:
             raise CommandError(f"{link.machine.name} did not answer within {_SECONDS:.0f} seconds.") from problem
+        except TooMuch as problem:
+            raise CommandError(f"{link.machine.name} does not answer as expected: {problem}.") from problem
     link.tell(f"over {wrapped.token}")
     lines = output.decode(errors="surrogateescape").splitlines()
     if framing.status is None or len(lines) < 6 or not lines[0].startswith("/"):  # noqa: PLR2004 - as _LOOK prints

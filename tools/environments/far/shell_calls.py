@@ -15,6 +15,7 @@ from tools.environments.far.wrapping import new_token, quoted
 from tools.errors import CommandError, FileAccessError
 
 _SECONDS = 120.0
+_MOST_WORDS = 200
 _COMMON = """
 no() { echo "no $1"; exit 0; }
 refuse() { echo "refused $1 $2"; exit 0; }
@@ -136,7 +137,14 @@ class ShellCalls:
             output = self._link.output_of(f"{setting}{_COMMON}{_SCRIPTS[do]}", given=given, seconds=_SECONDS)
         except CommandError as problem:
             raise FileAccessError(f"{path} could not be asked for ({do}): {problem}") from problem
-        return _told(do, output)
+        try:
+            return _told(do, output)
+        except (ValueError, IndexError) as problem:
+            words = " ".join(output[:_MOST_WORDS].decode(errors="replace").split())
+            raise FileAccessError(
+                f"The shell of {self._link.machine.name} gave no answer that means anything when {path} was asked "
+                f"for ({do}): {words!r}. It needs stat, wc, cat and the like, as most systems have them."
+            ) from problem
 
     def close(self) -> None:
         """Nothing goes on between two calls."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +15,7 @@ from tools.environments.far.commands import FarEnvironment
 from tools.environments.far.file_calls import FileCalls, ProgramCalls
 from tools.environments.far.files import FarFileSystem
 from tools.environments.far.link import Link
-from tools.environments.far.machine import Machine
+from tools.environments.far.machine import Machine, Streams
 from tools.environments.far.probe import FarFacts
 from tools.environments.far.search import FarSearch
 from tools.environments.far.shell_calls import ShellCalls
@@ -67,6 +70,17 @@ class FarSide:
         search = FarSearch(self.link, calls, self.facts, self._limits.search, self._private)
         reach = None if interrupt is None else lambda: self._reached(interrupt)
         return FarFileSystem(calls, self.link.machine.name, search, interrupt, reach)
+
+    @contextmanager
+    def begin(self, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
+        """A script there, with a connection, that ends with the block at the latest.
+
+        Raises:
+            CommandError: it cannot be reached.
+        """
+        self.link.footing()
+        with self.link.running(script, streams) as process:
+            yield process
 
     def close(self) -> None:
         """End what runs there, and the connection."""

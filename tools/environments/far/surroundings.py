@@ -39,18 +39,29 @@ class Places:
     problem: str = ""
 
 
-def places_there(side: FarSide, cwd: Path, extra: Sequence[Path], wanted: str) -> Places:
+def places_there(
+    side: FarSide,
+    cwd: Path,
+    extra: Sequence[Path],
+    wanted: str,
+    makes: bool = False,
+) -> Places:
     """Where a session works there. Connects; where that fails, everything is as it is named.
 
     Args:
         cwd, extra: the session's directories as this machine has them.
         wanted: the directory there that the settings name; '' or `.`: the one of the same name, else the home.
+        makes: the directory is made, for a copy of `cwd`; where it may not be, it is in the home there.
     """
     named = "" if wanted.strip() in {"", ".", "auto"} else wanted.strip()
     try:
         home, files = side.facts().home, side.files()
         if named:
             start = home if named == "~" else home / named.removeprefix("~/")
+            if makes and not _made(side, start):
+                raise CommandError(f"{start} could not be made on {side.link.machine.name}. Look at terminal.cwd.")
+        elif makes:
+            start = next((place for place in (cwd, home / (cwd.name or "workspace")) if _made(side, place)), home)
         else:
             found = files.stat(files.resolve(cwd))
             start = cwd if found is not None and found.kind == "directory" else home
@@ -61,6 +72,13 @@ def places_there(side: FarSide, cwd: Path, extra: Sequence[Path], wanted: str) -
     except ToolError as problem:
         start = Path(named) if named.startswith("/") else cwd
         return Places(start, (start,), (start,), str(problem))
+
+
+def _made(side: FarSide, place: Path) -> bool:
+    """Whether there is a directory now that may be written to."""
+    name = quoted(str(place))
+    script = f"mkdir -p {name} 2>/dev/null && [ -d {name} ] && [ -w {name} ] && echo made; exit 0"
+    return side.link.output_of(script).split() == [b"made"]
 
 
 class FarPlaces(KeptPlaces):

@@ -16,6 +16,7 @@ from pathlib import Path
 from tools.environments.shell_report import REPORTING
 
 _TOKEN_BYTES = 8
+_MOST_GREETING, _MOST_REPORT = 256 * 1024, 16 * 1024 * 1024
 _BEGUN = b"\0%s:begun "
 _REPORT, _EXIT, _NO_PLACE = b"\0%s:report\0", b"\0%s:exit ", b"\0%s:nowhere\0"
 
@@ -151,7 +152,7 @@ class Framing:
         if not self.begun:
             number, ended, text = text.partition(_BEGUN % self.token.encode())[2].partition(b"\0")
             if not ended or not number.isdigit():
-                self._held += data
+                self._held = (self._held + data)[-_MOST_GREETING:]
                 return b""
             self.pid, self._held = int(number), b""
         start = b"\0" + self.token.encode() + b":"
@@ -171,6 +172,8 @@ class Framing:
 
     def _take(self, data: bytes) -> None:
         self._behind += data
+        if len(self._behind) > _MOST_REPORT:  # nothing that a shell of ours tells: only its end is looked for
+            del self._behind[:-_MOST_GREETING]
         token = self.token.encode()
         _, ended, tail = bytes(self._behind).rpartition(_EXIT % token)
         if ended and b"\0" in tail:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import signal
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from tools.environments.programs.serving import CallServer
 from tools.environments.programs.starting import client_text, start_command
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
+from tools.os_flags import SIGKILL
 from tools.programs.port import CallTool, Program
 from tools.settings import TerminalSettings
 
@@ -129,7 +129,7 @@ class ProgramEnvironment:
         finally:
             # Whatever broke off the watch, nobody looks after the program any more.
             if started.process.poll() is None:
-                started.signal(signal.SIGKILL)
+                started.signal(SIGKILL)
                 started.process.wait(_KILLED_SECONDS)
             forget()
             wake.close()

@@ -16,11 +16,12 @@ from types import TracebackType
 from typing import Self
 
 from tools.environments.sandbox import kernel
+from tools.os_flags import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _TRUNCATE, _IOCTL_DEV = 1 << 0, 1 << 1, 1 << 2, 1 << 14, 1 << 15
 _OF_A_FILE = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-_NAME_ONLY = os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
-_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NAME_ONLY = O_NOFOLLOW | O_CLOEXEC | getattr(os, "O_PATH", 0)
+_LIST = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 _CHANGES = 0
 """A time of change that does not count."""
 

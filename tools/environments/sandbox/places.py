@@ -11,7 +11,6 @@ programs others start (`~/.local/bin`, `~/.cargo/bin`, the hooks of pre-commit) 
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -233,15 +232,17 @@ def _inside(home: Path, names: Iterable[str]) -> Iterator[str]:
 def _own_homes(home: Path) -> tuple[Path, ...]:
     """The home that the environment names, and the one that the system knows."""
     try:
+        import pwd  # noqa: PLC0415 - not on every system
+
         known = Path(pwd.getpwuid(os.geteuid()).pw_dir)
-    except (KeyError, RuntimeError):  # a user that the system does not know
+    except (ImportError, KeyError, RuntimeError):  # a user that the system does not know
         return (home,)
     return tuple(dict.fromkeys((home, known)))
 
 
 def _homes_of_others(own: Iterable[Path]) -> list[Path]:
     """For root, who could read them; another user reads what their owners let everybody read."""
-    if os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return []
     others = [_ROOTS_HOME]
     for homes in _HOMES:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from tools.environments.git_settings import all_settings
 from tools.environments.sandbox_network.hosts import host_name
+from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 from tools.web.addresses import inside_by_name
 
 _MOST_BYTES = 256 * 1024
@@ -62,7 +63,7 @@ def _text(path: Path) -> str:
 def _read(path: Path) -> bytes:
     """A regular file's beginning. A pipe in its place must not make the session wait."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     except OSError:
         return b""
     with open(descriptor, "rb") as file:  # noqa: PTH123 - by descriptor

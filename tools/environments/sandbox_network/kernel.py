@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import functools
 import os
 import platform
@@ -17,6 +16,9 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
+
+if sys.platform != "win32":
+    import fcntl
 
 Call = Literal["connect", "listen", "other"]
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from acp_adapter.cli.commands.setup import main
 from acp_adapter.cli.editors.entering import NotEntered, enter, planned_entry
 from acp_adapter.cli.editors.jsonc import loads
 from acp_adapter.cli.editors.table import EDITORS, Editor, own_command
-from acp_adapter.cli.setup import main
+from tests.support.each import each
 from tests.support.terminal import Terminal
 
 COMMAND = ("/srv/bin/hermes-acp", "--profile=work")
@@ -100,6 +101,58 @@ def test_a_link_to_the_settings_stays_one(tmp_path: Path) -> None:
     enter(planned_entry(BY_NAME["zed"], tmp_path, COMMAND))
     assert link.is_symlink()
     assert "Hermes" in real.read_text()
+
+
+def test_a_link_to_settings_that_are_not_there_yet_stays_one(tmp_path: Path) -> None:
+    link = BY_NAME["zed"].settings_file(tmp_path)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "dotfiles" / "zed.json")
+    assert enter(planned_entry(BY_NAME["zed"], tmp_path, COMMAND)) is None
+    assert link.is_symlink()
+    assert "Hermes" in (tmp_path / "dotfiles" / "zed.json").read_text()
+
+
+def test_settings_that_are_read_only_are_left_and_the_page_with_the_entry_is_told(tmp_path: Path) -> None:
+    path = BY_NAME["zed"].settings_file(tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    path.chmod(0o444)
+    with pytest.raises(NotEntered, match=r"read-only.*docs/editors/zed.md"):
+        enter(planned_entry(BY_NAME["zed"], tmp_path, COMMAND))
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+    assert path.read_text() == "{}"
+
+
+@each("text", ['{"agent_servers": [1]}', '{"agent_servers": null}', "null", "[]", '"text"'])
+def test_settings_of_an_unknown_shape_are_left_and_the_entry_is_told(tmp_path: Path, text: str) -> None:
+    path = BY_NAME["zed"].settings_file(tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    with pytest.raises(NotEntered, match="by hand"):
+        planned_entry(BY_NAME["zed"], tmp_path, COMMAND)
+    assert path.read_text() == text
+
+
+_LUA = """\
+package.preload["codecompanion.config"] = function() return {{ adapters = {{ acp = {{}} }} }} end
+package.preload["codecompanion.adapters"] = function() return {{ extend = function(of, with)
+  return {{ of, with }} end }} end
+dofile({file})
+local made = require("codecompanion.config").adapters.acp.hermes()
+io.stdout:write(made[1], " ", made[2].name, " ", table.concat(made[2].commands.default, " "))
+"""
+
+
+@pytest.mark.skipif(shutil.which("nvim") is None, reason="there is no Neovim: apt-get install neovim")
+def test_neovim_reads_the_block(tmp_path: Path) -> None:
+    entered(BY_NAME["neovim"], tmp_path)
+    script = tmp_path / "look.lua"
+    script.write_text(_LUA.format(file=json.dumps(str(BY_NAME["neovim"].settings_file(tmp_path)))))
+    ran = subprocess.run(
+        ["nvim", "--headless", "-u", "NONE", "-c", f"luafile {script}", "-c", "quit"],
+        check=True, capture_output=True, text=True, timeout=60, env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert ran.stdout == f"opencode hermes {' '.join(COMMAND)}"
 
 
 def test_start_up_files_keep_their_lines_and_get_one_block(tmp_path: Path) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-import pytest
-
 from agent_core.prompt.context_files.cursor_rules import CursorRule, parse_rule
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "rule"),
     [
         ("text", CursorRule("text", always=True)),
@@ -26,7 +25,7 @@ def test_a_head_is_read_as_it_is_written(text, rule):
     assert parse_rule(text) == rule
 
 
-@pytest.mark.parametrize(
+@each(
     ("glob", "path", "fits"),
     [
         ("*.py", "a/b/c.py", True),

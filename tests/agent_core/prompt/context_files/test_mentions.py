@@ -7,9 +7,10 @@ import time
 import pytest
 
 from agent_core.prompt.context_files.mentions import mentions_in
+from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "found"),
     [
         ("See @docs/a.md, and @./b.md.", ["docs/a.md", "./b.md"]),

@@ -10,10 +10,11 @@ from agent_core.home import Home
 from agent_core.project_context import context_file_settings
 from agent_core.project_policy import read_project_policy
 from agent_core.prompt.context_files.settings import chars_of_a_file
+from tests.support.each import each
 from tests.support.settings_files import configure
 
 
-@pytest.mark.parametrize(
+@each(
     ("window", "wanted", "chars"),
     [
         (None, None, 20_000),

@@ -41,7 +41,7 @@ def test_a_server_without_models_is_found():
         assert found(server) == (FoundServer("ollama", f"{server.origin}/v1", ()),)
 
 
-@pytest.mark.parametrize(
+@each(
     "answer",
     [
         pytest.param(Fixed(b"<html>A page</html>"), id="a page"),

@@ -76,7 +76,7 @@ def test_a_model_has_its_figures_in_tokens_and_dollars_for_a_million():
     assert facts.source
 
 
-@pytest.mark.parametrize(
+@each(
     ("service", "dated", "plain"),
     [
         ("openai", "gpt-5-2031-01-31", "gpt-5"),

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from agent_core.providers.knowledge.model_list import read_page
 from tests.support.each import each
 
@@ -13,7 +11,7 @@ def entry(**more):
     return model
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "created"),
     [
         ({"created": 1_700_000_000}, 1_700_000_000.0),

@@ -33,7 +33,7 @@ def test_the_cost_is_the_sum_of_the_parts_at_their_prices(usage, facts, dollars)
     assert cost_of(usage, facts) == pytest.approx(dollars)
 
 
-@pytest.mark.parametrize(
+@each(
     ("usage", "facts"),
     [
         pytest.param(Usage(), FACTS, id="nothing was counted"),

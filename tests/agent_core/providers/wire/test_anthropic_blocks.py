@@ -153,14 +153,14 @@ def test_an_empty_result_has_no_content_and_one_with_an_image_has_blocks():
     assert blocks == [{"type": "tool_result", "tool_use_id": "a"}, result(OTHER, picture[1])]
 
 
-@pytest.mark.parametrize("arguments", ["", "{broken", "[1]", "null", '{"x": NaN}', '{"x": 1e999}', "[" * 100_000])
+@each("arguments", ["", "{broken", "[1]", "null", '{"x": NaN}', '{"x": 1e999}', "[" * 100_000])
 def test_arguments_that_are_no_json_object_are_sent_as_an_empty_one(arguments):
     call = tool_call("a", "f", arguments)
     answer = sent(user_message("go"), assistant_message("", [call]), tool_message(call, "no"))[1]
     assert answer["content"] == [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]
 
 
-@pytest.mark.parametrize("call_id", ["", "call|1", "call.1", "функция:1", "a b", "\ud83d"])
+@each("call_id", ["", "call|1", "call.1", "функция:1", "a b", "\ud83d"])
 def test_ids_of_other_models_become_legal_and_the_result_finds_its_call(call_id):
     call, same = tool_call(call_id, "my tool.x", "{}"), tool_call("call_1", "f", "{}")
     history = [
@@ -192,7 +192,7 @@ LONE = {
 }
 
 
-@pytest.mark.parametrize("kind", LONE)
+@each("kind", LONE)
 def test_a_conversation_that_the_api_would_refuse_becomes_legal(kind):
     system, messages = to_blocks(LONE[kind], own)
     assert list(refusals(system, messages)) == []

@@ -155,7 +155,7 @@ COUNTS = {
 }
 
 
-@pytest.mark.parametrize("kind", COUNTS)
+@each("kind", COUNTS)
 def test_usage_counts_all_of_the_prompt(kind):
     start, end, usage = COUNTS[kind]
     events = answer({"type": "message_start", "message": {"usage": start}}, ending(usage=end), STOP)

@@ -119,7 +119,7 @@ LIMITS = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "most", "window", "set_window", "sent"), LIMITS)
+@each(("asked", "most", "window", "set_window", "sent"), LIMITS)
 def test_the_answer_always_has_a_limit(asked, most, window, set_window, sent):
     facts = ModelFacts(max_output=most, context_length=window)
     assert plan("claude-opus-4-6", facts=facts, max_tokens=asked, context_length=set_window).max_tokens == sent

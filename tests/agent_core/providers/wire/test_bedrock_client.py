@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import sys
 
@@ -21,6 +22,7 @@ from agent_core.providers.base import (
 from tests.agent_core.providers.wire.conftest import KEY, MODEL, SECRET
 from tests.support.bedrock_server import Stream, reply
 from tests.support.model_replies import Status
+from tools.extras import install_line
 
 
 def test_the_request_names_the_model_in_its_path_and_the_rest_in_its_body(bedrock_server, connect_bedrock):
@@ -143,7 +145,7 @@ def test_credentials_that_another_service_refuses_are_told_of_with_its_answer(
 
 def test_without_amazons_client_the_error_has_the_line_that_installs_it(connect_bedrock, monkeypatch):
     monkeypatch.setitem(sys.modules, "botocore", None)
-    with pytest.raises(SettingsError, match=r"pip install 'hermes-editor-agent\[bedrock\]'"):
+    with pytest.raises(SettingsError, match=re.escape(install_line("bedrock"))):
         connect_bedrock()
 
 

@@ -273,7 +273,7 @@ def test_reasoning_is_asked_for_where_the_model_reasons_and_comes_sealed(model, 
     assert body.get("include") == (["reasoning.encrypted_content"] if sent else None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("model", "facts", "sent"),
     [
         ("any", THINKS, None),

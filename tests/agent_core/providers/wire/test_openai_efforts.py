@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
 from tests.support.each import each
 
@@ -31,12 +29,12 @@ def test_what_a_reasoning_model_takes(model, efforts):
     assert efforts_of(model) == tuple(efforts.split())
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-3.5-turbo", "gpt-5-chat-latest"])
+@each("model", ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-3.5-turbo", "gpt-5-chat-latest"])
 def test_models_that_do_not_reason_take_none(model):
     assert efforts_of(model) == ()
 
 
-@pytest.mark.parametrize("model", ["grok-4", "gpt-oss-120b", "gpt-35-turbo", "o3x", "my-gpt-5", "qwen3", ""])
+@each("model", ["grok-4", "gpt-oss-120b", "gpt-35-turbo", "o3x", "my-gpt-5", "qwen3", ""])
 def test_of_other_names_nothing_is_known(model):
     assert efforts_of(model) is None
 

@@ -276,7 +276,7 @@ def test_an_incomplete_answer_says_why(details, reason, call):
     assert read(*call, end)[1:] == (reason, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("payload", "shown"),
     [
         (at("failed", response={"error": {"code": "server_error", "message": "We broke"}}), "We broke"),

@@ -13,6 +13,7 @@ from agent_core.providers.choice import ModelFacts
 from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
 from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, outline_of_message, to_input
 from tests.support.choices import choice_for
+from tests.support.each import each
 
 CHOICE = choice_for("http://models.example/v1", provider="openai", model="gpt-5", api_mode="codex_responses")
 REASONING = {
@@ -113,7 +114,7 @@ def test_an_answer_without_text_has_no_message():
     assert items_of(assistant_message("")) == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("kept", "sent"),
     [
         ('{"a":  1}', '{"a":  1}'),

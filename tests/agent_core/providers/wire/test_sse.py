@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import pytest
-
 from agent_core.providers.wire.sse import DONE, data_lines
+from tests.support.each import each
 
 STREAM = b': comment\nevent: x\ndata: {"a": 1}\n\ndata:{"b":"\xc3\xbc"}\r\n\r\nid: 7\ndata: [DONE]\n\n'
 EXPECTED = [b'{"a": 1}', '{"b":"ü"}'.encode(), DONE]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@each("size", [1, 2, 3, 7, 1000])
 def test_lines_are_found_however_the_stream_is_cut(size):
     chunks = [STREAM[start : start + size] for start in range(0, len(STREAM), size)]
     assert list(data_lines(chunks)) == EXPECTED
 
 
-@pytest.mark.parametrize(
+@each(
     ("chunks", "found"),
     [
         ([], []),

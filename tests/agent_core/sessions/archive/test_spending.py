@@ -64,6 +64,35 @@ def test_requests_without_a_known_price_are_counted_as_such(desk: Desk) -> None:
     assert figures(spending(desk.database, "project", 30)) == [("/srv/one", 1, 100, 0.0, 1)]
 
 
+def test_one_request_of_which_nothing_is_known_leaves_what_is_known_of_the_others(desk: Desk) -> None:
+    """An answer that broke off has no figures; a server of one's own has no price. The next ones have both again."""
+    spent = one(0.5).add(Usage(), None)
+    keep(desk, "s", spent)
+    desk.store.close()
+    kept = desk.store.kept("s")
+    assert kept is not None
+    keep(desk, "s", kept.spent.add(Usage(input_tokens=40, output_tokens=4, cached_tokens=None), 0.25))
+    assert figures(spending(desk.database, "project", 30)) == [("/srv/one", 3, 140, 0.75, 1)]
+
+
+def test_a_session_of_an_earlier_version_whose_sums_are_unknown_goes_on_being_counted(desk: Desk) -> None:
+    keep(desk, "s", Spent(3, Usage(), None))
+    with desk.database.write() as connection:
+        connection.execute("UPDATE sessions SET usage = json_remove(usage, '$.certain')")
+        connection.execute("DELETE FROM spending")
+    kept = desk.store.kept("s")
+    assert kept is not None
+    keep(desk, "s", kept.spent.add(Usage(input_tokens=40, output_tokens=4, cached_tokens=0), 0.25))
+    assert figures(spending(desk.database, "project", 30)) == [("/srv/one", 1, 40, 0.25, 0)]
+
+
+def test_days_that_a_clock_has_invented_are_in_no_period(desk: Desk) -> None:
+    keep(desk, "s", one())
+    with desk.database.write() as connection:
+        connection.execute("UPDATE spending SET day = '2091-01-01'")
+    assert spending(desk.database, "day", 30) == ()
+
+
 def test_what_a_sub_agent_used_is_in_the_sum_of_its_parent_alone(desk: Desk) -> None:
     desk.store.create_child("c", "s", "/srv/one")
     keep(desk, "c", one())

@@ -20,6 +20,15 @@ from tests.support.side_tasks import at
 from tests.support.wire_agents import Connections, pooled
 
 
+def test_a_secret_in_the_first_prompt_is_not_in_the_title_whole_or_cut() -> None:
+    token = "ghp_" + "a1B2" * 9
+    assert title_from_prompt(f"The token for the new server is {token}") == (
+        "The token for the new server is [redacted: github token]"
+    )
+    assert "ghp_" not in title_from_prompt(f"Look at the server, it needs the token {token} to answer")
+    assert token not in clean_title(f"Use {token}")
+
+
 @each(
     ("prompt", "title"),
     [
@@ -57,7 +66,7 @@ def test_a_script_without_spaces_is_cut_at_the_limit():
     assert title_from_prompt("这是一个很长的问题" * 20) == ("这是一个很长的问题" * 20)[:59] + "…"
 
 
-@pytest.mark.parametrize("letter", ["e\u0301\u0323", "👩\u200d💻", "👍🏽", "नि", "❤\ufe0f"])
+@each("letter", ["e\u0301\u0323", "👩\u200d💻", "👍🏽", "नि", "❤\ufe0f"])
 def test_no_letter_is_cut_in_two(letter):
     for shift in range(1, 9):
         title = title_from_prompt("x" * shift + letter * 60)

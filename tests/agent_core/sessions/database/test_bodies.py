@@ -9,7 +9,7 @@ from agent_core.sessions.database.bodies import pack, unpack
 from tests.support.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     "value",
     [
         None,

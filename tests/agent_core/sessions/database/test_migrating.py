@@ -1,6 +1,8 @@
 """Files of earlier formats are brought forward, whole or not at all."""
 
 import contextlib
+import fcntl
+import os
 import re
 import sqlite3
 import stat
@@ -10,6 +12,7 @@ import sys
 import pytest
 
 from agent_core.errors import StoreError
+from agent_core.sessions.database import opening
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.migrating import Migration, known_migrations, migrate, statements
 from agent_core.sessions.database.opening import OpenOptions
@@ -38,6 +41,7 @@ SAMPLES = {
 OPEN_AT_ONCE = """
 import sys
 from pathlib import Path
+from agent_core.sessions.database import opening
 from agent_core.sessions.database.database import Database
 print("ready", flush=True)
 sys.stdin.readline()
@@ -187,6 +191,24 @@ def test_processes_that_start_at_once_bring_a_file_forward_once(tmp_path):
     assert [child.returncode for child in children] == [0, 0, 0]
     assert len(rows(path, 2)["texts"]) == 4
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["hermes-acp.db", "hermes-acp.db.v1.bak"]
+
+
+@pytest.mark.parametrize("use", ["read", "write"])
+def test_who_opens_a_file_that_another_process_brings_forward_waits_for_it(tmp_path, monkeypatch, use):
+    path = made(tmp_path / "file.db", 1)
+    other = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    database, free = Database(path, patience=0.0), []
+
+    def until_it_is_done(seconds):
+        free.append(database._write_lock.acquire(0.0))
+        database._write_lock.release()
+        os.close(other)
+
+    monkeypatch.setattr(opening.time, "sleep", until_it_is_done)
+    with contextlib.closing(database), getattr(database, use)() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (NEWEST,)
+    assert free == [True], "nobody else of this process finds the database busy meanwhile"
 
 
 def test_a_script_is_split_where_statements_end_not_at_each_semicolon():

@@ -51,7 +51,7 @@ def _back(row: JournalRow) -> tuple[SessionEvent, ...]:
     return decode(row.kind, row.version, body, open=row.open)
 
 
-@pytest.mark.parametrize(
+@each(
     "event",
     [event for event in EVENTS if isinstance(event, UserSaid | AgentText | AgentThought | PlanChanged | ContextUsed)],
 )
@@ -266,7 +266,7 @@ _VERSION_1: dict[str, tuple[dict[str, Any], tuple[SessionEvent, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", sorted(FORMS))
+@each("kind", sorted(FORMS))
 def test_rows_of_version_1_are_read_for_ever(kind: str) -> None:
     body, events = _VERSION_1[kind]
     assert decode(kind, 1, body, open=False) == events

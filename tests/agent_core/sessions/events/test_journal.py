@@ -68,7 +68,7 @@ def test_pieces_of_a_message_are_one_row() -> None:
     assert (rows[0].position, rows[0].open, rows[0].created_at) == (0, False, 1000.0)
 
 
-@pytest.mark.parametrize(
+@each(
     "between",
     [
         AgentText("other", "x"),

@@ -6,14 +6,13 @@ import os
 import sqlite3
 from pathlib import Path
 
-import pytest
-
 from agent_core.sessions.files.paths import missing_folders, path_from, settled, shown_path, stored_path
+from tests.support.each import each
 
 NAMES = [b"/srv/a", "/srv/ä 🐍\n%41".encode(), b"/srv/caf\xe9", b"/srv/\xff%/bytes:x", b"/srv/bytes:a"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_path_comes_back_through_sqlite(name):
     path = Path(os.fsdecode(name))
     with sqlite3.connect(":memory:") as connection:

@@ -15,6 +15,7 @@ from agent_core.messages import user_message
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live import leases
 from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive
+from tests.support.each import each
 from tests.support.session_database import Desk
 
 NOW = 1_800_000_000.0
@@ -68,8 +69,8 @@ def test_a_process_number_used_again_is_noticed(sleeper):
     assert not is_alive(replace(holder, started=holder.started + "0"), NOW)
 
 
-@pytest.mark.parametrize("change", [{"host": "another.example"}, {"started": "another-boot 1"}, {"started": ""}])
-@pytest.mark.parametrize(("until", "alive"), [(NOW + 1, True), (NOW - 1, False)])
+@each("change", [{"host": "another.example"}, {"started": "another-boot 1"}, {"started": ""}])
+@each(("until", "alive"), [(NOW + 1, True), (NOW - 1, False)])
 def test_where_the_process_table_does_not_tell_the_heartbeat_does(change, until, alive):
     holder = replace(ProcessIdentity.current().holder(until), **change)
     assert is_alive(holder, NOW) is alive
@@ -92,9 +93,7 @@ def test_a_holder_survives_its_row():
     assert holder_of(None, None, None) is None
 
 
-@pytest.mark.parametrize(
-    "row", [None, "", "[]", "{}", "no JSON", '{"host": 1, "pid": "x", "started": 1, "program": 1}']
-)
+@each("row", [None, "", "[]", "{}", "no JSON", '{"host": 1, "pid": "x", "started": 1, "program": 1}'])
 def test_a_holder_that_cannot_be_read_counts_until_its_time_is_over(row):
     holder = holder_of(row, "token", NOW)
     assert holder is not None

@@ -6,6 +6,7 @@ import pytest
 
 from agent_core.messages import assistant_message, injected_message, tool_call, user_message
 from agent_core.sessions.search.texts import prepared, searchable
+from tests.support.each import each
 from tests.support.talks import printed
 
 _IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
@@ -44,7 +45,7 @@ def test_what_the_agent_put_in_itself_is_not_searched():
     assert searchable({"role": "system", "content": "You are"}) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "limit"),
     [
         (user_message("x y " * 100_000), 65_536),

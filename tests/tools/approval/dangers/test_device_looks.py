@@ -1,11 +1,10 @@
 """The forms of tools for disks that only look: one word of another form does not make one of them."""
 
-import pytest
-
+from tests.support.each import each
 from tests.tools.approval.dangers.scene import families
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "mdadm --detail --scan",
@@ -32,7 +31,7 @@ def test_a_look_is_no_danger(command):
     assert "device" not in families(command)
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "mdadm --assemble --scan",

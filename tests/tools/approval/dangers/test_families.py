@@ -47,7 +47,7 @@ def test_every_family_has_its_findings(command, family):
     assert family in {finding.family for finding in found.findings}
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "make & kill $!",
@@ -131,9 +131,7 @@ def test_our_own_directory_is_known_by_its_setting_too():
     assert "forbidden" in levels("cp x /home/dev/agent-home/hermes-acp.db")
 
 
-@pytest.mark.parametrize(
-    "command", ["sudo ls", "ssh h ls", "systemctl stop x", "cp a /etc/a", "kubectl delete pod x"]
-)
+@each("command", ["sudo ls", "ssh h ls", "systemctl stop x", "cp a /etc/a", "kubectl delete pod x"])
 def test_what_the_sandbox_does_not_give_is_said(command):
     assert all(finding.outside for finding in findings_in(read_command(command, PROJECT), SCENE))
 
@@ -143,7 +141,7 @@ def test_what_can_be_done_inside_it_too(command):
     assert not any(finding.outside for finding in findings_in(read_command(command, PROJECT), SCENE))
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "cd ~/.hermes && make",
@@ -159,7 +157,7 @@ def test_work_inside_our_own_directory_is_asked_about(command):
     assert "our configuration" in families(command)
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "family"),
     [
         ("pdsh -w web[1-9] reboot", "services"),
@@ -177,14 +175,12 @@ def test_tools_are_known_by_what_they_are_told(command, family):
     assert family in families(command)
 
 
-@pytest.mark.parametrize(
-    "command", ["docker-machine ls", "pdsh -V", "anything publish --dry-run", "dotnet publish", "hg update tip"]
-)
+@each("command", ["docker-machine ls", "pdsh -V", "anything publish --dry-run", "dotnet publish", "hg update tip"])
 def test_their_harmless_forms_are_known_as_well(command):
     assert families(command) == set()
 
 
-@pytest.mark.parametrize("reaching", ["ssh h", "rsh h", "mosh h --", "pdsh -w all", "clush -a"])
+@each("reaching", ["ssh h", "rsh h", "mosh h --", "pdsh -w all", "clush -a"])
 def test_the_floor_holds_on_other_machines(reaching):
     assert "forbidden" in levels(f"{reaching} rm -rf /")
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.commands import classify_command
 
 PROJECT = Path("/home/dev/project")
@@ -35,7 +36,7 @@ def test_an_everyday_command_runs_unasked():
     assert [(command, each.why) for command, each in found if each.level not in {"safe", "ordinary"}] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "sh << EOF\nrm file\nEOF",
@@ -50,7 +51,7 @@ def test_commands_of_several_lines_ask(command):
     assert classify_command(command, PROJECT, (PROJECT,)).level == "dangerous"
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "cat <<'EOF' > README.md\nrm -rf / is bad\nsudo reboot\nEOF",

@@ -1,7 +1,5 @@
 """Where the paths of a command lead."""
 
-import pytest
-
 from tests.support.each import each
 from tests.tools.approval.dangers.scene import PROJECT, SCENE
 from tools.approval.dangers.essential import why_essential, why_may_be_essential
@@ -59,7 +57,7 @@ def test_behind_a_directory_that_nobody_knows_relative_paths_count_as_inside_but
     assert place_of(Argument("/etc/a"), None, SCENE).kind == "system"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "full"),
     [
         ("a/./b/../c", "/w/a/c"),
@@ -121,11 +119,11 @@ def test_other_places_are_not(text, expands):
     assert not why_essential(Argument(text, expands=expands), str(PROJECT), SCENE)
 
 
-@pytest.mark.parametrize("text", [f"{UNKNOWN}/", f"{UNKNOWN}/*", f"{UNKNOWN}/etc", f"/{UNKNOWN}", f"/{UNKNOWN}*"])
+@each("text", [f"{UNKNOWN}/", f"{UNKNOWN}/*", f"{UNKNOWN}/etc", f"/{UNKNOWN}", f"/{UNKNOWN}*"])
 def test_an_empty_variable_may_leave_the_root(text):
     assert why_may_be_essential(Argument(text))
 
 
-@pytest.mark.parametrize("text", ["/", UNKNOWN, f"{UNKNOWN}/build", f"src/{UNKNOWN}", f"{UNKNOWN}.txt"])
+@each("text", ["/", UNKNOWN, f"{UNKNOWN}/build", f"src/{UNKNOWN}", f"{UNKNOWN}.txt"])
 def test_or_not(text):
     assert not why_may_be_essential(Argument(text))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.each import each
 from tools.approval.dangers.task_files import just_recipes, package_scripts, recipes
 
 MAKEFILE = """CC ?= clang
@@ -50,6 +51,6 @@ def test_scripts_of_a_package_run_with_those_before_and_after_them():
     assert package_scripts(source, ["run", "build"]) == "one\ntwo\nthree"
 
 
-@pytest.mark.parametrize("source", ["", "[]", "{", '{"scripts": []}', '{"scripts": {}}', "[" * 100_000])
+@each("source", ["", "[]", "{", '{"scripts": []}', '{"scripts": {}}', "[" * 100_000])
 def test_what_is_no_package_has_no_scripts(source):
     assert package_scripts(source, ["build"]) == ""

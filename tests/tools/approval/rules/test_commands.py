@@ -3,8 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from tests.support.each import each
 from tools.approval.rules.commands import covers_command, denies_command
 from tools.approval.rules.parsing import allowlist_rules, parse_rule
@@ -98,7 +96,7 @@ def test_a_no_hits_however_it_is_dressed(pattern, invocation):
     assert denies_command(parse_rule({"run": pattern}), "…", Reading((_run("ls"), invocation)))
 
 
-@pytest.mark.parametrize(
+@each(
     "invocation",
     [
         _run("git pull origin"),

@@ -72,8 +72,8 @@ def test_calls_of_another_convention_are_refused(machine):
         assert _verdict(program, machine, 0x40000000 + 41) == refuse(errno.ENOSYS)
 
 
-@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_STREAM | socket.SOCK_CLOEXEC])
-@pytest.mark.parametrize("family", [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6])
+@each("kind", [socket.SOCK_STREAM, socket.SOCK_STREAM | socket.SOCK_CLOEXEC])
+@each("family", [socket.AF_UNIX, socket.AF_INET, socket.AF_INET6])
 def test_streams_may_be_opened(family, kind):
     assert _outcomes()("socket", family, kind, 0) == ALLOW
 
@@ -164,7 +164,7 @@ def test_the_full_level_has_the_networks_rules_alone():
     assert outcome("io_uring_setup") == refuse(errno.ENOSYS)
 
 
-@pytest.mark.parametrize("call", ["shmget", "shmat", "semop", "msgrcv", "mq_open"])
+@each("call", ["shmget", "shmat", "semop", "msgrcv", "mq_open"])
 def test_what_the_users_other_programs_share_is_closed_unless_it_is_the_sessions_own(call):
     assert _outcomes()(call) == refuse(errno.EACCES)
     assert _outcomes("off", strict=False)(call) == ALLOW

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.each import each
 from tools.environments.sandbox_network.client_hello import MOST_BYTES, Hello, read_hello
 
 
@@ -58,7 +59,7 @@ def test_what_is_no_tls_is_plain(data: bytes) -> None:
     assert read_hello(data) == Hello("plain")
 
 
-@pytest.mark.parametrize(
+@each(
     "names",
     [
         b"\0\0\3one\0\0\3two",

@@ -48,7 +48,7 @@ def test_what_is_allowed_is_that_host_and_that_port(host: str, port: int, allowa
     assert known.allowance(host, port) == allowance
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "port", "is_denied"),
     [
         ("bad.example", 443, True),
@@ -69,9 +69,7 @@ def test_registries_can_be_left_out() -> None:
     assert HostRules(NetworkRules(registries=False)).allowance("pypi.org", 443) == "no"
 
 
-@pytest.mark.parametrize(
-    "entry", ["", "*", "https://a.example", "a.example:", "a.example:0", "a.example:99999", "a b"]
-)
+@each("entry", ["", "*", "https://a.example", "a.example:", "a.example:0", "a.example:99999", "a b"])
 def test_an_entry_that_cannot_be_read_is_told(entry: str) -> None:
     with pytest.raises(ValueError, match=r"sandbox\.network"):
         rules(entry)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
 from tests.support.notified import WHY_NOT
 from tools.environments.sandbox_network import sock_diag
 from tools.environments.sandbox_network.listening import OwnListeners, is_of_this_machine
@@ -65,7 +66,7 @@ def test_a_path_that_was_taken_over_by_somebody_else_is_not_the_sessions_own(
         assert own.have_path(Path("moved.sock").stat()) is True
 
 
-@pytest.mark.parametrize(
+@each(
     ("address", "is_here"),
     [
         ("127.0.0.1", True),

@@ -12,7 +12,7 @@ def head(first: str, *lines: str) -> bytes:
     return "\r\n".join((first, *lines, "", "")).encode("latin-1")
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "host", "port", "path"),
     [
         ("CONNECT Docs.Example.org:443 HTTP/1.1", "docs.example.org", 443, b""),

@@ -13,6 +13,7 @@ from tools.environments.far.cloud.machine import CloudMachine
 from tools.environments.far.cloud.port import Cloud
 from tools.environments.far.making import experimental, side_of, with_places_there
 from tools.errors import CommandError
+from tools.extras import install_line
 
 _MEGABYTES_OF_A_GIGABYTE = 1024
 _LIFETIME = 3600
@@ -70,7 +71,7 @@ def cloud_backend(backend: str, make: Callable[[Terms], Cloud]) -> Callable[[Wan
 
     def factory(wanted: Wanted) -> Elsewhere:
         cloud = make(terms_of(wanted.options, backend))
-        side = side_of(CloudMachine(cloud), wanted)
+        side = side_of(CloudMachine(cloud, wanted.rescue), wanted)
         return with_places_there(
             backend,
             side,
@@ -92,7 +93,7 @@ def need(module: str, backend: str) -> None:
     if importlib.util.find_spec(module) is None:
         raise CommandError(
             f"terminal.backend is {backend}, and the SDK of that service is not installed. Install it with: "
-            f"pip install 'hermes-editor-agent[{backend}]'"
+            f"{install_line(backend)}"
         )
 
 

@@ -11,16 +11,21 @@ import logging
 import os
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 
+from tools.environments.backends import Rescue
 from tools.environments.far.cloud.port import Cloud, Sandbox, Size
 from tools.environments.far.cloud.relay import relay
-from tools.environments.far.machine import NotConnected, Streams
+from tools.environments.far.machine import NotConnected, Streams, ended
 from tools.environments.far.owning import is_left, own_prefix, owned_name
 from tools.errors import CommandError
 
 log = logging.getLogger(__name__)
 
 _END_SECONDS = 8.0
+_RESCUE_SECONDS = 60.0
 _LONGEST_WORDS = 300
 _SIZE = Size(40, 120)
 _NO_SIGN_IN = ("auth", "credential", "token", "api key", "api_key", "unauthorized", "forbidden", "401", "403")
@@ -29,8 +34,9 @@ _NO_SIGN_IN = ("auth", "credential", "token", "api key", "api_key", "unauthorize
 class CloudMachine:
     """Implements `Machine` in a sandbox; safe to use from several threads."""
 
-    def __init__(self, cloud: Cloud) -> None:
+    def __init__(self, cloud: Cloud, rescue: Rescue | None = None) -> None:
         self._cloud = cloud
+        self._rescue = rescue
         self._lock = threading.Lock()
         self._sandbox: Sandbox | None = None
         self._is_used = False
@@ -80,7 +86,11 @@ class CloudMachine:
     def _made(self) -> Sandbox:
         if not self._is_used:
             self._is_used = True
-            threading.Thread(target=self._remove_leftovers, name="removal of sandboxes", daemon=True).start()
+            removal = threading.Thread(target=self._remove_leftovers, name="removal of sandboxes", daemon=True)
+            removal.start()
+            if self._rescue is not None and self._rescue.is_wanted(self.name):
+                # The session may be the one whose work is saved there.
+                removal.join(_RESCUE_SECONDS)
         name = owned_name()
         try:
             return self._cloud.make(name)
@@ -120,16 +130,32 @@ class CloudMachine:
 
         return threading.Thread(target=remove, name="end of a sandbox", daemon=True)
 
+    def _save(self, sandbox: Sandbox) -> None:
+        """What a killed process has left in it, and nobody has brought back."""
+        if self._rescue is not None:
+            self._rescue.save(self.name, partial(_within, sandbox))
+
     def _remove_leftovers(self) -> None:
         """Remove the sandboxes of processes of this machine's that are gone."""
         try:
             for sandbox in self._cloud.named(own_prefix()):
                 if is_left(sandbox.name):
+                    self._save(sandbox)
                     log.info("the sandbox %s of a process that is gone is removed", sandbox.name)
                     sandbox.end()
         except Exception:
             # They end by themselves as well, only later.
             log.warning("sandboxes that were left behind could not be looked for", exc_info=True)
+
+
+@contextmanager
+def _within(sandbox: Sandbox, script: str, streams: Streams) -> Iterator[subprocess.Popen[bytes]]:
+    try:
+        process = relay(sandbox.start(script, None), streams)
+    except Exception as problem:
+        raise CommandError(f"The sandbox {sandbox.name} does not answer: {problem}.") from problem
+    with ended(process):
+        yield process
 
 
 def _size_of(streams: Streams) -> Size:

@@ -1,0 +1,114 @@
+"""Ctrl-C and the time limit of a prompt: the first asks the agent to stop, the second stops waiting for it.
+
+SIGTERM and SIGHUP end all at once, but in order: the terminal is left as it was, and the agent does not stay behind.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Literal, Self
+
+from acp_adapter.cli.client.alarm import Alarm
+
+Reason = Literal["interrupt", "timeout", "terminated"]
+
+TERMINATED = 128 + signal.SIGTERM
+"""The exit code after SIGTERM or SIGHUP."""
+
+_SECONDS_TO_CANCEL = 10.0
+_ENDS = (signal.SIGTERM,) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(BaseException):
+    """Leave everything as it is: the person insists, or the agent did not even answer the cancellation.
+
+    Attributes:
+        reason: what asked for it.
+    """
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class QuestionAborted(Exception):
+    """The turn was cancelled while the person was being asked."""
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """While the block runs, SIGTERM and SIGHUP raise `Stopped`. Main thread only."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise Stopped("terminated")
+
+    before = {number: signal.signal(number, stop) for number in _ENDS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Interrupts:
+    """Turns SIGINT and a timer into calls of `cancel`; a context manager. Main thread only.
+
+    Attributes:
+        reason: why the turn is being cancelled, or None.
+    """
+
+    def __init__(self, timeout: float | None) -> None:
+        self.reason: Reason | None = None
+        self._timeout = timeout
+        self._cancel: Callable[[], None] | None = None
+        self._asking = False
+        self._alarm = Alarm()
+
+    def __enter__(self) -> Self:
+        self._old_interrupt = signal.signal(signal.SIGINT, self._on_signal)
+        if self._timeout is not None:
+            self._alarm.arm(self._on_signal)
+            self._alarm.ring_in(self._timeout)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._timeout is not None:
+            self._alarm.disarm()
+        signal.signal(signal.SIGINT, self._old_interrupt)
+
+    def cancel_by(self, cancel: Callable[[], None]) -> None:
+        """The turn begins: the first signal now calls `cancel`, where it raised `Stopped` before."""
+        self._cancel = cancel
+
+    def turn_over(self) -> None:
+        """There is nothing left to cancel, and no time limit for what is left."""
+        if self._timeout is not None:
+            self._alarm.ring_in(0)
+        self._cancel = None
+
+    @contextmanager
+    def question(self) -> Iterator[None]:
+        """While the person is asked, a cancellation raises `QuestionAborted`."""
+        self._asking = True
+        try:
+            yield
+        finally:
+            self._asking = False
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        reason: Reason = "timeout" if self._alarm.rang(number) else "interrupt"
+        if self._cancel is None or self.reason is not None:
+            raise Stopped(reason)
+        self.reason = reason
+        # An agent that ignores a time-out's cancellation is given up; after Ctrl-C that is for the person to say.
+        if self._timeout is not None:
+            self._alarm.ring_in(_SECONDS_TO_CANCEL if reason == "timeout" else 0)
+        self._cancel()
+        if self._asking:
+            raise QuestionAborted

@@ -1,0 +1,1 @@
+"""The subcommands' entries: each module's `main` is `hermes-acp NAME`."""

@@ -1,0 +1,1 @@
+"""What `hermes-acp doctor` looks at, a file per subject."""

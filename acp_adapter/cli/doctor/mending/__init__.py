@@ -1,0 +1,1 @@
+"""What `hermes-acp doctor --fix` mends, a file per subject."""

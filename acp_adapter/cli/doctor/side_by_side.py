@@ -1,0 +1,102 @@
+"""Runs checks side by side, each with its own limit: a slow one holds up nobody but itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from acp_adapter.cli.doctor.case import Case
+from acp_adapter.cli.doctor.finding import Finding, failing
+
+Look = Callable[[Case], Iterator[Finding]]
+"""A check. It changes nothing that is stored."""
+
+_SECONDS_TO_END = 3.0
+_LATE_FIX = "Run it again when less is going on; --quick leaves out what waits for other programs."
+_CLOSED_FIX = "Look whose it is, and whether you may read it."
+_BROKEN_FIX = "This is a fault of the check itself. Please report it with this line."
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One of the checks.
+
+    Attributes:
+        name: as findings and `--json` have it.
+        seconds: after so long it is given up.
+        waits: for a server or a program; `--quick` leaves it out.
+    """
+
+    name: str
+    look: Look
+    seconds: float = 20.0
+    waits: bool = False
+
+
+@dataclass(slots=True)
+class _Running:
+    check: Check
+    thread: threading.Thread
+    done: threading.Event
+    begun: float
+    found: list[Finding] = field(default_factory=list)
+
+
+def run_checks(checks: Sequence[Check], case: Case) -> Iterator[tuple[Finding, ...]]:
+    """What each check has found, in the order of the table, as soon as it and those before it are done.
+
+    Ctrl-C while it waits ends them all. So does the caller's end.
+    """
+    # Daemons, and no pool: a process does not wait at its end for a check that hangs.
+    running: list[_Running] = []
+    try:
+        running.extend(_started(check, case) for check in checks)
+        for each in running:
+            yield _found(each)
+    finally:
+        case.endings.end(_SECONDS_TO_END)
+
+
+def _started(check: Check, case: Case) -> _Running:
+    done = threading.Event()
+    each = _Running(check, threading.Thread(), done, time.monotonic())
+
+    def work() -> None:
+        try:
+            for finding in check.look(case):
+                each.found.append(finding)
+        except Exception as problem:  # noqa: BLE001 - one broken check must not hide the others
+            each.found.append(_broken(check, problem))
+        finally:
+            done.set()
+
+    each.thread = threading.Thread(target=work, name=f"doctor-{check.name}", daemon=True)
+    each.thread.start()
+    return each
+
+
+def _found(each: _Running) -> tuple[Finding, ...]:
+    left = each.begun + each.check.seconds - time.monotonic()
+    in_time = each.done.wait(max(0.0, left))
+    found = tuple(_redacted(finding) for finding in tuple(each.found))
+    if in_time:
+        return found
+    text = f"it was not done after {each.check.seconds:g} s, and was given up"
+    return (*found, failing(each.check.name, text, _LATE_FIX))
+
+
+def _broken(check: Check, problem: Exception) -> Finding:
+    if isinstance(problem, OSError):
+        what = f"{problem.filename}: " if problem.filename else ""
+        return failing(check.name, f"it could not be looked at: {what}{problem.strerror or problem}", _CLOSED_FIX)
+    said = str(problem) or "no text"
+    return failing(check.name, f"the check failed: {type(problem).__name__}: {said}", _BROKEN_FIX)
+
+
+def _redacted(finding: Finding) -> Finding:
+    from tools.redaction.redactor import redact  # noqa: PLC0415 - not before it is known whose `tools` these are
+
+    facts = {name: redact(fact) if isinstance(fact, str) else fact for name, fact in finding.facts.items()}
+    return replace(finding, text=redact(finding.text), fix=redact(finding.fix), facts=facts)

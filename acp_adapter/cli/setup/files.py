@@ -1,0 +1,97 @@
+"""Writes what `hermes-acp setup` has planned: both files whole, or neither, and what was there stays beside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from acp_adapter.cli.setup.config_yaml import NotEditable, model_lines, with_model
+from acp_adapter.cli.setup.env import EnvNotEditable, with_variable
+from acp_adapter.cli.setup.first_config import first_config
+from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, mode_of, replace_files
+from agent_core.errors import HermesError
+
+if TYPE_CHECKING:
+    from agent_core.home import Home
+
+
+class SetupFailed(HermesError):
+    """The settings were not written; the text says what to do."""
+
+
+def planned_files(
+    home: Home, values: Mapping[str, str], drop: Collection[str], variables: Mapping[str, str]
+) -> tuple[NewFile, ...]:
+    """The files that change, the one with the key first.
+
+    Args:
+        values, drop: of `model` in config.yaml, as `with_model` takes them; without values it stays as it is.
+        variables: what .env is to hold beside what it holds.
+
+    Raises:
+        SetupFailed: one of them cannot be changed; the text has the lines to put in.
+    """
+    by_hand = f"Put this into {home.config_file}:\n\n{model_lines(values)}"
+    if variables:
+        lines = "".join(f"{name}=YOUR-KEY\n" for name in variables)
+        by_hand = f"{by_hand if values else ''}\nPut this into {home.env_file}:\n\n{lines}"
+    files: list[NewFile] = []
+    if variables:
+        after = _read(home.env_file)
+        try:
+            for name, value in variables.items():
+                after = with_variable(after, name, value)
+        except EnvNotEditable as problem:
+            raise SetupFailed(
+                f"A new line in {home.env_file} would not be read as one: something before it is not closed. "
+                f"Nothing was changed. {by_hand}"
+            ) from problem
+        files.append(NewFile(home.env_file, after, PRIVATE))
+    if not values:
+        return tuple(files)
+    before = _read(home.config_file)
+    try:
+        after = with_model(before, values, drop) if before.strip() else first_config(values)
+    except NotEditable as problem:
+        stale = ", ".join(f"model.{name}" for name in _present(before, set(drop) - values.keys()))
+        also = f"\nTake out of it what is another server's: {stale}.\n" if stale else ""
+        raise SetupFailed(
+            f"{home.config_file} cannot be changed line by line: {problem}. Nothing was changed. {by_hand}{also}"
+        ) from problem
+    if after != before:
+        old = home.config_file.with_name(f"{home.config_file.name}.bak") if before else None
+        files.append(NewFile(home.config_file, after, mode_of(home.config_file), old))
+    return tuple(files)
+
+
+def write(home: Home, files: Collection[NewFile]) -> None:
+    """Put the files into their places. They are complete on the disk before the first is put there.
+
+    Raises:
+        SetupFailed: it could not be done.
+    """
+    try:
+        home.make(home.root)
+        replace_files(files)
+    except OSError as problem:
+        said = problem.strerror or type(problem).__name__
+        raise SetupFailed(
+            f"The settings could not be written to {home.root}: {said}. Make the directory yours and writable."
+        ) from problem
+
+
+def _present(text: str, drop: Collection[str]) -> list[str]:
+    import yaml  # noqa: PLC0415 - only for this message
+
+    model = (yaml.safe_load(text) or {}).get("model")
+    return sorted(name for name in drop if name in model) if isinstance(model, dict) else []
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as problem:
+        raise SetupFailed(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem

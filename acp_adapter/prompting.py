@@ -1,0 +1,134 @@
+"""The turns of all sessions: prompts, submitted texts and news. A cancel finds each of them from its beginning."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from acp_adapter.behind import Attendant
+from acp_adapter.choosing import Chooser
+from acp_adapter.content import Block, to_draft, to_said, with_text
+from acp_adapter.errors import wire_error
+from acp_adapter.jsonrpc import RequestId
+from acp_adapter.session import SessionState, Ticket
+from acp_adapter.session_manager import RunBlocking, SessionManager
+from acp_adapter.turn import Answered, Prompt, TurnRunner
+from agent_core.errors import HermesError, UnknownSession
+from agent_core.events import Noticed
+from agent_core.factory import AgentFactory
+from agent_core.interrupt import CancelToken
+from agent_core.prompt_parts import SaidText
+
+log = logging.getLogger(__name__)
+
+
+class Prompting:
+    """Begins and cancels turns; lives on the loop.
+
+    Args:
+        is_cancelled: whether a request was cancelled before anybody had taken it up.
+    """
+
+    def __init__(
+        self,
+        factory: AgentFactory,
+        executor: Executor,
+        sessions: SessionManager,
+        chooser: Chooser,
+        *,
+        run_blocking: RunBlocking,
+        is_cancelled: Callable[[RequestId | None], bool],
+    ) -> None:
+        self._factory = factory
+        self._executor = executor
+        self._sessions = sessions
+        self._chooser = chooser
+        self._is_cancelled = is_cancelled
+        self._attendant = Attendant(factory, sessions, run_blocking, self._run_own)
+        sessions.on_live = self._attendant.attend
+        self._unasked: set[asyncio.Task[None]] = set()
+        # Prompts for sessions that are only just loaded or deleted.
+        self._coming: list[tuple[str, CancelToken]] = []
+
+    async def answer(self, session_id: str, blocks: list[Block], ticket: Ticket) -> Answered:
+        """Run a prompt's turn, or its command, behind what was prompted before it.
+
+        Raises:
+            UnknownSession: there is no such session.
+            HermesError: it failed; the text is for the user.
+        """
+        coming = session_id, ticket.token
+        self._coming.append(coming)
+        try:
+            session = await self._sessions.reach(session_id)
+        finally:
+            self._coming.remove(coming)
+        if self._is_cancelled(ticket.request_id):
+            ticket.token.cancel()
+        said = to_said(blocks)
+        draft = to_draft(blocks)
+        prompt = Prompt(draft.named(), said, draft, lambda text: to_draft(with_text(blocks, text)))
+        return await self._run(session, prompt, ticket)
+
+    async def submit(self, session_id: str, text: str) -> None:
+        """Begin a turn that no request waits for.
+
+        Raises:
+            UnknownSession: there is no such session.
+        """
+        session = await self._sessions.reach(session_id)
+        prompt, ticket = Prompt(text, (SaidText(text),)), Ticket(None, CancelToken())
+        # Now, not when the task begins: a cancel or a close that comes right behind must find it.
+        session.tickets.append(ticket)
+        task = asyncio.ensure_future(self._run_unasked(session, prompt, ticket))
+        self._unasked.add(task)
+        task.add_done_callback(self._unasked.discard)
+
+    async def cancel(self, session_id: str) -> None:
+        """End everything that was prompted so far in this session as cancelled.
+
+        A prompt behind a load waits for that (`reach`), and so must a cancel behind both.
+        """
+        for coming_to, token in self._coming:
+            if coming_to == session_id:
+                token.cancel()
+        try:
+            (await self._sessions.reach(session_id)).cancel()
+        except UnknownSession:
+            log.info("a cancel for a session that is not there was ignored")
+
+    def cancel_request(self, request_id: RequestId) -> None:
+        """Cancel the prompt that came as this request, if there is one."""
+        for session in self._sessions.all():
+            for ticket in session.tickets:
+                if ticket.request_id == request_id:
+                    ticket.token.cancel()
+
+    async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
+        runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
+        self._attendant.turn_begins(session)
+        stop, is_turn = "error", True
+        try:
+            answered = await runner.run(session, prompt, ticket)
+            stop, is_turn = answered.stop, answered.is_turn
+            return answered
+        finally:
+            self._sessions.rest(session)
+            self._chooser.answered()
+            self._attendant.turn_over(session, stop, own=prompt.content is None, is_turn=is_turn)
+
+    async def _run_own(self, session: SessionState) -> str:
+        """Run a turn about the news of the background; why it stopped."""
+        return (await self._run(session, Prompt(None, ()), Ticket(None, CancelToken()))).stop
+
+    async def _run_unasked(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> None:
+        try:
+            await self._run(session, prompt, ticket)
+        except Exception as problem:  # nobody else would hear of it
+            if not isinstance(problem, HermesError):
+                log.exception("a turn that no request waits for failed")
+            told = wire_error(problem)["message"]
+            session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))

@@ -1,0 +1,172 @@
+"""Which files of the workspace go to the other place: what git tracks or would, and no secrets."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_core.far_copy.facts import is_name
+from agent_core.quiet_git import git
+from tools.context import Interrupt
+from tools.environments.git_state import git_root
+from tools.environments.ignore_files import ignored_everywhere
+
+ADVICE = "terminal.sync needs git on this machine; with terminal.sync: off nothing is copied."
+_LISTED = ("ls-files", "-z", "--exclude-standard")
+_DEEPEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to be copied.
+
+    Attributes:
+        files: each with what tells that it has changed, without a look into it.
+        sizes: their bytes.
+        kept_back: names of what stays here: secrets, and what the user's rules keep from being read.
+        links: links that lead to something in the workspace, and where they say that it is.
+        odd: names of what is neither.
+    """
+
+    files: Mapping[str, tuple[int, ...]]
+    sizes: int
+    kept_back: tuple[str, ...] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
+    odd: tuple[str, ...] = ()
+
+
+def choose(top: Path, may_read: Callable[[Path], bool], interrupt: Interrupt | None = None) -> Chosen:
+    """Look through the workspace.
+
+    Args:
+        top: its directory, resolved.
+        may_read: whether a file (absolute, resolved) may be read without a question.
+
+    Raises:
+        ToolError: git cannot tell. ToolInterrupted: it was ended.
+    """
+    files: dict[str, tuple[int, ...]] = {}
+    kept_back, odd, sizes = list[str](), list[str](), 0
+    links: dict[str, str] = {}
+    folders: dict[Path, bool] = {}
+    for name in dict.fromkeys(_names(top, interrupt)):
+        path = top / name
+        if not is_name(name) or (facts := _facts(path)) is None:
+            continue
+        if not _is_plain(path.parent, folders):
+            odd.append(name)
+        elif stat.S_ISLNK(facts.st_mode) and (target := _leads_within(path, top)):
+            links[name] = target
+        elif not stat.S_ISREG(facts.st_mode):
+            odd.append(name)
+        elif not may_read(path):
+            kept_back.append(name)
+        else:
+            files[name] = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_mode)
+            sizes += facts.st_size
+    return Chosen(files, sizes, tuple(kept_back), links, tuple(odd))
+
+
+def ignored(top: Path, names: Sequence[str], rules: Mapping[str, bytes]) -> frozenset[str]:
+    """Those of `names` that the ignore files name.
+
+    Args:
+        rules: contents of `.gitignore` files, by their names.
+
+    Raises:
+        ToolError: git cannot tell.
+    """
+    if not names:
+        return frozenset()
+    root = git_root(top) or top
+    with _scratch(top) as (folder, seen):
+        # As deep in it as in the repository, whose upper directories have rules, too.
+        tree = folder / "tree"
+        place = tree / top.relative_to(root)
+        place.mkdir(parents=True)
+        above = {each / ".gitignore": _read(each / ".gitignore") for each in top.parents if each.is_relative_to(root)}
+        wanted = {tree / path.relative_to(root): content for path, content in above.items()}
+        for path, content in (wanted | {place / name: content for name, content in rules.items()}).items():
+            # The folder is ours alone, and no name leads out of it.
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        given = b"\0".join(os.fsencode(name) for name in names)
+        variables = {**seen, "GIT_WORK_TREE": str(tree)}
+        words = ("check-ignore", "-z", "--no-index", "--stdin")
+        found = git(*words, cwd=place, variables=variables, given=given, advice=ADVICE, fine=(0, 1))
+    return frozenset(os.fsdecode(name) for name in found.split(b"\0") if name)
+
+
+def _names(top: Path, interrupt: Interrupt | None, depth: int = 0) -> Iterator[str]:
+    """All names that git would have; those of repositories within belong to them."""
+    for name in _listed(top, interrupt):
+        plain = name.rstrip("/")
+        inner = top / plain
+        if not (inner.is_dir() and not inner.is_symlink()):
+            yield plain
+        elif depth < _DEEPEST and git_root(inner) == inner:
+            yield from (f"{plain}/{each}" for each in _names(inner, interrupt, depth + 1))
+
+
+def _listed(top: Path, interrupt: Interrupt | None) -> list[str]:
+    everywhere = [f"--exclude-from={path}" for path in ignored_everywhere()]
+    if git_root(top) is not None:
+        words = (*_LISTED, "--cached", "--others", *everywhere)
+        found = git(*words, cwd=top, interrupt=interrupt, advice=ADVICE)
+    else:
+        with _scratch(top) as (_, seen):
+            words = (*_LISTED, "--others", *everywhere)
+            found = git(*words, cwd=top, interrupt=interrupt, variables=seen, advice=ADVICE)
+    return [os.fsdecode(name) for name in found.split(b"\0") if name]
+
+
+@contextmanager
+def _scratch(top: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
+    """A repository of ours with nothing in it but what is ignored everywhere, for a work tree that has none."""
+    with tempfile.TemporaryDirectory(prefix="hermes-acp-") as held:
+        folder = Path(os.path.realpath(held))
+        own = folder / "git"
+        git("init", "--quiet", "--bare", str(own), cwd=folder, advice=ADVICE)
+        rules = [_read(path) for path in ignored_everywhere()]
+        if (root := git_root(top)) is not None:
+            rules.append(_read(root / ".git" / "info" / "exclude"))
+        (own / "info").mkdir(exist_ok=True)
+        (own / "info" / "exclude").write_bytes(b"\n".join(rules))
+        yield folder, {"GIT_DIR": str(own), "GIT_WORK_TREE": str(top)}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _facts(path: Path) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None
+
+
+def _leads_within(link: Path, top: Path) -> str:
+    """Where a link says that it leads, if that is in the workspace; else ''."""
+    try:
+        target = str(link.readlink())
+        leads = Path(os.path.realpath(link, strict=True))
+    except OSError:
+        return ""
+    inside = leads.is_relative_to(top) and is_name(leads.relative_to(top).as_posix())
+    return target if inside and not target.startswith("/") else ""
+
+
+def _is_plain(folder: Path, known: dict[Path, bool]) -> bool:
+    """Whether no link leads to the folder."""
+    if folder not in known:
+        known[folder] = os.path.realpath(folder) == str(folder)
+    return known[folder]

@@ -1,0 +1,367 @@
+"""A session's workspace in a place that shares no files with this machine: what went there, and what differs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent_core.far_copy import scripts
+from agent_core.far_copy.choosing import Chosen, choose, ignored
+from agent_core.far_copy.facts import Fact, Pair, digest_of
+from agent_core.far_copy.looking import Looked
+from agent_core.far_copy.packing import fact_here, pack, read_here
+from agent_core.far_copy.place import FilesMoved, Place, PlaceGone
+from agent_core.far_copy.state import State, Store
+from agent_core.far_copy.telling import MEGABYTE, Tell, held_back, left_there, much, progress
+from tools.context import Interrupt
+from tools.environments.far.wrapping import new_token
+from tools.environments.git_state import git_root, git_state
+from tools.errors import CommandError, ToolError
+
+_LARGEST = 16 * MEGABYTE
+_MOST_FETCHED = 128 * MEGABYTE
+_ATTEMPTS = 3
+_MOST_GONE = 20
+_HELD_SECONDS = 1.0
+_UNCHECKABLE = frozenset("\n\r\\")
+_NOTHING = Pair(None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is copied there at most: a number of files, and their bytes."""
+
+    files: int = 20_000
+    bytes: int = 200 * MEGABYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file that is another there than when the sides were last brought together.
+
+    Attributes:
+        there: what it is; None where it was removed.
+        content: of `there`.
+        here: what it is here.
+        obstacle: why it cannot be brought back, in words that follow its name; '' where it can.
+    """
+
+    name: str
+    pair: Pair
+    there: Fact | None
+    content: bytes | None
+    here: Fact | None
+    obstacle: str = ""
+
+
+class FarCopy:
+    """Safe to use from several threads; every call blocks.
+
+    Args:
+        top: the directory here, resolved.
+        place_of: the copy's directory there, for the id of a copy.
+        may_read: whether a file here may be read without a question: what may not is not sent.
+        like: what is told of whose a new copy is.
+
+    Attributes:
+        where: what people call the machine.
+    """
+
+    def __init__(
+        self,
+        top: Path,
+        place_of: Callable[[str], Place],
+        store: Store,
+        may_read: Callable[[Path], bool],
+        limits: Limits | None = None,
+        *,
+        like: State | None = None,
+    ) -> None:
+        self.top = top
+        self.where = place_of("").where
+        self._place_of = place_of
+        self.store = store
+        self._may_read = may_read
+        self._limits = limits or Limits()
+        self._like = like or State()
+        self._lock = threading.RLock()
+        self._loaded: State | None = None
+        self._seen: dict[str, tuple[tuple[int, ...], Fact]] = {}
+        self._told_odd: set[str] = set()
+        self._told_both: set[tuple[str, Fact | None]] = set()
+
+    @property
+    def is_made(self) -> bool:
+        """Whether there is a copy, as far as is known here."""
+        return self._state.is_whole
+
+    def renew(self, tell: Tell, turn: Interrupt) -> Sequence[str]:
+        """Make the copy, or bring to it what has changed here since.
+
+        Args:
+            tell: is told how far it is.
+
+        Returns:
+            what the person and the model should know.
+
+        Raises:
+            ToolError: it could not be done, and nothing was changed. ToolInterrupted: it was ended.
+        """
+        with self._lock:
+            turn.wait_for(self.store.hold, _HELD_SECONDS)
+            if not self.store.hold():
+                raise CommandError(f"Another process works with the copy on {self.where}. End it first.")
+            state = self._state
+            if not state.is_whole:
+                return self._first(tell, turn)
+            try:
+                self._place(state).check(turn)
+                return self._later(tell, turn)
+            except PlaceGone:
+                return [self.lost(), *self._first(tell, turn)]
+
+    def changes(self, turn: Interrupt, most: int) -> tuple[Sequence[Change], Sequence[str]]:
+        """What differs there, and what the person should know of the rest.
+
+        Args:
+            most: so many at most.
+
+        Raises:
+            PlaceGone: the copy is. ToolError: it cannot be told, or is too much. ToolInterrupted: it was ended.
+        """
+        with self._lock:
+            state = self._state
+            found = self._look(state, turn)
+            state.asked = time.time()
+            differing = {
+                name: fact for name, fact in found.files.items() if state.files.get(name, _NOTHING).there != fact
+            }
+            gone = [name for name, pair in state.files.items() if pair.there is not None and not found.has(name)]
+            new = [name for name in differing if name not in state.files]
+            strange = sorted(name for name in found.odd | found.unknown if name not in state.links)
+            unwanted = self._ignored([*new, *strange], differing, turn)
+            wanted = {name: fact for name, fact in differing.items() if name not in unwanted}
+            if len(wanted) + len(gone) > most:
+                raise ToolError(
+                    f"{len(wanted) + len(gone):,} files were changed on {self.where}, and {most:,} at most are "
+                    "brought back at once. They stay there; remove what need not come back, or name it in .gitignore."
+                )
+            notes = self._odd([name for name in strange if name not in unwanted], found)
+            self.store.save(state)
+            return [
+                _unless_many(change, len(gone), len(state.files)) for change in self._fetched(wanted, gone, turn)
+            ], notes
+
+    def settle(self, name: str, there: Fact | None, *, apart: bool = False) -> None:
+        """What differed is dealt with: it was brought back, or the two sides are to stay apart."""
+        with self._lock:
+            old = self._state.files.get(name, _NOTHING)
+            pair = Pair(old.here if apart else fact_here(self.top / name), there, apart)
+            if pair.here is None and pair.there is None:
+                self._state.files.pop(name, None)
+            else:
+                self._state.files[name] = pair
+
+    def unsettle(self, changes: Sequence[Change]) -> None:
+        """What was dealt with is not, after all: it comes again."""
+        with self._lock:
+            for change in changes:
+                self._state.files[change.name] = change.pair
+            self.store.save(self._state)
+
+    def save(self, brought: Mapping[str, bytes]) -> None:
+        """Store how the two sides are; `brought` are contents that are the same on both now."""
+        with self._lock:
+            if brought:
+                pack(self.top, (), self.store.next_stream(self._state), links={}, notes=brought)
+            self.store.save(self._state)
+
+    def lost(self) -> str:
+        """The copy is gone: forget it, and say what that means."""
+        with self._lock:
+            state = self._state
+            since = time.strftime("%H:%M", time.localtime(state.asked)) if state.asked else "it was made"
+            self.forget()
+            return (
+                f"The copy of the workspace on {state.where or self.where} is gone. What was changed there since "
+                f"{since} and not brought back is lost; your files here are as they were."
+            )
+
+    def let_go(self) -> None:
+        """Whoever opens the session next may have the copy."""
+        with self._lock:
+            self.store.let_go()
+
+    def forget(self) -> None:
+        """The place is no more; what was kept of it stays."""
+        with self._lock:
+            self.store.forget()
+            self.store.let_go()
+            self._loaded = State()
+
+    @property
+    def _state(self) -> State:
+        if self._loaded is None:
+            self._loaded = self.store.load()
+        return self._loaded
+
+    def _place(self, state: State) -> Place:
+        return self._place_of(state.id)
+
+    def _look(self, state: State, turn: Interrupt) -> Looked:
+        held = {part for name in state.files for part in name.split("/")[:-1]}
+        return self._place(state).look([name for name in scripts.PASSED_OVER if name not in held], turn)
+
+    def _first(self, tell: Tell, turn: Interrupt) -> Sequence[str]:
+        chosen = self._chosen(turn)
+        tell(f"Copying the workspace to {self.where}: {much(len(chosen.files), chosen.sizes)}.\n")
+        # An attempt that broke off is begun anew where it was.
+        state = replace(
+            self._like, id=self._state.id or new_token(), where=self.where, top=str(self.top), files={}, links={}
+        )
+        self._loaded = state
+        self.store.save(state)
+        packed = pack(
+            self.top, chosen.files, self.store.next_stream(state), links=chosen.links, notes={}, interrupt=turn
+        )
+        self._place(state).put_first(packed, self._branch(), progress(tell, packed.file), turn)
+        state.files = {name: Pair(fact, fact) for name, fact in packed.tree.items()}
+        state.links, state.asked = dict(chosen.links), time.time()
+        self._seen = {name: (chosen.files[name], fact) for name, fact in packed.tree.items()}
+        state.is_whole = True
+        self.store.save(state)
+        return [note] if (note := held_back(chosen)) else []
+
+    def _branch(self) -> str | None:
+        return None if git_root(self.top) is None else getattr(git_state(self.top), "branch", "")
+
+    def _later(self, tell: Tell, turn: Interrupt) -> Sequence[str]:
+        """Bring there what has changed here, where the other side has not changed it."""
+        for _ in range(_ATTEMPTS):
+            state, chosen = self._state, self._chosen(turn)
+            now = self._facts(chosen)
+            changed = {name: fact for name, fact in now.items() if state.files.get(name, _NOTHING).here != fact}
+            gone = [
+                name for name, pair in state.files.items()
+                if pair.here is not None and name not in now and read_here(self.top / name) is None
+            ]  # fmt: skip
+            links = {name: target for name, target in chosen.links.items() if state.links.get(name) != target}
+            if not (changed or gone or links):
+                return []
+            try:
+                return self._send(state, {**dict.fromkeys(gone), **changed}, links, tell, turn)
+            except FilesMoved:
+                continue
+        return [f"The files on {self.where} change all the time: what has changed here was not copied there."]
+
+    def _send(
+        self, state: State, wanted: Mapping[str, Fact | None], links: Mapping[str, str], tell: Tell, turn: Interrupt
+    ) -> Sequence[str]:
+        found = self._look(state, turn)
+        going: dict[str, Fact | None] = {}
+        both = list[tuple[str, Fact | None]]()
+        for name, fact in wanted.items():
+            pair, there = state.files.get(name, _NOTHING), found.files.get(name)
+            if there == fact and not (fact is None and found.has(name)):
+                state.files[name] = Pair(fact, there)
+            elif pair.apart or there != pair.there or name in found.unknown | found.odd:
+                both.append((name, fact))
+            else:
+                going[name] = fact
+        if going or links:
+            tell(f"{len(going) + len(links)} files that have changed here are copied to {self.where}.\n")
+            self._put(state, going, links, tell, turn)
+        state.files = {name: pair for name, pair in state.files.items() if pair != _NOTHING}
+        self.store.save(state)
+        new = [each for each in both if each not in self._told_both]
+        self._told_both.update(new)
+        if not new:
+            return []
+        names = ", ".join(sorted(name for name, _ in new)[:20])
+        return [f"Changed on both sides, and so not copied to {self.where}: {names}."]
+
+    def _put(
+        self, state: State, going: Mapping[str, Fact | None], links: Mapping[str, str], tell: Tell, turn: Interrupt
+    ) -> None:
+        known = {name: there for name in going if (there := state.files.get(name, _NOTHING).there) is not None}
+        lines = [f"{fact.digest}  ./{name}\n" for name, fact in known.items() if _UNCHECKABLE.isdisjoint(name)]
+        removed = [f"./{name}\0" for name, fact in going.items() if fact is None]
+        notes = {
+            scripts.CHECKED: "".join(lines).encode("utf-8", "surrogateescape"),
+            scripts.GONE: "".join(removed).encode("utf-8", "surrogateescape"),
+        }
+        names = [name for name, fact in going.items() if fact is not None]
+        stream = self.store.next_stream(state)
+        packed = pack(self.top, names, stream, links=links, notes=notes, interrupt=turn)
+        self._place(state).put_later(packed, progress(tell, packed.file), turn)
+        state.links.update(links)
+        for name, fact in going.items():
+            sent = packed.tree.get(name)
+            if fact is None or sent is not None:
+                state.files[name] = Pair(sent, sent)
+
+    def _chosen(self, turn: Interrupt) -> Chosen:
+        chosen, limits = choose(self.top, self._may_read, turn), self._limits
+        if len(chosen.files) <= limits.files and chosen.sizes <= limits.bytes:
+            return chosen
+        raise CommandError(
+            f"The workspace was not copied to {self.where}: it has {much(len(chosen.files), chosen.sizes)}, and "
+            f"{much(limits.files, limits.bytes)} at most are copied. Name what is not needed in .gitignore, or "
+            "raise terminal.sync_files and terminal.sync_megabytes; with terminal.sync: off nothing is copied."
+        )
+
+    def _facts(self, chosen: Chosen) -> Mapping[str, Fact]:
+        """What the files are now; only those are read that look changed."""
+        seen = self._seen
+        self._seen = {}
+        for name, look in chosen.files.items():
+            known = seen.get(name)
+            fact = known[1] if known is not None and known[0] == look else fact_here(self.top / name)
+            if fact is not None:
+                self._seen[name] = (look, fact)
+        return {name: fact for name, (_, fact) in self._seen.items()}
+
+    def _ignored(self, names: Sequence[str], differing: Mapping[str, Fact], turn: Interrupt) -> frozenset[str]:
+        """Those that the ignore files name, as they are here and there."""
+        if not names:
+            return frozenset()
+        files = {name for name in (*self._state.files, *differing) if name.rpartition("/")[2] == ".gitignore"}
+        theirs = {name: differing[name].digest for name in files if name in differing}
+        rules = {name: found[0] for name in files if (found := read_here(self.top / name)) is not None}
+        if theirs:
+            rules |= self._place(self._state).fetch(theirs, MEGABYTE, MEGABYTE, turn)
+        return ignored(self.top, names, rules)
+
+    def _odd(self, names: Sequence[str], found: Looked) -> Sequence[str]:
+        new = [name for name in names if name not in self._told_odd]
+        self._told_odd.update(new)
+        return left_there(new, found.odd, self.where)
+
+    def _fetched(self, wanted: Mapping[str, Fact], gone: Sequence[str], turn: Interrupt) -> list[Change]:
+        files, found = self._state.files, list[Change]()
+        here = {name: fact_here(self.top / name) for name in (*wanted, *gone)}
+        same = [name for name in wanted if _digest(here[name]) == wanted[name].digest]
+        asked = {name: fact.digest for name, fact in wanted.items() if name not in same}
+        contents = self._place(self._state).fetch(asked, _MOST_FETCHED, _LARGEST, turn) if asked else {}
+        for name in sorted((*wanted, *gone)):
+            there, content = wanted.get(name), contents.get(name)
+            if name in same:
+                taken = read_here(self.top / name)
+                content = None if taken is None or digest_of(taken[0]) != wanted[name].digest else taken[0]
+            obstacle = "" if there is None or content is not None else "is too large, or changes all the time"
+            found.append(Change(name, files.get(name, _NOTHING), there, content, here[name], obstacle))
+        return found
+
+
+def _unless_many(change: Change, gone: int, of: int) -> Change:
+    """The change, which does not come back if hardly a file is left there: that is rather an accident."""
+    if change.there is not None or gone <= _MOST_GONE or 2 * gone <= of:
+        return change
+    return replace(change, obstacle=f"is one of {gone:,} files that were removed there; remove them here if you want")
+
+
+def _digest(fact: Fact | None) -> str:
+    return "" if fact is None else fact.digest

@@ -1,0 +1,69 @@
+"""Keys of `config.yaml` that this program does not read: misspelt ones, and other programs'."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from pydantic import BaseModel
+
+from agent_core.settings.hooks import HooksPart
+from agent_core.settings.model import OLD_NAMES, Settings
+from agent_core.settings.part import SettingsPart
+
+_LIKELY = 0.8
+_PERHAPS = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownKey:
+    """A key that is ignored.
+
+    Attributes:
+        path: where it stands.
+        near: the known name that is most like it; '' if none is.
+        misspelt: it is so like it that it is hardly another word.
+    """
+
+    path: tuple[Any, ...]
+    near: str = ""
+    misspelt: bool = False
+
+    @property
+    def text(self) -> str:
+        """What is said of it."""
+        hint = f"; did you mean {self.near}?" if self.near else ""
+        return f"{'.'.join(map(str, self.path))} is not a setting of this program and is ignored{hint}"
+
+
+def unknown_keys(raw: Mapping[Any, Any]) -> Iterator[UnknownKey]:
+    """The unknown keys of settings as they were read. Entries by name (servers, side tasks) are not looked into."""
+    yield from _unknown_in(raw, Settings, ())
+
+
+def _unknown_in(values: Mapping[Any, Any], part: type[BaseModel], path: tuple[Any, ...]) -> Iterator[UnknownKey]:
+    known = {*part.model_fields, *(field.alias for field in part.model_fields.values() if field.alias)}
+    understood: Collection[str] = getattr(part, "understood", ())
+    # Upstream has more keys in parts that we share with it: there only what looks misspelt is told.
+    is_ours = issubclass(part, SettingsPart)
+    for key, value in values.items():
+        inner = part.model_fields[key].annotation if key in part.model_fields else None
+        if inner is not None:
+            if isinstance(value, Mapping) and _is_part(inner):
+                yield from _unknown_in(value, inner, (*path, key))
+        elif key not in known and key not in understood and (path or key not in OLD_NAMES):
+            near = difflib.get_close_matches(str(key), known, n=1, cutoff=_PERHAPS if is_ours else _LIKELY)
+            if near or is_ours:
+                yield _told((*path, key), near[0] if near else "")
+
+
+def _told(path: tuple[Any, ...], near: str) -> UnknownKey:
+    likeness = difflib.SequenceMatcher(None, str(path[-1]), near).ratio() if near else 0.0
+    return UnknownKey(path, near, likeness >= _LIKELY)
+
+
+def _is_part(annotation: object) -> TypeGuard[type[BaseModel]]:
+    # Of hooks it is told elsewhere what nobody knows.
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel) and annotation is not HooksPart

@@ -1,0 +1,1 @@
+"""Pictures of the documentation, made from real runs: `python -m scripts.pictures docs/pictures`."""

@@ -1,0 +1,123 @@
+"""The model: chosen, with a key, reachable, and one that calls tools."""
+
+import threading
+
+import pytest
+
+from acp_adapter.cli.doctor.checks import model as checks
+from acp_adapter.cli.doctor.checks.model import check_key, check_model
+from agent_core.home import Home
+from agent_core.signed_out import SignedOut
+from tests.support.model_server import Garbage, Hang, Reply, Status, ToolCall
+from tests.support.settings_files import configure, use_model
+
+CALL = Reply("", tool_calls=[ToolCall("c1", "report", {"state": "ready"})])
+
+
+def only(findings):
+    (finding,) = findings
+    return finding
+
+
+def test_no_model_is_a_problem_and_setup_the_answer(case):
+    finding = only(check_key(case()))
+    assert (finding.state, finding.text) == ("fail", "No model is configured")
+    assert finding.fix == "Run `hermes-acp setup`. docs/models.md lists every provider."
+    assert list(check_model(case())) == []
+
+
+def test_a_missing_key_is_told_with_its_variable_and_where_keys_are_made(case, home):
+    configure(home, {"model": {"provider": "anthropic", "default": "claude-x"}})
+    finding = only(check_key(case()))
+    assert finding.state == "fail"
+    assert finding.facts["variable"] == "ANTHROPIC_API_KEY"
+    assert "https://" in finding.fix
+
+
+def test_a_key_is_counted_and_never_shown(case, home):
+    configure(home, {"model": {"provider": "anthropic", "default": "claude-x"}})
+    (home / ".env").write_text("ANTHROPIC_API_KEY=sk-ant-0123456789abcdef\n")
+    finding = only(check_key(case()))
+    assert (finding.state, finding.facts["keys"]) == ("ok", 1)
+    assert "sk-ant" not in repr(finding)
+
+
+def test_who_has_signed_out_is_told(case, home, model_server):
+    use_model(home, model_server)
+    SignedOut(Home(home)).mark()
+    assert "signed out" in only(check_key(case())).text
+    assert list(check_model(case())) == []
+
+
+def test_a_stand_in_without_a_key_is_a_warning(case, home, model_server):
+    use_model(home, model_server, fallback_providers=[{"provider": "anthropic", "model": "claude-x"}])
+    well, warned = check_key(case())
+    assert (well.state, warned.state) == ("ok", "warn")
+    assert "fallback_providers.0" in warned.text
+
+
+def test_the_offline_stand_in_needs_no_request(case, home):
+    configure(home, {"model": {"provider": "offline"}})
+    assert [only(look(case())).state for look in (check_key, check_model)] == ["ok", "ok"]
+
+
+def test_a_model_that_calls_the_tool_is_well_after_one_small_request(case, home, model_server):
+    use_model(home, model_server)
+    model_server.add(CALL)
+    finding = only(check_model(case()))
+    assert (finding.state, finding.facts["calls_tools"]) == ("ok", True)
+    (request,) = model_server.requests
+    assert [tool["function"]["name"] for tool in request.body["tools"]] == ["report"]
+    assert len(request.raw) < 1000
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply("I am ready."), "it called none"),
+        (Reply("", tool_calls=[ToolCall("c1", "other", {})]), "'other' instead"),
+        (Reply("", tool_calls=[ToolCall("c1", "report", "{ready")]), "no JSON object"),
+    ],
+)
+def test_a_model_that_does_not_call_it_is_a_warning(case, home, model_server, reply, said):
+    use_model(home, model_server)
+    model_server.add(reply)
+    finding = only(check_model(case()))
+    assert (finding.state, finding.facts["calls_tools"]) == ("warn", False)
+    assert said in finding.text
+    assert "hermes-acp models" in finding.fix
+
+
+@pytest.mark.parametrize("reply", [Status(401, "No such key."), Garbage()])
+def test_a_server_that_fails_is_a_problem(case, home, model_server, reply):
+    use_model(home, model_server)
+    model_server.add(reply)
+    assert only(check_model(case())).state == "fail"
+
+
+def test_a_server_that_refuses_tools_is_told_apart(case, home, model_server):
+    use_model(home, model_server)
+    model_server.add(Status(400, "test-model does not support tools"))
+    finding = only(check_model(case()))
+    assert finding.state == "fail"
+    assert "made for tools" in finding.fix
+
+
+def test_a_server_that_is_not_there_is_a_problem(case, home, model_server):
+    use_model(home, model_server, model={"base_url": "http://127.0.0.1:9/v1"})
+    assert only(check_model(case())).state == "fail"
+
+
+def test_a_silent_server_holds_up_nobody_who_leaves(case, home, model_server):
+    use_model(home, model_server)
+    model_server.add(Hang(Reply("never")))
+    left = case()
+    threading.Thread(target=lambda: (model_server.wait_for_request(), left.endings.end(0))).start()
+    assert only(check_model(left)).state == "fail"
+
+
+def test_a_silent_server_is_given_up(case, home, model_server, monkeypatch):
+    monkeypatch.setattr(checks, "MODEL_SECONDS", 0.2)
+    use_model(home, model_server)
+    model_server.add(Hang(Reply("never")))
+    assert "did not answer within 0.2 s" in only(check_model(case())).text

@@ -1,0 +1,43 @@
+"""ripgrep and git: there, missing, or broken."""
+
+import pytest
+
+from acp_adapter.cli.doctor.checks.programs import check_git, check_search
+from tools.environments import rg_process
+
+
+@pytest.fixture
+def broken(tmp_path):
+    program = tmp_path / "git"
+    program.write_text("#!/bin/sh\necho 'libcurl.so: not found' >&2\nexit 127\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_what_is_there_is_told_with_its_version(case):
+    for look in (check_search, check_git):
+        (finding,) = look(case())
+        assert finding.state == "ok"
+        assert finding.facts["version"][0].isdigit()
+
+
+def test_no_ripgrep_is_a_warning(case, monkeypatch):
+    monkeypatch.setattr(rg_process, "search_program", rg_process.substitute)
+    (finding,) = check_search(case())
+    assert finding.state == "warn"
+    assert "a substitute searches" in finding.text
+
+
+def test_no_git_is_a_warning_and_one_that_fails_too(case, tmp_path, broken):
+    (missing,) = check_git(case(PATH="/nowhere"))
+    (fails,) = check_git(case(PATH=str(tmp_path)))
+    assert (missing.state, fails.state) == ("warn", "warn")
+    assert "not on PATH" in missing.text
+    assert "exit code 127" in fails.text
+
+
+def test_one_that_cannot_be_started_is_a_warning(case, tmp_path, broken):
+    broken.write_text("#!/nowhere/sh\n")
+    (finding,) = check_git(case(PATH=str(tmp_path)))
+    assert finding.state == "warn"
+    assert "could not be run" in finding.text

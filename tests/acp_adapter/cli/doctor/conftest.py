@@ -1,0 +1,41 @@
+"""What tests of the doctor's parts have: a case to look at, in a home and a user's directory of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from acp_adapter.cli.doctor.case import Case
+from agent_core.home import Home
+
+
+@dataclass
+class Decided:
+    """A person who always says the same, and what they were shown."""
+
+    answer: bool
+    shown: list[str] = field(default_factory=list)
+
+    def agrees(self, title, change):
+        self.shown.append("\n".join((title, *change)))
+        return self.answer
+
+    def paints(self):
+        return False
+
+
+@pytest.fixture
+def case(home: Path, tmp_path: Path) -> Callable[..., Case]:
+    """Makes a case; `environ` adds to the process's environment, `root` is another home."""
+    home.chmod(0o700)
+
+    def make(root: Path | None = None, **environ: str) -> Case:
+        scratch = tmp_path / f"scratch{len(list(tmp_path.glob('scratch*')))}"
+        scratch.mkdir()
+        return Case(Home(root or home), Path.home(), {**os.environ, **environ}, None, scratch)
+
+    return make

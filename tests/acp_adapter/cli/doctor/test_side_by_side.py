@@ -1,0 +1,102 @@
+"""Checks run side by side: none holds up another, and nothing of what they found is lost."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from acp_adapter.cli.doctor.finding import well
+from acp_adapter.cli.doctor.side_by_side import Check, run_checks
+from tests.support.waiting import wait_until
+
+
+def check(name, look, seconds=30.0):
+    return Check(name, look, seconds)
+
+
+def test_what_is_found_comes_in_the_order_of_the_table_however_long_each_takes(case):
+    second = threading.Event()
+
+    def waits_for_the_second(_):
+        assert second.wait(30)
+        yield well("first", "1")
+
+    def second_one(_):
+        yield well("second", "2")
+        second.set()
+
+    found = run_checks([check("first", waits_for_the_second), check("second", second_one)], case())
+    assert [finding.text for each in found for finding in each] == ["1", "2"]
+
+
+def test_one_that_hangs_is_given_up_with_what_it_found_and_the_others_are_told(case):
+    made = case()
+    over = threading.Event()
+
+    def hangs(case):
+        yield well("slow", "so far")
+        with case.endings.by(over.set):
+            over.wait()
+
+    found = list(run_checks([check("slow", hangs, 0.05), check("quick", lambda _: iter([well("quick", "q")]))], made))
+    assert [[(finding.check, finding.state) for finding in each] for each in found] == [
+        [("slow", "ok"), ("slow", "fail")],
+        [("quick", "ok")],
+    ]
+    assert "given up" in found[0][1].text
+    assert over.is_set()
+
+
+def test_one_that_fails_is_told_and_the_others_too(case):
+    def broken(_):
+        yield well("broken", "before")
+        raise RuntimeError("oh")
+
+    before, after = run_checks([check("broken", broken), check("well", lambda _: iter([well("well", "w")]))], case())
+    assert [finding.state for finding in before] == ["ok", "fail"]
+    assert "RuntimeError: oh" in before[1].text
+    assert after[0].text == "w"
+
+
+def test_what_may_not_be_read_is_told_as_that_and_not_as_a_fault_of_the_check(case):
+    def closed(_):
+        raise PermissionError(13, "Permission denied", "/root/x")
+        yield
+
+    ((finding,),) = run_checks([check("home", closed)], case())
+    assert finding.text == "it could not be looked at: /root/x: Permission denied"
+    assert "report" not in finding.fix
+
+
+def test_what_looks_like_a_key_is_never_told(case):
+    key = "sk-ant-api03-" + "a1B2" * 20
+    look = check("key", lambda _: iter([well("key", f"it is {key}", value=key)]))
+    ((finding,),) = run_checks([look], case())
+    assert key not in repr(finding)
+
+
+def test_an_interrupt_ends_what_waits(case):
+    made, over = case(), threading.Event()
+    waits = threading.Event()
+
+    def hangs(case):
+        with case.endings.by(over.set):
+            waits.set()
+            over.wait()
+        yield well("slow", "ended")
+
+    found = run_checks([check("slow", hangs)], made)
+    killer = threading.Thread(target=lambda: (waits.wait(), os.kill(os.getpid(), signal.SIGINT)))
+    killer.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(found)
+    killer.join()
+    wait_until(over.is_set)
+
+
+def test_who_comes_after_the_end_ends_at_once(case):
+    made, ended = case(), []
+    made.endings.end(0)
+    with made.endings.by(lambda: ended.append(1)):
+        assert ended == [1]

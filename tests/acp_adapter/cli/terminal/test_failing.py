@@ -1,0 +1,29 @@
+"""What commands say when they fail holds no secret, whatever made the words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_adapter.cli.commands.mcp import main as mcp
+from acp_adapter.cli.commands.models import main as models
+from acp_adapter.cli.terminal.failing import say_failed
+from tests.support.settings_files import configure
+
+
+def test_what_a_server_or_a_file_has_said_is_told_without_its_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    say_failed("prompt", "The server refused: Bearer abcdefgh12345678901234567890 \x1b[31m")
+    assert capsys.readouterr() == ("", "hermes-acp prompt: The server refused: Bearer [redacted: bearer token] \n")
+
+
+@pytest.mark.parametrize("command", [lambda: models([]), lambda: mcp(["list"])])
+def test_a_setting_that_is_wrong_is_not_repeated_with_the_password_in_it(
+    home: Path, command: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(home, {"telemetry": {"endpoint": "ftp://me:hunterSecret99@example.org/x"}})
+    assert callable(command)
+    assert command() == 1
+    told = capsys.readouterr().err
+    assert "telemetry.endpoint" in told
+    assert "hunterSecret99" not in told

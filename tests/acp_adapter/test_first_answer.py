@@ -1,0 +1,166 @@
+"""What a new session's choices were last time: what they come from, when they count, and that they are made good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.first_answer import FILE_NAME, FirstAnswer, Shown
+from acp_adapter.front_door import greet
+from acp_adapter.handshake import Greeting, looked_again
+from acp_adapter.options.modes import mode_state
+from acp_adapter.server_arguments import ServerOptions
+from agent_core.config import Configuration, Overrides, load
+from agent_core.home import Home
+from agent_core.signed_out import SignedOut
+from tests.support.agent_end import RawClient, raw_client
+from tests.support.in_memory import serving
+from tests.support.settings_files import configure
+
+_PLAIN = ClientCapabilities()
+_SHOWN = Shown({"modes": {"currentModeId": "default"}, "configOptions": [{"id": "model"}]}, editor_terminals=False)
+_OFFLINE = ServerOptions(model="offline", provider="offline")
+_INITIALIZE = {"id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+
+
+@pytest.fixture
+def client() -> Iterator[RawClient]:
+    with raw_client() as made:
+        yield made
+
+
+def _memory(home: Path, options: ServerOptions = _OFFLINE, **environ: str) -> FirstAnswer:
+    return FirstAnswer(Home(home), options, environ)
+
+
+def _offline(home: Path) -> Configuration:
+    return load(Home(home), Overrides("offline", "offline"), {})
+
+
+def _never() -> Configuration:
+    raise AssertionError("the settings are not needed yet")
+
+
+def _new(cwd: Path | str) -> dict[str, Any]:
+    return {"id": 2, "method": "session/new", "params": {"cwd": str(cwd), "mcpServers": []}}
+
+
+def test_what_was_shown_is_known_to_the_next_process(home: Path) -> None:
+    assert _memory(home).recall(_PLAIN) is None
+    _memory(home).keep(_PLAIN, _SHOWN)
+    assert _memory(home, PATH="/bin", VSCODE_AUTH="another at each start").recall(_PLAIN) == _SHOWN
+    assert (home / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda home: configure(home, {"model": {"default": "another"}}),
+        lambda home: (home / ".env").write_text("OPENAI_API_KEY=new\n"),
+        lambda home: (home / "model-lists.json").write_text("{}"),
+        lambda home: (home / "oauth_tokens.json").write_text("{}"),
+        lambda home: SignedOut(Home(home)).mark(),
+        lambda home: (home / FILE_NAME).write_text('{"answers": {'),
+        lambda home: (home / FILE_NAME).write_text('{"answers": []}'),
+    ],
+    ids=["settings", "keys", "lists of models", "sign-ins", "signed out", "a torn file", "a file of another kind"],
+)
+def test_it_does_not_count_after_a_change_of(change: Callable[[Path], object], home: Path) -> None:
+    _memory(home).keep(_PLAIN, _SHOWN)
+    change(home)
+    assert _memory(home).recall(_PLAIN) is None
+
+
+def test_it_does_not_count_for_another_client_command_line_or_environment(home: Path) -> None:
+    _memory(home).keep(_PLAIN, _SHOWN)
+    others = {
+        "client": _memory(home).recall(ClientCapabilities(terminals=True)),
+        "command line": _memory(home, ServerOptions(model="m", provider="ollama")).recall(_PLAIN),
+        "a key": _memory(home, OPENAI_API_KEY="sk-1").recall(_PLAIN),
+        "the model": _memory(home, HERMES_MODEL="m").recall(_PLAIN),
+    }
+    assert others == dict.fromkeys(others)
+
+
+def test_no_key_stands_in_the_file(home: Path) -> None:
+    _memory(home, OPENAI_API_KEY="sk-canary-12345").keep(_PLAIN, _SHOWN)
+    assert "canary" not in (home / FILE_NAME).read_text()
+    assert _memory(home, OPENAI_API_KEY="sk-another").recall(_PLAIN) == _SHOWN, "that there is one is what counts"
+
+
+def test_each_editor_has_its_own_and_the_oldest_go(home: Path) -> None:
+    clients = [ClientCapabilities(*(bool(number >> bit & 1) for bit in range(4))) for number in range(10)]
+    for each in clients:
+        _memory(home).keep(each, _SHOWN)
+    known = [_memory(home).recall(each) is not None for each in clients]
+    assert known == [False] * 2 + [True] * 8
+
+
+def test_a_home_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    _memory(tmp_path / "file").keep(_PLAIN, _SHOWN)
+    assert _memory(tmp_path / "file").recall(_PLAIN) is None
+
+
+def test_the_second_start_answers_the_same_without_the_settings(
+    client: RawClient, home: Path, tmp_path: Path
+) -> None:
+    memory = _memory(home)
+    client.send(_INITIALIZE, _new(tmp_path))
+    first = greet(client.transport, lambda: _offline(home), memory)
+    told = [client.read(), client.read()][1]["result"]
+    assert not looked_again(first, _offline(home))
+    with raw_client() as again:
+        again.send(_INITIALIZE, _new(tmp_path))
+        second = greet(again.transport, _never, memory)
+        retold = [again.read(), again.read()][1]["result"]
+    assert {**told, "sessionId": ""} == {**retold, "sessionId": ""}
+    assert first.seed is not None
+    assert second.seed is not None
+    assert second.seed.choices == first.seed.choices
+    assert second.seed.session_id != first.seed.session_id
+
+
+def test_a_place_that_is_not_there_is_refused_as_ever(client: RawClient, home: Path) -> None:
+    _memory(home).keep(_PLAIN, _SHOWN)
+    client.send(_INITIALIZE, _new("/no/such/place"))
+    assert greet(client.transport, _never, _memory(home)).seed is None
+    assert "/no/such/place" in [client.read(), client.read()][1]["error"]["message"]
+
+
+def test_that_nobody_is_asked_is_never_remembered(client: RawClient, home: Path, tmp_path: Path) -> None:
+    configure(home, {"approvals": {"mode": "off"}})
+    client.send(_INITIALIZE, _new(tmp_path))
+    greeting = greet(client.transport, lambda: _offline(home), _memory(home))
+    assert greeting.seed is not None
+    assert greeting.seed.choices.mode == "dont_ask"
+    assert not looked_again(greeting, _offline(home))
+    assert not (home / FILE_NAME).exists()
+
+
+async def test_a_client_that_was_told_what_is_not_so_any_more_is_told_anew(home: Path, workspace: Path) -> None:
+    old = Shown({"modes": mode_state("default"), "configOptions": []}, editor_terminals=False)
+
+    def remembering(config: Any) -> FirstAnswer:
+        memory = FirstAnswer(config.home, _OFFLINE)
+        memory.keep(_PLAIN, old)
+        return memory
+
+    async with serving(home, front_door=True, memory=remembering) as editor:
+        await editor.initialize({})
+        session = await editor.new_session(workspace)
+        await editor.wait_for_update(session, "config_option_update")
+        options = editor.updates(session, "config_option_update")[-1]["configOptions"]
+    assert [option["id"] for option in options][:2] == ["mode", "model"]
+    (kept,) = json.loads((home / FILE_NAME).read_text())["answers"].values()
+    assert kept["configOptions"] == options
+
+
+def test_a_session_that_cannot_be_opened_any_more_is_not_remembered(home: Path) -> None:
+    assert not looked_again(Greeting(memory=_memory(home)), _offline(home))
+    assert not (home / FILE_NAME).exists()

@@ -1,0 +1,38 @@
+"""What is loaded while the person types: a prompt then waits for no module."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from tests.support.model_server import ModelServer, Reply
+from tests.support.settings_files import use_model
+
+_PROGRAM = """
+import json, sys
+from pathlib import Path
+from agent_core.choices import SessionChoices
+from agent_core.config import ConfigSource
+from agent_core.factory import AgentFactory
+from agent_core.home import Home
+
+factory = AgentFactory(ConfigSource(Home(Path(sys.argv[1]))))
+workspace = factory.workspace(Path(sys.argv[2]), (), SessionChoices())
+factory.sessions.store.create("s", sys.argv[2])
+factory.warm()
+loaded = set(sys.modules)
+services = factory.services("s")
+answer = factory.agent("s", workspace, services).chat("hi")
+print(json.dumps([answer, sorted(set(sys.modules) - loaded)]))
+factory.close()
+"""
+
+
+def test_the_first_prompt_loads_no_module(home, tmp_path, model_server: ModelServer):
+    use_model(home, model_server)
+    model_server.add(Reply("Hello."))
+    run = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(home), str(tmp_path)], capture_output=True, check=True, text=True
+    )
+    assert json.loads(run.stdout) == ["Hello.", []]

@@ -1,0 +1,11 @@
+"""How tests start one subcommand of `hermes-acp` as a process of its own."""
+
+from __future__ import annotations
+
+import sys
+
+
+def start_of(name: str) -> list[str]:
+    """The command that runs `hermes-acp NAME` without the program's own start; its arguments follow."""
+    program = f"import sys; from acp_adapter.cli.commands.{name} import main; sys.exit(main(sys.argv[1:]))"
+    return [sys.executable, "-c", program]

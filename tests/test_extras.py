@@ -1,0 +1,118 @@
+"""What is not installed is named where it is needed, with the line that installs it in this very environment."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import logging
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from agent_core import system_keyring
+from agent_core.errors import SettingsError
+from agent_core.interrupt import CancelToken
+from agent_core.lsp.diagnostics import LanguageServers
+from agent_core.mcp.service_loop import ServiceLoop
+from agent_core.providers.wire import bedrock_client
+from agent_core.telemetry import exporting
+from tests.support.tool_context import call, make_context
+from tools.browser.finding import missing
+from tools.documents.kinds import document_of
+from tools.documents.reading import document_text
+from tools.environments.far.cloud.backend import need
+from tools.environments.guardian import Guardian
+from tools.environments.http_search import ask_engines
+from tools.errors import CommandError, ToolError
+from tools.extras import install_line
+from tools.outline import languages
+from tools.toolsets import load_builtin_tools
+from tools.web.markdown import html_to_text
+from tools.web.pdf_text import pdf_text
+from tools.web.port import WebError
+
+ROOT = Path(__file__).parents[1]
+EXTRAS = frozenset(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]) - {"dev"}
+LIBRARIES = ("botocore", "daytona", "ddgs", "html_to_markdown", "keyring", "lxml", "modal", "pypdf", "vercel")
+
+
+def raised(kind: type[Exception], work: Callable[[], object]) -> list[str]:
+    with pytest.raises(kind) as refused:
+        work()
+    return [str(refused.value)]
+
+
+def of_documents(folder: Path) -> list[str]:
+    document = document_of(folder / "a.pdf", b"%PDF-")
+    assert document is not None
+    ctx = make_context(folder)
+    return raised(ToolError, lambda: document_text(io.BytesIO(b"%PDF-"), folder / "a.pdf", document, ctx))
+
+
+def of_language_servers(folder: Path, told: pytest.LogCaptureFixture) -> list[str]:
+    loop, guardian = ServiceLoop(), Guardian()
+    servers = LanguageServers([folder], loop=loop, guardian=guardian, variables={"PATH": "/nowhere"})
+    with told.at_level(logging.INFO, "agent_core.lsp.diagnostics"), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("agent_core.lsp.diagnostics.command_of", lambda *_: None)
+        for text in ("a = 1\n", "a = 2\n"):
+            servers.after(folder / "a.py", text, servers.before(folder / "a.py", None), CancelToken())
+    servers.close()
+    loop.stop()
+    assert len(told.messages) == 1, "it is told once"
+    return told.messages
+
+
+def of_a_map(folder: Path) -> list[str]:
+    load_builtin_tools()
+    (folder / "old.go").write_text("package a\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(languages.TONGUES, "go", languages.Tongue("go", "tree_sitter_absent"))
+        return [call(make_context(folder), "repo_map").text]
+
+
+def of_the_web() -> list[str]:
+    return [
+        *raised(WebError, lambda: html_to_text("<p>x</p>", "http://127.0.0.1/")),
+        *raised(WebError, lambda: pdf_text(b"%PDF-", CancelToken())),
+        *raised(WebError, lambda: ask_engines("x", 1, 1)),
+    ]
+
+
+@pytest.mark.parametrize("extra", sorted(EXTRAS))
+def test_every_extra_that_is_missing_is_named_with_the_line_that_installs_it(
+    extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in (*LIBRARIES, "opentelemetry.exporter.otlp.proto.http"):
+        monkeypatch.setitem(sys.modules, name, None)
+    told: Mapping[str, Callable[[], list[str]]] = {
+        "bedrock": lambda: raised(SettingsError, bedrock_client.check_installed),
+        "browser": lambda: [missing()],
+        "daytona": lambda: raised(CommandError, lambda: need("daytona", "daytona")),
+        "docs": lambda: of_documents(tmp_path),
+        "keyring": lambda: raised(SettingsError, lambda: system_keyring.read("hermes-acp", "A")),
+        "lsp": lambda: of_language_servers(tmp_path, caplog),
+        "map": lambda: of_a_map(tmp_path),
+        "modal": lambda: raised(CommandError, lambda: need("modal", "modal")),
+        "otel": lambda: raised(SettingsError, exporting.check_installed),
+        "vercel": lambda: raised(CommandError, lambda: need("vercel", "vercel")),
+        "web": of_the_web,
+    }
+    texts = told[extra]()
+    assert texts
+    for text in texts:
+        assert install_line(extra) in text
+
+
+@pytest.mark.parametrize(("pip", "begins"), [(True, [sys.executable, "-m", "pip"]), (False, ["uv", "pip"])])
+def test_the_line_installs_into_the_environment_that_runs(
+    pip: bool, begins: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object() if pip else None)
+    words = shlex.split(install_line.__wrapped__("web"))
+    assert words[: len(begins)] == begins
+    assert sys.executable in words
+    assert words[-1] == "hermes-editor-agent[web]"
