@@ -24,8 +24,12 @@ def light_models() -> Iterator[None]:
         made: pydantic.ConfigDict = usual(**{"defer_build": True, **config})
         return made
 
+    roots = pydantic.RootModel.model_config
     vars(pydantic)["ConfigDict"] = functools.update_wrapper(light, usual, assigned=(), updated=())
+    # `RootModel[X]` is a model of its own, made before its subclass has a configuration: it takes this one.
+    roots["defer_build"] = True
     try:
         yield
     finally:
         vars(pydantic)["ConfigDict"] = usual
+        roots.pop("defer_build", None)

@@ -28,3 +28,15 @@ def test_loads_that_overlap_leave_nothing_behind() -> None:
     one.__exit__(None, None, None)
     other.__exit__(None, None, None)
     assert pydantic.ConfigDict is usual
+
+
+def test_a_model_around_one_value_is_built_at_its_first_use_too() -> None:
+    with light_models():
+
+        class Around(pydantic.RootModel[int | list[str]]):
+            model_config = pydantic.ConfigDict()
+
+    assert not any(kind.__pydantic_complete__ for kind in Around.__mro__[:2] if issubclass(kind, pydantic.RootModel))
+    assert Around(["x"]).root == ["x"]
+    assert "defer_build" not in pydantic.RootModel.model_config
+    assert pydantic.RootModel[dict[str, int]].__pydantic_complete__

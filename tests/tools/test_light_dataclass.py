@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import threading
+from dataclasses import FrozenInstanceError, asdict, field, fields, replace
+from typing import Any
+
+import pytest
+
+from tests.support.each import each
+from tools.light_dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """What it says."""
+
+    name: str
+    size: int = 3
+    secret: str = field(default="", repr=False)
+    seen: float = field(default=0.0, compare=False)
+    parts: list[str] = field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standard:
+    """What it says."""
+
+    name: str
+    size: int = 3
+    secret: str = field(default="", repr=False)
+    seen: float = field(default=0.0, compare=False)
+    parts: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Counter:
+    count: int = 0
+    doubled: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.doubled = 2 * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Wider(Light):
+    width: int = field(kw_only=True)
+
+
+_CALLS: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
+    (("a",), {}),
+    (("a", 4), {"parts": ["x"]}),
+    ((), {"name": "a", "secret": "s", "seen": 2.5}),
+)
+_WRONG: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
+    ((), {}),
+    (("a", 1, "", 0.0, [], 7), {}),
+    (("a",), {"nothing": 1}),
+    (("a",), {"name": "b"}),
+)
+
+
+@each("args, kwargs", _CALLS)
+def test_it_holds_and_shows_what_the_standard_one_does(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    light, standard = Light(*args, **kwargs), Standard(*args, **kwargs)
+    assert asdict(light) == asdict(standard)
+    assert repr(light) == repr(standard).replace("Standard", "Light")
+    assert light == Light(*args, **kwargs)
+    assert replace(light, size=9) == replace(light, size=9, seen=1.0) != light
+
+
+@each("args, kwargs", _WRONG)
+def test_wrong_arguments_are_refused_in_the_same_words(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    with pytest.raises(TypeError) as standard:
+        Standard(*args, **kwargs)
+    for _ in range(2):  # the first instance and every later one
+        with pytest.raises(TypeError) as light:
+            Light(*args, **kwargs)
+        assert str(light.value) == str(standard.value).replace("Standard", "Light")
+
+
+def test_a_frozen_one_cannot_be_changed_but_copied_and_pickled() -> None:
+    made = Light("a", parts=["x"])
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'name'"):
+        made.name = "b"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError, match="cannot delete field 'name'"):
+        del made.name
+    with pytest.raises((FrozenInstanceError, AttributeError)):
+        made.other = 1  # type: ignore[attr-defined]
+    assert copy.deepcopy(made) == made == pickle.loads(pickle.dumps(made))
+    assert copy.deepcopy(made).parts is not made.parts
+
+
+def test_a_frozen_one_is_a_key_by_what_it_compares() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Key:
+        name: str
+        note: str = field(default="", compare=False)
+
+    assert {Key("a", "one"): 1}[Key("a", "two")] == 1
+    assert Key("a") != Key("b")
+    assert Key("a") != Light("a")  # type: ignore[comparison-overlap]
+
+
+def test_one_that_can_change_is_no_key_and_has_its_word_after_init() -> None:
+    counter = Counter(2)
+    counter.count = 3
+    assert (counter.count, counter.doubled) == (3, 4)
+    assert counter != Counter(2)
+    with pytest.raises(TypeError):
+        hash(counter)
+
+
+def test_compared_by_identity_where_asked() -> None:
+    @dataclass(slots=True, eq=False)
+    class Alone:
+        name: str
+
+    one = Alone("a")
+    assert one != Alone("a")
+    assert {one: 1}[one] == 1
+
+
+def test_a_class_keeps_the_methods_of_its_own() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Own:  # noqa: PLW1641 - the decorator gives it `__hash__`
+        name: str
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    assert repr(Own("a")) == "own"
+    assert Own("a") == Own("b")
+    assert hash(Own("a")) == hash(Own("a"))
+
+
+def test_fields_are_inherited_and_patterns_match() -> None:
+    wider = Wider("a", 5, width=7)
+    assert [each.name for each in fields(wider)] == ["name", "size", "secret", "seen", "parts", "width"]
+    match wider:
+        case Light(name, size):
+            assert (name, size) == ("a", 5)
+    assert not hasattr(wider, "__dict__")
+
+
+def test_many_threads_may_make_the_first_instance() -> None:
+    @dataclass(frozen=True, slots=True)
+    class New:
+        name: str
+
+    made: list[New] = []
+    start = threading.Barrier(8)
+
+    def make() -> None:
+        start.wait()
+        made.append(New("a"))
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [New("a")] * 8
+
+
+def test_init_is_compiled_with_the_first_instance_only() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Idle:
+        name: str
+
+    before = Idle.__init__
+    Idle("a")
+    assert Idle.__init__ is not before
+    after = Idle.__init__
+    Idle("b")
+    assert Idle.__init__ is after
+    assert after.__qualname__.endswith("Idle.__init__")
