@@ -22,6 +22,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
 from agent_core.providers.base import Usage
 from agent_core.providers.knowledge.pricing import Spent
+from agent_core.providers.made_once import RequestParts
 from agent_core.sessions.kept_state import KeptState
 from tools.approval.approvals import Approvals
 from tools.context import Interrupt, TodoItem
@@ -73,6 +74,7 @@ class SessionServices:
         # Who collects traces of its turns; None: nobody.
         self.tracing: SessionTrace | None = None
         self.prefix = PrefixWatch()
+        self.parts = RequestParts()
         self.omissions = Omissions()
         # What the model is shown in place of a part of the history, as the store has it at the turn's begin.
         self.compaction: Compaction | None = None

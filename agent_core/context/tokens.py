@@ -28,6 +28,7 @@ class _Learnt:
 
     Attributes:
         messages, tools, tokens: the last request, as its server has counted it.
+        estimate: ours of the same.
         ratio: how many tokens one of the estimate is.
         beside: tokens that no estimate knows of: what the server itself adds.
         counted, estimated: of what came between requests.
@@ -36,6 +37,7 @@ class _Learnt:
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...]
     tokens: int
+    estimate: float
     ratio: float
     beside: float
     counted: float
@@ -83,22 +85,25 @@ class TokenMeter:
 
     def learn(self, model: str, request: ModelRequest, usage: Usage) -> None:
         """What the server says that `request` was. A count that cannot be is passed over."""
-        estimate = self._estimate(request)
-        before = self._learnt.get(model)
-        extends = before is not None and _extends(request, before)
-        count = _plausible(usage, estimate, before.tokens if before is not None and extends else 0)
+        last = self._learnt.get(model)
+        # Only what is new is looked at: a long conversation is asked about again and again.
+        before = last if last is not None and _extends(request, last) else None
+        new = 0.0 if before is None else self._sum(request.messages[len(before.messages) :])
+        estimate = self._estimate(request) if before is None else before.estimate + new
+        count = _plausible(usage, estimate, 0 if before is None else before.tokens)
         if count is None:
             return
-        counted, estimated = count * _AT_FIRST / max(estimate, 1.0), _AT_FIRST
-        if before is not None:
-            counted, estimated = before.counted, before.estimated
-        if before is not None and extends:
-            new = self._sum(request.messages[len(before.messages) :])
-            counted = _FADING * counted + (count - before.tokens)
-            estimated = _FADING * estimated + new
+        if last is None:
+            counted, estimated = count * _AT_FIRST / max(estimate, 1.0), _AT_FIRST
+        elif before is None:
+            counted, estimated = last.counted, last.estimated
+        else:
+            counted = _FADING * before.counted + (count - before.tokens)
+            estimated = _FADING * before.estimated + new
         ratio = min(max(counted / estimated, _LEAST), _MOST)
+        beside = count - ratio * estimate
         self._learnt[model] = _Learnt(
-            tuple(request.messages), tuple(request.tools), count, ratio, count - ratio * estimate, counted, estimated
+            tuple(request.messages), tuple(request.tools), count, estimate, ratio, beside, counted, estimated
         )
 
     def _estimate(self, request: ModelRequest) -> float:

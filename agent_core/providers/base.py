@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from agent_core.messages import Message
+from agent_core.providers.made_once import RequestParts
 
 ApiMode = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse", "offline"]
 FinishReason = Literal["stop", "tool_calls", "length", "refusal"]
@@ -29,6 +30,7 @@ class ModelRequest:
         words_only: whatever tools the answer calls, they are not run. It is not sent: a server could leave the tools
             out of the prompt then, and its cache would be lost.
         session_id: groups a session's requests for servers that keep prefixes by key.
+        parts: what was made of the session's earlier requests.
     """
 
     model: str
@@ -40,6 +42,7 @@ class ModelRequest:
     cache_ttl: CacheTtl | None = "5m"
     session_id: str = ""
     words_only: bool = False
+    parts: RequestParts = field(default_factory=RequestParts, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

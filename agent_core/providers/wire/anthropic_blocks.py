@@ -15,6 +15,7 @@ from typing import Any
 
 from agent_core.messages import Content, Message, ToolCall, text_of
 from agent_core.providers.base import CacheTtl
+from agent_core.providers.made_once import Piece
 from agent_core.providers.wire.call_names import fitting_name
 
 Block = dict[str, Any]
@@ -31,22 +32,37 @@ _UNMARKED = {"thinking", "redacted_thinking"}
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def to_blocks(messages: Sequence[Message], sealed: Callable[[Message], Items]) -> tuple[list[Block], list[Block]]:
-    """The blocks of the system prompt, and the messages.
+def blocks_of(message: Message, sealed: Callable[[Message], Items]) -> list[Block]:
+    """The blocks of one message, which depend on nothing else.
 
     Args:
         sealed: the items of an answer that go back to the model.
     """
+    match message["role"]:
+        case "assistant":
+            return [*map(Piece, _answer(message, sealed(message)))]
+        case "tool":
+            return [Piece(_result(message))]
+        case _:
+            return [*map(Piece, _content(message["content"]))]
+
+
+def in_turn(messages: Sequence[Message], blocks: Sequence[list[Block]]) -> tuple[list[Block], list[Block]]:
+    """The blocks of the system prompt, and the messages.
+
+    Args:
+        blocks: of each message.
+    """
     first = next((at for at, message in enumerate(messages) if message["role"] != "system"), len(messages))
-    system = [block for message in messages[:first] for block in _content(message["content"])]
+    system = [block for of_one in blocks[:first] for block in of_one]
     sent: list[Block] = []
-    for message in messages[first:]:
+    for message, of_one in zip(messages[first:], blocks[first:], strict=True):
         if message["role"] == "assistant":
-            _add_answer(sent, list(_answer(message, sealed(message))))
+            _add_answer(sent, of_one)
         elif message["role"] == "tool":
-            _add_result(sent, _result(message))
-        elif blocks := _content(message["content"]):
-            _open_user(sent).extend(blocks)
+            _add_result(sent, of_one[0])
+        elif of_one:
+            _open_user(sent).extend(of_one)
     # Newer models refuse to continue an answer of their own, and no conversation may be empty.
     if not sent or sent[-1]["role"] == "assistant":
         _open_user(sent).append(_text(_GO_ON))
@@ -56,12 +72,18 @@ def to_blocks(messages: Sequence[Message], sealed: Callable[[Message], Items]) -
 def mark(system: list[Block], messages: list[Block], ttl: CacheTtl) -> None:
     """Ask the server to keep the prefix up to the system prompt's end and up to each of the last three messages."""
     marker = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
-    carriers = [
-        next((block for block in reversed(message["content"]) if block["type"] not in _UNMARKED), None)
-        for message in reversed(messages)
-    ]
-    for block in (*system[-1:], *[carrier for carrier in carriers if carrier is not None][:_MARKED_MESSAGES]):
-        block["cache_control"] = marker
+    if system:
+        system[-1] = {**system[-1], "cache_control": marker}
+    marked = 0
+    for message in reversed(messages):
+        blocks = message["content"]
+        places = range(len(blocks) - 1, -1, -1)
+        at = next((at for at in places if blocks[at]["type"] not in _UNMARKED), None)
+        if at is not None:
+            message["content"] = [*blocks[:at], {**blocks[at], "cache_control": marker}, *blocks[at + 1 :]]
+            marked += 1
+        if marked == _MARKED_MESSAGES:
+            return
 
 
 def _add_answer(sent: list[Block], blocks: list[Block]) -> None:
@@ -69,7 +91,7 @@ def _add_answer(sent: list[Block], blocks: list[Block]) -> None:
         return
     if not sent or sent[-1]["role"] == "assistant":
         _open_user(sent).append(_text(_GO_ON))
-    sent.append({"role": "assistant", "content": blocks})
+    sent.append({"role": "assistant", "content": [*blocks]})
 
 
 def _add_result(sent: list[Block], result: Block) -> None:

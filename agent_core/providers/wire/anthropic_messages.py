@@ -10,7 +10,8 @@ from typing import Any
 
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.anthropic_blocks import mark, to_blocks
+from agent_core.providers.made_once import Piece
+from agent_core.providers.wire.anthropic_blocks import blocks_of, in_turn, mark
 from agent_core.providers.wire.anthropic_decoder import MessagesDecoder
 from agent_core.providers.wire.anthropic_thinking import thinking
 from agent_core.providers.wire.parts import fitting
@@ -27,22 +28,26 @@ def _headers(choice: ModelChoice) -> Mapping[str, str]:
 
 def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     plan = thinking(request, choice)
-    system, messages = to_blocks(fitting(request.messages, choice), choice.wrote if plan.sends_back else lambda _: ())
+    fitted = fitting(request.messages, choice, request.parts.fitted)
+    sealed = choice.wrote if plan.sends_back else lambda _: ()
+    blocks = request.parts.written.of(fitted, lambda message: blocks_of(message, sealed), (choice, plan.sends_back))
+    system, messages = in_turn(fitted, blocks)
     if request.cache_ttl is not None:
         mark(system, messages, request.cache_ttl)
     body: dict[str, Any] = {"model": request.model, "max_tokens": plan.max_tokens, "stream": True}
     if system:
         body["system"] = system
     if request.tools:
-        body["tools"] = [_tool(tool["function"]) for tool in request.tools]
+        body["tools"] = request.parts.tools.of(request.tools, _tool, ANTHROPIC_MESSAGES.name)
     if request.temperature is not None and plan.sampling:
         body["temperature"] = min(request.temperature, _HOTTEST)
     return {**body, **plan.fields, "messages": messages}
 
 
-def _tool(function: Mapping[str, Any]) -> dict[str, Any]:
+def _tool(definition: Mapping[str, Any]) -> Piece:
+    function = definition["function"]
     tool = {"name": function["name"], "input_schema": function.get("parameters") or {"type": "object"}}
-    return tool | ({"description": function["description"]} if function.get("description") else {})
+    return Piece(tool | ({"description": function["description"]} if function.get("description") else {}))
 
 
 ANTHROPIC_MESSAGES = WireProtocol("Anthropic Messages", "/messages", _headers, _encode, MessagesDecoder, root="/v1")

@@ -20,6 +20,7 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.made_once import Piece
 from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.failures import decoded, reported_error
@@ -96,7 +97,7 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
-        body["tools"] = list(request.tools)
+        body["tools"] = request.parts.tools.of(request.tools, Piece, CHAT_COMPLETIONS.name)
     if request.max_tokens is not None:
         body[dialect.max_tokens_field] = request.max_tokens
     if request.temperature is not None and dialect.temperature and takes_temperature(request.model):

@@ -8,6 +8,7 @@ from typing import Any
 from agent_core.messages import Content, Message, ToolCall, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.made_once import Piece
 from agent_core.providers.wire.call_names import fitting_name, id_of_nine, usual_id
 from agent_core.providers.wire.parts import fitting
 
@@ -23,7 +24,9 @@ _BETWEEN = "Before I go on, I look at what comes next."
 
 def to_wire(request: ModelRequest, choice: ModelChoice) -> list[dict[str, Any]]:
     """The request's messages without what is only ours; earlier reasoning where this server wants it back."""
-    wire = [_message(message, choice) for message in fitting(request.messages, choice)]
+    fitted = fitting(request.messages, choice, request.parts.fitted)
+    wire: list[dict[str, Any]] = []
+    wire += request.parts.written.of(fitted, lambda message: _message(message, choice), choice)
     if choice.dialect.nine_in_ids:
         wire = _in_mistrals_order(wire)
     if choice.dialect.cache_markers and request.cache_ttl is not None:
@@ -47,7 +50,7 @@ def _in_mistrals_order(wire: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return ordered
 
 
-def _message(message: Message, choice: ModelChoice) -> dict[str, Any]:
+def _message(message: Message, choice: ModelChoice) -> Piece:
     role = message["role"]
     sent: dict[str, Any] = {field: message[field] for field in _FIELDS[role] if field in message}  # type: ignore[literal-required]
     sent["content"] = _plain(message["content"])
@@ -60,7 +63,7 @@ def _message(message: Message, choice: ModelChoice) -> dict[str, Any]:
         if "tool_calls" in message:
             sent["tool_calls"] = [_call(call, identify) for call in message["tool_calls"]]
         sent.update(_earlier_reasoning(message, sent, choice))
-    return sent
+    return Piece(sent)
 
 
 def _call(call: ToolCall, identify: Callable[[str], str]) -> dict[str, Any]:
@@ -99,9 +102,10 @@ def _signed(calls: Sequence[dict[str, Any]], items: Sequence[dict[str, Any]]) ->
 
 def _mark(wire: list[dict[str, Any]], ttl: str) -> None:
     marker = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
-    carriers = [message for message in wire if message["role"] != "system" and message.get("content")]
-    for message in [*(found for found in wire[:1] if found["role"] == "system"), *carriers[-_MARKED_MESSAGES:]]:
-        parts = message["content"]
+    carriers = [at for at, message in enumerate(wire) if message["role"] != "system" and message.get("content")]
+    system = [0] if wire and wire[0]["role"] == "system" else []
+    for at in (*system, *carriers[-_MARKED_MESSAGES:]):
+        parts = wire[at]["content"]
         if isinstance(parts, str):
             parts = [{"type": "text", "text": parts}]
-        message["content"] = [*parts[:-1], {**parts[-1], "cache_control": marker}]
+        wire[at] = {**wire[at], "content": [*parts[:-1], {**parts[-1], "cache_control": marker}]}

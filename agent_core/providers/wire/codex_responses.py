@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.made_once import Piece
 from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
 from agent_core.providers.wire.protocol import WireProtocol, key_header
 from agent_core.providers.wire.responses_decoder import ResponsesDecoder
-from agent_core.providers.wire.responses_items import Item, to_input
+from agent_core.providers.wire.responses_items import to_input
 
 _LEAST_OUTPUT = 16
 _SOME_INSTRUCTIONS = "You are a helpful assistant."
@@ -24,7 +25,8 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
         body["instructions"] = instructions
     body |= {"input": items, "stream": True, "store": False}
     if request.tools:
-        body |= {"tools": [_tool(tool) for tool in request.tools], "parallel_tool_calls": True}
+        tools = request.parts.tools.of(request.tools, _tool, CODEX_RESPONSES.name)
+        body |= {"tools": tools, "parallel_tool_calls": True}
     if request.max_tokens is not None:
         body["max_output_tokens"] = max(request.max_tokens, _LEAST_OUTPUT)
     if _reasons(request, choice):
@@ -39,11 +41,11 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
 CODEX_RESPONSES = WireProtocol("Responses", "/responses", key_header, _encode, ResponsesDecoder)
 
 
-def _tool(tool: dict[str, Any]) -> Item:
+def _tool(tool: dict[str, Any]) -> Piece:
     function = tool["function"]
     known = {key: function[key] for key in ("name", "description", "parameters") if key in function}
     # Unless it is told otherwise, the API makes every parameter of a tool a required one.
-    return {"type": "function", **known, "strict": False}
+    return Piece({"type": "function", **known, "strict": False})
 
 
 def _reasons(request: ModelRequest, choice: ModelChoice) -> bool:

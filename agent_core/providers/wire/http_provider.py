@@ -7,7 +7,6 @@ twenty times what the few fields that matter cost, and they would check the whol
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -20,6 +19,7 @@ from agent_core.errors import (
 )
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.made_once import body_json
 from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused
@@ -200,13 +200,11 @@ class HttpStream:
         import httpx2  # noqa: PLC0415
 
         protocol, choice = self._provider.protocol, self._choice
-        body = json.dumps(protocol.encode(self._request, choice), ensure_ascii=False)
+        body = body_json(protocol.encode(self._request, choice))
         headers = httpx2.Headers({**_HEADERS, **protocol.headers(choice)})
         headers.update({**dict(choice.headers), "Content-Type": _JSON})
         client = self._provider.client()
-        request = client.build_request(
-            "POST", protocol.address(choice.base_url), content=body.encode("utf-8", "replace"), headers=headers
-        )
+        request = client.build_request("POST", protocol.address(choice.base_url), content=body, headers=headers)
         answer = client.send(request, stream=True)
         if not answer.is_success:
             with contextlib.closing(answer):

@@ -14,6 +14,7 @@ from typing import Any
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.made_once import Piece
 from agent_core.providers.wire.call_names import fitting_name
 from agent_core.providers.wire.parts import fitting
 
@@ -27,10 +28,11 @@ _DIGEST = 16
 
 def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, list[Item]]:
     """The system prompt, and the conversation as items. The same message always gives the same items."""
-    messages = list(fitting(request.messages, choice))
+    messages = fitting(request.messages, choice, request.parts.fitted)
     first = messages.pop(0) if messages and messages[0]["role"] == "system" else None
     instructions = text_of(first["content"]) if first else ""
-    return instructions, [item for message in messages for item in _items(message, choice)]
+    written = request.parts.written.of(messages, lambda message: [*map(Piece, _items(message, choice))], choice)
+    return instructions, [item for items in written for item in items]
 
 
 def outline_of_message(text: str, phase: str | None) -> Item:

@@ -9,11 +9,15 @@ from itertools import count, pairwise
 import pytest
 
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
-from agent_core.providers.wire.anthropic_blocks import mark, to_blocks
+from agent_core.providers.wire.anthropic_blocks import blocks_of, in_turn, mark
 from tests.support.each import each
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 CALL, OTHER = tool_call("a", "read_file", '{"path": "x.py"}'), tool_call("b", "read_file", '{"path": "y.py"}')
+
+
+def to_blocks(messages, sealed):
+    return in_turn(messages, [blocks_of(message, sealed) for message in messages])
 
 
 def text(said):

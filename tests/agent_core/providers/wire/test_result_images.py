@@ -10,7 +10,7 @@ import pytest
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import Dialect, ModelFacts
-from agent_core.providers.wire.anthropic_blocks import to_blocks
+from agent_core.providers.wire.anthropic_blocks import blocks_of, in_turn
 from agent_core.providers.wire.bedrock_messages import to_converse
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.parts import fitting
@@ -65,7 +65,8 @@ def test_which_servers_take_them_within_the_result(api_mode, base_url, model, pr
 
 def test_a_server_that_takes_them_within_the_result_gets_them_there():
     chosen = choice("anthropic_messages")
-    _, sent = to_blocks(fitting([*ASKED, ONE], chosen), lambda _: ())
+    fitted = fitting([*ASKED, ONE], chosen)
+    _, sent = in_turn(fitted, [blocks_of(message, lambda _: ()) for message in fitted])
     source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
     assert sent[-1]["content"] == [
         {"type": "tool_result", "tool_use_id": "a", "content": [text("one"), {"type": "image", "source": source}]}
