@@ -28,7 +28,6 @@ class _Learnt:
 
     Attributes:
         messages, tools, tokens: the last request, as its server has counted it.
-        estimate: ours of the same.
         ratio: how many tokens one of the estimate is.
         beside: tokens that no estimate knows of: what the server itself adds.
         counted, estimated: of what came between requests.
@@ -37,7 +36,6 @@ class _Learnt:
     messages: tuple[Message, ...]
     tools: tuple[Mapping[str, Any], ...]
     tokens: int
-    estimate: float
     ratio: float
     beside: float
     counted: float
@@ -56,6 +54,7 @@ class TokenMeter:
     _learnt: dict[str, _Learnt] = field(default_factory=dict)
     _texts: dict[str, float] = field(default_factory=dict)
     _tools: tuple[tuple[Mapping[str, Any], ...], float] = ((), 0.0)
+    _summed: tuple[tuple[Message, ...], float] = ((), 0.0)
 
     def tokens(self, model: str, request: ModelRequest) -> int:
         """The tokens of a request to `model` (provider:model): messages, system prompt and tools."""
@@ -86,10 +85,8 @@ class TokenMeter:
     def learn(self, model: str, request: ModelRequest, usage: Usage) -> None:
         """What the server says that `request` was. A count that cannot be is passed over."""
         last = self._learnt.get(model)
-        # Only what is new is looked at: a long conversation is asked about again and again.
         before = last if last is not None and _extends(request, last) else None
-        new = 0.0 if before is None else self._sum(request.messages[len(before.messages) :])
-        estimate = self._estimate(request) if before is None else before.estimate + new
+        estimate = self._estimate(request)
         count = _plausible(usage, estimate, 0 if before is None else before.tokens)
         if count is None:
             return
@@ -99,15 +96,25 @@ class TokenMeter:
             counted, estimated = last.counted, last.estimated
         else:
             counted = _FADING * before.counted + (count - before.tokens)
-            estimated = _FADING * before.estimated + new
+            estimated = _FADING * before.estimated + self._sum(request.messages[len(before.messages) :])
         ratio = min(max(counted / estimated, _LEAST), _MOST)
         beside = count - ratio * estimate
         self._learnt[model] = _Learnt(
-            tuple(request.messages), tuple(request.tools), count, estimate, ratio, beside, counted, estimated
+            tuple(request.messages), tuple(request.tools), count, ratio, beside, counted, estimated
         )
 
     def _estimate(self, request: ModelRequest) -> float:
-        return self._of_tools(request.tools) + self._sum(request.messages)
+        return self._of_tools(request.tools) + self._of_messages(tuple(request.messages))
+
+    def _of_messages(self, messages: tuple[Message, ...]) -> float:
+        # Each request adds to the one before: only what is new is counted.
+        known, total = self._summed
+        if messages[: len(known)] == known:
+            total += self._sum(messages[len(known) :])
+        else:
+            total = self._sum(messages)
+        self._summed = (messages, total)
+        return total
 
     def _sum(self, messages: Sequence[Message]) -> float:
         text = self._text

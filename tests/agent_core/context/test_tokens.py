@@ -174,3 +174,24 @@ def test_calls_tools_and_reasoning_that_goes_back_count():
 @each("text", ["", "\ud800", "\x00" * 9, "é" * 5000, "𝔘" * 5000])
 def test_any_text_has_a_count(text):
     assert text_tokens(text) >= (1 if text else 0)
+
+
+def test_messages_that_were_estimated_are_not_estimated_again_though_the_server_counts_nothing(monkeypatch):
+    looked_at = []
+
+    def counting(message, text):
+        looked_at.append(message)
+        return message_tokens(message, text)
+
+    monkeypatch.setattr("agent_core.context.tokens.message_tokens", counting)
+    meter, history = TokenMeter(), [user_message(f"words {number}") for number in range(20)]
+    for length in (10, 20, 20):
+        meter.tokens("p:m", ModelRequest("m", history[:length]))
+        meter.learn("p:m", ModelRequest("m", history[:length]), Usage())
+    assert looked_at == history
+    # What was taken back is counted no more, and another beginning is counted anew.
+    assert meter.tokens("p:m", ModelRequest("m", history[:5])) == TokenMeter().tokens(
+        "p:m", ModelRequest("m", history[:5])
+    )
+    other = [user_message("other"), *history]
+    assert meter.tokens("p:m", ModelRequest("m", other)) == TokenMeter().tokens("p:m", ModelRequest("m", other))
