@@ -11,7 +11,7 @@ from benchmarks.client import AgentFailed
 from benchmarks.figures import BYTES, CONTENDERS, COUNT, HERMES, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
 
-_REQUEST = Quantity("first request to the model, body", BYTES)
+_REQUEST = Quantity("first request to the model, body", BYTES, at_most=16_384)
 _TOOLS = Quantity("… of which the tools' definitions", BYTES)
 _SYSTEM = Quantity("… of which the system prompt", BYTES)
 _MODULES = Quantity("modules loaded when initialize is answered", COUNT)
