@@ -31,6 +31,7 @@ from benchmarks import (
     tool_turns,
     yardstick,
 )
+from benchmarks.client import AgentFailed
 from benchmarks.figures import Section
 from benchmarks.model import Model
 from benchmarks.stage import FULL, QUICK, Stage
@@ -39,6 +40,10 @@ SUBJECTS = (
     startup, memory, idle, streaming, paced, tool_turns, long_turn, long_session, cancel, faults, many_sessions,
     sessions, tool_calls, commands, compression, mcp_calls, cost, delegation, sizes,
 )  # fmt: skip
+
+
+class UnknownSubject(AgentFailed):
+    """Something was asked for that is not measured here."""
 
 
 class Measuring:
@@ -50,7 +55,14 @@ class Measuring:
         self.yardstick: list[float] = []
 
     def all_of(self, names: Collection[str]) -> list[Section]:
-        """Measure the subjects of these names; without names, all."""
+        """Measure the subjects of these names; without names, all.
+
+        Raises:
+            UnknownSubject: there is none of such a name.
+        """
+        known = {name_of(subject) for subject in SUBJECTS}
+        if unknown := set(names) - known:
+            raise UnknownSubject(f"{sorted(unknown)} are no subjects; there are {', '.join(sorted(known))}")
         return [self._measure(subject) for subject in SUBJECTS if not names or name_of(subject) in names]
 
     def again(self, sections: Collection[str]) -> list[Section]:

@@ -73,13 +73,13 @@ def run_of(sections: Sequence[Section], circumstances: Mapping[str, Any], yardst
 def save(path: Path, run: Run, sections: Sequence[Section] = ()) -> None:
     """Write a run as JSON; with `sections`, all samples too."""
     extra = {(section.title, one.quantity.title): one for section in sections for one in section.figures}
-    found = {
-        **run.circumstances,
-        "yardstick": _spread_as_json(run.yardstick),
-        "figures": [_as_json(figure, extra.get(figure.key)) for figure in run.figures],
-    }
+    circumstances = {**run.circumstances, "yardstick": _spread_as_json(run.yardstick)}
+    head = json.dumps(circumstances, ensure_ascii=False, indent=1)
+    figures = (json.dumps(_as_json(one, extra.get(one.key)), ensure_ascii=False) for one in run.figures)
+    # A line a figure: what a new committed run changes can be read in its diff.
+    text = head.removesuffix("\n}") + ',\n "figures": [\n  ' + ",\n  ".join(figures) + "\n ]\n}\n"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
 
 
 def load(path: Path) -> Run:
