@@ -95,7 +95,7 @@ def _prompt(stage: Stage, life: _Life) -> None:
 
 
 def _load(stage: Stage, session: str, samples: Samples) -> None:
-    place = {"cwd": str(stage.workspace), "mcpServers": []}
+    place = {"cwd": str(stage.place("long")), "mcpServers": []}
     with stage.start(HERMES, settings="long") as agent:
         agent.initialize()
         agent.request("session/list", {})  # whoever loads a session has seen it in the list before

@@ -15,7 +15,7 @@ from benchmarks.model import Model
 
 ROOT = Path(__file__).resolve().parent.parent
 TURNS = 50
-NOTES = 1000
+_MANY_NOTES = 1000
 
 _FLOORS = {RAW: ROOT / "benchmarks/floors/raw_agent.py", SDK: ROOT / "benchmarks/floors/sdk_agent.py"}
 _OFFLINE = "model:\n  provider: offline\n  default: offline\n"
@@ -78,23 +78,29 @@ class Stage:
         self.model = model
         self.repetitions = repetitions
         self.workspace = directory / "workspace"
+        self._long_workspace = directory / "workspace-of-many-files"
         self._homes = {name: directory / name for name in _SETTINGS}
         for name, home in self._homes.items():
             home.mkdir()
             (home / "config.yaml").write_text(_SETTINGS[name].format(base_url=model.base_url), encoding="utf-8")
         self.workspace.mkdir()
-        for number in range(1, NOTES + 1):
-            (self.workspace / f"notes-{number:02d}.txt").write_text(f"Note {number}.\n" * 20, encoding="utf-8")
+        _write_notes(self.workspace, TURNS)
+        self._long_workspace.mkdir()
+        _write_notes(self._long_workspace, _MANY_NOTES)
 
     def start(self, contender: str, *, asks_model: bool = False, settings: Settings | None = None) -> Agent:
         """A contender's process; `asks_model`: it asks the model server instead of playing the model itself."""
         chosen = settings or ("loopback" if asks_model else "offline")
         asks_model = chosen != "offline"
-        return Agent(self.command(contender, asks_model=asks_model), self.workspace, self.environment(chosen))
+        return Agent(self.command(contender, asks_model=asks_model), self.place(chosen), self.environment(chosen))
 
     def home(self, settings: Settings = "offline") -> Path:
         """The home of the processes with these settings."""
         return self._homes[settings]
+
+    def place(self, settings: Settings = "offline") -> Path:
+        """The workspace of the processes with these settings: for long turns, one with a file for each call."""
+        return self._long_workspace if settings == "long" else self.workspace
 
     def command(self, contender: str, *, asks_model: bool = False) -> list[str]:
         if contender == HERMES:
@@ -106,3 +112,8 @@ class Stage:
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         # PYTHONPATH: the code beside these benchmarks is measured, wherever the environment's copy comes from.
         return {**kept, "HOME": home, "HERMES_HOME": home, "PYTHONPATH": str(ROOT), "SHELL": "/bin/sh"}
+
+
+def _write_notes(workspace: Path, count: int) -> None:
+    for number in range(1, count + 1):
+        (workspace / f"notes-{number:02d}.txt").write_text(f"Note {number}.\n" * 20, encoding="utf-8")
