@@ -54,7 +54,7 @@ def _measure(measured: Measuring, chosen: argparse.Namespace) -> Run:
     here, started = report.machine(), time.monotonic()
     sections = measured.all_of(chosen.only)
     seconds = time.monotonic() - started
-    circumstances = {**here, "quick": chosen.quick, "seconds": round(seconds, 1)}
+    circumstances = {**here, "quick": chosen.quick, "only": chosen.only, "seconds": round(seconds, 1)}
     run = runs.run_of(sections, circumstances, measured.yardstick)
     runs.save(chosen.json, run, sections)
     print(f"\n\nhermes-acp and its floors, medians; {here['python']}, {here['system']}, {here['cores']} cores\n")
@@ -83,6 +83,8 @@ def _compare(measured: Measuring, then: Run, now: Run, only: list[str]) -> int:
 
 def _keep(latest: Path, committed: Path) -> int:
     run = runs.load(latest)
+    if only := run.circumstances.get("only"):
+        raise NoSuchRun(f"{latest} holds {', '.join(only)} only")
     runs.save(committed, run)
     print(f"{committed} holds the run of commit {run.circumstances.get('commit')} now; commit it.")
     return 0

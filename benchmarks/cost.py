@@ -39,5 +39,5 @@ def _turn(samples: Samples, wire: Wire, directory: Path) -> list[Quantity]:
     if wire is WIRES[0]:
         system, tools = bodies[0]["messages"][0]["content"], bodies[0]["tools"]
         samples.add(_SYSTEM, HERMES, len(system.encode()))
-        samples.add(_TOOLS, HERMES, len(json.dumps(tools, ensure_ascii=False).encode()))
+        samples.add(_TOOLS, HERMES, len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()))
     return [sent, fresh, share]

@@ -32,8 +32,8 @@ _BUDGETS: Mapping[str, float] = {
     "modules when initialize is answered": 150,
     "modules when session/new is answered": 430,
     "modules when the first request is sent": 1_270,
-    "bytes of the first request, without the workspace's path": 17_000,
-    "bytes of the tools' definitions": 14_500,
+    "bytes of the first request, without the workspace's path": 16_384,
+    "bytes of the tools' definitions": 13_600,
     "SQL statements of a prompt without tools": 42,
     "SQL statements of a turn with one read_file": 14,
     # Streamed text is put aside each second: on a slow day a few, but none for each delta.
@@ -94,7 +94,7 @@ def _spent(lived: _Lived) -> dict[str, float]:
         "bytes of the first request, without the workspace's path": len(
             lived.request.replace(lived.path.encode(), b"")
         ),
-        "bytes of the tools' definitions": len(json.dumps(json.loads(lived.request)["tools"], ensure_ascii=False)),
+        "bytes of the tools' definitions": len(_as_sent(json.loads(lived.request)["tools"])),
         "SQL statements of a prompt without tools": prompt_sql,
         "SQL statements of a turn with one read_file": (read["sql"] - before_read["sql"] - prompt_sql) / _CALLS,
         "SQL statements of a delta": (again["sql"] - flood["sql"] - prompt_sql) / _DELTAS,
@@ -103,6 +103,10 @@ def _spent(lived: _Lived) -> dict[str, float]:
         "memory blocks that a delta leaves behind": (again["blocks"] - flood["blocks"]) / _DELTAS,
         "memory blocks that a delta needs at most": (again["peak"] - flood["blocks"]) / _DELTAS,
     }
+
+
+def _as_sent(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _reads() -> Iterator[Reply]:

@@ -71,3 +71,14 @@ def test_the_last_run_can_be_made_the_committed_one(tmp_path: Path, monkeypatch:
     assert main() == 0
     assert runs.load(committed) == run
     assert "samples" not in committed.read_text()
+
+
+def test_a_run_of_some_subjects_is_not_made_the_committed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    latest, committed = tmp_path / "latest.json", tmp_path / "committed.json"
+    runs.save(latest, runs.run_of([_section()], {"only": ["startup"]}, [10]))
+    monkeypatch.setattr("sys.argv", ["benchmarks", "--keep", "--json", str(latest), "--committed", str(committed)])
+    assert main() == 2
+    assert "startup only" in capsys.readouterr().err
+    assert not committed.exists()
