@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos golden golden-rc sdk-rc lint format bench docs pictures facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos golden golden-rc sdk-rc lint format bench bench-compare bench-keep docs pictures facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -83,6 +83,12 @@ format: $(READY)  ## Rewrite the code in the project's style
 
 bench: $(READY)  ## Measure start-up, turns and streaming against a floor of the same run
 	@$(BIN)/python -m benchmarks
+
+bench-compare: $(READY)  ## Measure, and compare with the committed run; fails if a figure is worse
+	@$(BIN)/python -m benchmarks --compare
+
+bench-keep: $(READY)  ## Make the last run of `make bench` the committed one
+	@$(BIN)/python -m benchmarks --keep
 
 docs: $(READY)  ## Renew the tables in the documentation, and build its pages into build/site/html
 	@$(BIN)/python -m agent_core.providers.resolution.catalog_table docs/models.md

@@ -9,9 +9,9 @@ from benchmarks.client import Agent, cancelled
 from benchmarks.figures import CONTENDERS, HERMES, RAW, SDK, Quantity, Samples, Section
 from benchmarks.stage import Stage
 
-_STREAM = Quantity("cancel in a stream → answer")
-_COMMAND = Quantity("cancel during a command → answer")
-_QUESTION = Quantity("cancel during a permission → answer")
+_STREAM = Quantity("cancel in a stream → answer", at_most=20)
+_COMMAND = Quantity("cancel during a command → answer", at_most=20)
+_QUESTION = Quantity("cancel during a permission → answer", at_most=20)
 
 
 def measure(stage: Stage) -> Section:
@@ -25,7 +25,9 @@ def measure(stage: Stage) -> Section:
             found = samples if round_number else Samples()
             found.add(_STREAM, HERMES, _in_stream(stage, asking, asking_session))
             for name in (RAW, SDK):
-                found.add(_STREAM, name, cancel_floor(playing[name], sessions[name]))
+                took = cancel_floor(playing[name], sessions[name])
+                for quantity in (_STREAM, _COMMAND, _QUESTION):
+                    found.add(quantity, name, took)
             found.add(_COMMAND, HERMES, _in_command(playing[HERMES], sessions[HERMES]))
             found.add(_QUESTION, HERMES, _in_question(playing[HERMES], sessions[HERMES]))
     return samples.section("Cancel", (_STREAM, _COMMAND, _QUESTION))

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from benchmarks import process_facts
+
 _PATIENCE = 60.0
 _CAPABILITIES = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
 
@@ -156,10 +158,19 @@ class Agent:
 
     def resident_megabytes(self) -> float:
         """Memory of the agent's own process, as the system counts it."""
-        shown = subprocess.run(
-            ["ps", "-o", "rss=", "-p", str(self._process.pid)], capture_output=True, text=True, check=True
-        )
-        return int(shown.stdout) / 1024
+        return process_facts.resident_megabytes(self._process.pid)
+
+    def cpu_milliseconds(self) -> float:
+        """What it has used of the processor so far."""
+        return process_facts.cpu_milliseconds(self._process.pid)
+
+    def threads_milliseconds(self) -> float:
+        """What its present threads have used of the processor so far, to the nanosecond."""
+        return process_facts.threads_milliseconds(self._process.pid)
+
+    def wake_ups(self) -> int:
+        """How often its threads have gone to sleep so far."""
+        return process_facts.wake_ups(self._process.pid)
 
     def close(self) -> float:
         """Close its input; the seconds until it was gone."""

@@ -17,18 +17,17 @@ from agent_core.context.engine import CompressionRequest, WindowUse
 from agent_core.context.estimate import text_tokens
 from agent_core.context.tokens import TokenMeter
 from agent_core.context.view import shown
-from benchmarks.figures import COUNT, HERMES, RAW, Quantity, Samples, Section
+from benchmarks.figures import COUNT, HERMES, PERCENT, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
 from tests.support.histories import long_history
 
 _MESSAGES, _FIXED, _WINDOW = 2_000, 5_000, 200_000
-_PERCENT = "%"
 _RECORD = Quantity("2,000 messages compressed to a record, without a model")
 _LINES = Quantity("… by shortening old results alone")
 _VIEW = Quantity("… the view of them for the next request")
 _COUNTED = Quantity("… their tokens estimated for the first time")
 _LEFT = Quantity("… tokens after, of 100 before", COUNT)
-_ERROR = Quantity("tokens of a text, error before the first answer", _PERCENT)
+_ERROR = Quantity("tokens of a text, error before the first answer", PERCENT)
 _COUNTS = Path(__file__).parents[1] / "tests" / "data" / "tokens" / "counts.json"
 
 

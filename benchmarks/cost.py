@@ -9,7 +9,7 @@ import json
 import tempfile
 from pathlib import Path
 
-from benchmarks.figures import BYTES, COUNT, HERMES, RAW, Quantity, Samples, Section
+from benchmarks.figures import BYTES, COUNT, HERMES, PERCENT, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
 from tests.support.long_turn import WIRES, Wire, bodies_of_a_turn
 from tests.support.prefix_cache import cost_of_run
@@ -31,13 +31,13 @@ def _turn(samples: Samples, wire: Wire, directory: Path) -> list[Quantity]:
     cost = cost_of_run(bodies, by_marks=wire.by_marks)
     sent = Quantity(f"50 calls, {wire.name}: input tokens", COUNT)
     fresh = Quantity(f"… {wire.name}: of them from no cache", COUNT)
-    share = Quantity(f"… {wire.name}: cached, of what is possible", "%")
+    share = Quantity(f"… {wire.name}: not cached, of what could be", PERCENT)
     samples.add(sent, HERMES, cost.sent)
     samples.add(fresh, HERMES, cost.sent - cost.served)
     samples.add(fresh, RAW, cost.sent - cost.possible)
-    samples.add(share, HERMES, 100 * cost.share)
+    samples.add(share, HERMES, 100 * (1 - cost.share))
     if wire is WIRES[0]:
         system, tools = bodies[0]["messages"][0]["content"], bodies[0]["tools"]
         samples.add(_SYSTEM, HERMES, len(system.encode()))
-        samples.add(_TOOLS, HERMES, len(json.dumps(tools, ensure_ascii=False).encode()))
+        samples.add(_TOOLS, HERMES, len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode()))
     return [sent, fresh, share]

@@ -13,8 +13,8 @@ from benchmarks.client import Agent
 from benchmarks.figures import HERMES, RAW, SDK, Quantity, Samples, Section
 from benchmarks.stage import Stage
 
-_WAITING = Quantity("cancel while waiting to retry → answer")
-_SILENT = Quantity("cancel while the server is silent → answer")
+_WAITING = Quantity("cancel while waiting to retry → answer", at_most=20)
+_SILENT = Quantity("cancel while the server is silent → answer", at_most=20)
 _OUTLASTED = Quantity("a turn that outlasts one 503 without Retry-After")
 _SECONDS_TO_WAIT = 200
 

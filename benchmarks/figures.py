@@ -16,14 +16,21 @@ MEGABYTES = "MB"
 BYTES = "B"
 COUNT = ""
 RATIO = "×"
+PERCENT = "%"
+OF_A_CORE = "% of a core"
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Something to measure; smaller is better."""
+    """Something to measure; smaller is better.
+
+    Attributes:
+        at_most: what it should not exceed, in its unit, on a machine like the one that the targets were set on.
+    """
 
     title: str
     unit: str = MILLISECONDS
+    at_most: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,14 @@ class Series:
     @property
     def median(self) -> float:
         return statistics.median(self.values)
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """The bounds of the middle half; of fewer than four values, of all."""
+        if len(self.values) < 4:
+            return min(self.values), max(self.values)
+        low, _, high = statistics.quantiles(self.values, n=4, method="inclusive")
+        return low, high
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,11 @@ _PROGRAM = Path(__file__).with_name("model_server.py")
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What the server saw of a run: when each request was there, and the first one's body."""
+    """What the server saw of a run: when requests were there, the first one's body, when paced deltas were sent."""
 
     arrivals: tuple[float, ...]
     first: str
+    sent: tuple[float, ...]
 
 
 class Model:
@@ -46,7 +47,7 @@ class Model:
         connection.request("GET", f"/runs/{name}")
         seen = json.loads(connection.getresponse().read())
         connection.close()
-        return RunRecord(tuple(seen["arrivals"]), seen["first"])
+        return RunRecord(tuple(seen["arrivals"]), seen["first"], tuple(seen["sent"]))
 
     def __enter__(self) -> Self:
         return self

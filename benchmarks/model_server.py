@@ -4,14 +4,16 @@ The newest `plan=…` in a request's body says how to answer:
 
     plan=stream/20000/RUN      20,000 deltas of 8 bytes, as fast as they are read
     plan=drip/0/RUN            a delta every 5 ms until the reader is gone
-    plan=read_file/50/RUN      50 requests are answered with a call of that tool each, the next one with text
+    plan=paced/150/RUN         150 deltas, one every 20 ms; when each was sent can be asked for
+    plan=read_file/50/RUN      50 requests are answered with a call of that tool each, the next one with text; runs of
+                               fewer calls read different files
     plan=terminal/50/RUN       the same with a command that does nothing
     plan=limit/200/RUN         429, with 200 s to wait
     plan=silent/0/RUN          nothing, until the reader is gone
     plan=overloaded/1/RUN      1 request is answered with 503 and no word of waiting, the next one with text
 
-`RUN` names the run; `GET /runs/RUN` tells when its requests had arrived (on the machine's monotonic clock) and what
-the first one said. The server prints its port and ends with its standard input.
+`RUN` names the run; `GET /runs/RUN` tells when its requests had arrived (on the machine's monotonic clock), what
+the first one said, and when paced deltas were sent. The server prints its port and ends with its standard input.
 """
 
 from __future__ import annotations
@@ -30,12 +32,16 @@ _PLAN = re.compile(rb"plan=([a-z_]+)/(\d+)/(\w+)")
 _STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 _DRIP_SECONDS = 0.005
 _DRIP_DELTAS = 4000
+_PACE_SECONDS = 0.02
+_FILES = 1000
+_MANY_CALLS = 50
 
 
 @dataclass(slots=True)
 class Run:
     arrivals: list[float] = field(default_factory=list)
     first: bytes = b""
+    sent: list[float] = field(default_factory=list)
 
 
 runs: dict[str, Run] = {}
@@ -94,6 +100,8 @@ def _answer(connection: socket.socket, arrived: float, head: bytes, body: bytes)
     match kind:
         case b"drip":
             _drip(connection)
+        case b"paced":
+            _pace(connection, int(count), _number(name), run)
         case b"stream":
             connection.sendall(_text_stream(int(count)))
         case b"limit":
@@ -105,12 +113,13 @@ def _answer(connection: socket.socket, arrived: float, head: bytes, body: bytes)
         case b"overloaded":
             connection.sendall(_failure(b"503 Service Unavailable"))
         case _:
-            connection.sendall(_call_stream(kind.decode(), len(run.arrivals)))
+            before = 0 if int(count) >= _MANY_CALLS else _number(name) * int(count)
+            connection.sendall(_call_stream(kind.decode(), 1 + (before + len(run.arrivals) - 1) % _FILES))
 
 
 def _report(name: str) -> bytes:
     run = runs.get(name, Run())
-    body = json.dumps({"arrivals": run.arrivals, "first": run.first.decode()}).encode()
+    body = json.dumps({"arrivals": run.arrivals, "first": run.first.decode(), "sent": run.sent}).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
@@ -119,6 +128,22 @@ def _drip(connection: socket.socket) -> None:
     for number in range(_DRIP_DELTAS):
         connection.sendall(_event({"content": f"{number:07d} "}))
         time.sleep(_DRIP_SECONDS)
+
+
+def _pace(connection: socket.socket, deltas: int, number: int, run: Run) -> None:
+    """By the clock, not by pauses: what is late by a moment is followed in time. Runs have phases of their own."""
+    connection.sendall(_STREAM)
+    begin = time.monotonic() + number * _PACE_SECONDS / 32 % _PACE_SECONDS
+    for delta in range(deltas):
+        time.sleep(max(0.0, begin + delta * _PACE_SECONDS - time.monotonic()))
+        event = _event({"content": f"{delta:07d} "})
+        run.sent.append(time.monotonic())
+        connection.sendall(event)
+    connection.sendall(_event({}, "stop") + _END)
+
+
+def _number(name: bytes) -> int:
+    return int(name[1:])
 
 
 def _failure(status: bytes, headers: bytes = b"") -> bytes:

@@ -1,19 +1,19 @@
-"""The table for people and the file for programs."""
+"""The tables for people, and where a run was made."""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
-import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from benchmarks.figures import HERMES, RAW, SDK, Figure, Section
+from acp_adapter.version import __version__
+from benchmarks.comparing import Comparison, Measure
+from benchmarks.figures import HERMES, PERCENT, RAW, SDK, Figure, Section
 
-_HEADER = ("", HERMES, "min–max", RAW, "×", SDK, "×")
+_HEADER = ("", HERMES, "min–max", "target", RAW, "×", SDK, "×")
 
 
 def table(sections: Sequence[Section]) -> str:
@@ -31,22 +31,25 @@ def machine() -> dict[str, str | int | float]:
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
+        "cpu": _cpu(),
         "cores": _cores(),
+        "commit": _commit(),
+        "version": __version__,
         "load": round(os.getloadavg()[0], 2),
     }
 
 
-def save(path: Path, sections: Sequence[Section], circumstances: Mapping[str, Any]) -> None:
-    """Write everything, samples too, as JSON."""
-    found = {
-        **circumstances,
-        "sections": [
-            {"title": section.title, "figures": [_as_json(figure) for figure in section.figures]}
-            for section in sections
-        ],
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+def comparison(found: Sequence[Comparison]) -> str:
+    """Each figure then and now, how it changed, and what is thought of it."""
+    rows: list[tuple[str, ...]] = [("", "then", "now", "change", "band", "")]
+    section = ""
+    for one in found:
+        if one.section != section:
+            section = one.section
+            rows.append((section, *[""] * 5))
+        rows.append(_compared(one))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(_line(row, widths) for row in rows)
 
 
 def _row(figure: Figure) -> tuple[str, ...]:
@@ -54,11 +57,38 @@ def _row(figure: Figure) -> tuple[str, ...]:
     own = figure.series[HERMES]
     low, high = min(own.values), max(own.values)
     spread = f"{_number(low)}–{_number(high)}" if len(own.values) > 1 else ""
-    cells = [name, _number(own.median), spread]
+    cells = [name, _number(own.median), spread, _target(figure)]
     for floor in (RAW, SDK):
         series, ratio = figure.series.get(floor), figure.ratio(floor)
         cells += [_number(series.median) if series else "–", _number(ratio) if ratio is not None else ""]
     return tuple(cells)
+
+
+def _target(figure: Figure) -> str:
+    most = figure.quantity.at_most
+    if most is None:
+        return ""
+    missed = figure.series[HERMES].median > most
+    return f"≤ {_number(most)}" + (" ✗" if missed else "  ")
+
+
+def _compared(one: Comparison) -> tuple[str, ...]:
+    name = f"  {one.title}" + (f", {one.unit}" if one.unit else "")
+    growth = _growth(one, one.change), _growth(one, one.band)
+    return name, _measured(one.then), _measured(one.now), *growth, one.verdict
+
+
+def _measured(measure: Measure | None) -> str:
+    if measure is None:
+        return "–"
+    return f"{_number(measure.value)} × {measure.to}" if measure.to else _number(measure.value)
+
+
+def _growth(one: Comparison, share: float | None) -> str:
+    if share is None:
+        return ""
+    sign = "±" if share is one.band else ("+" if share > 0 else "")
+    return f"{sign}{share:.2f} points" if one.unit == PERCENT else f"{sign}{100 * share:.0f} %"
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -72,10 +102,20 @@ def _number(value: float) -> str:
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def _as_json(figure: Figure) -> dict[str, Any]:
-    samples = {name: [round(value, 4) for value in series.values] for name, series in figure.series.items()}
-    medians = {name: round(series.median, 4) for name, series in figure.series.items()}
-    return {**dataclasses.asdict(figure.quantity), "median": medians, "samples": samples}
+def _cpu() -> str:
+    """The processor's name, where the system tells it."""
+    try:
+        facts = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in facts.splitlines() if line.startswith("model name")), "")
+
+
+def _commit() -> str:
+    """The commit that is measured, with a mark if files were changed since."""
+    command = ["git", "describe", "--always", "--abbrev=12", "--dirty", "--exclude=*"]
+    told = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+    return told.stdout.strip()
 
 
 def _cores() -> int:

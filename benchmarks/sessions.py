@@ -1,13 +1,12 @@
-"""Stored sessions: writing a message, showing a long one again, a page of many, searching all, memory of idle ones.
+"""Stored sessions: writing a message, a page of many, searching all, memory of idle ones.
 
-The floors do with bare SQLite and JSON what cannot be done without: a row in a transaction, the same rows read and
-written as JSON, the same query without anything around it.
+The floors do with bare SQLite and JSON what cannot be done without: a row in a transaction, the
+same query without anything around it.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import sqlite3
 import tempfile
@@ -19,7 +18,6 @@ from agent_core.events import AgentText, ContextUsed, ToolFinished, ToolRequeste
 from agent_core.home import Home
 from agent_core.messages import assistant_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidText
-from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import NewSession
 from agent_core.sessions.search.index import index_pending
@@ -29,16 +27,13 @@ from tools.recall import RecallQuery
 from tools.result import ShownOutput, ToolResult
 
 _APPENDS = 500
-_TURNS = 200
-_MESSAGES = 10  # of a turn
 _SESSIONS = 10_000
 _SEARCHED = 100_000
 _IDLE = 100
 _APPEND = Quantity("append of a message, with what happened")
-_LOAD = Quantity(f"session/load of {_TURNS} turns, {_TURNS * _MESSAGES} messages")
 _LIST = Quantity(f"session/list: a page of {_SESSIONS:,} sessions")
 _SEARCH = Quantity(f"search in {_SEARCHED:,} messages")
-_MEMORY = Quantity("resident for each idle session that is loaded", MEGABYTES)
+_MEMORY = Quantity("resident for each idle session that is loaded", MEGABYTES, at_most=0.3)
 _WORDS = ("parser", "request", "session", "window", "budget", "socket", "thread", "cursor", "schema", "buffer")
 _CALLS = (4, 2)
 _QUERY = "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT 3"
@@ -51,8 +46,8 @@ def measure(stage: Stage) -> Section:
         _appends(root / "append", samples)
         _lists(root / "list", samples)
         _searches(root / "search", samples)
-    _loads(stage, samples)
-    return samples.section("Sessions", (_APPEND, _LOAD, _LIST, _SEARCH, _MEMORY))
+    _idle_ones(stage, samples)
+    return samples.section("Sessions", (_APPEND, _LIST, _SEARCH, _MEMORY))
 
 
 def _appends(root: Path, samples: Samples) -> None:
@@ -78,24 +73,14 @@ def _insert(bare: sqlite3.Connection, message: object) -> None:
     bare.execute("COMMIT")
 
 
-def _loads(stage: Stage, samples: Samples) -> None:
+def _idle_ones(stage: Stage, samples: Samples) -> None:
     home = stage.home()
     library = SessionLibrary(Home(home))
-    library.archive.create(NewSession("long", str(stage.workspace)))
-    _live_through(library, "long", _TURNS)
     for number in range(_IDLE):
         library.archive.create(NewSession(f"idle-{number}", str(stage.workspace)))
         _live_through(library, f"idle-{number}", 2)
     library.close()
     place = {"cwd": str(stage.workspace), "mcpServers": []}
-    for _ in range(stage.repetitions.prompts):
-        with stage.start(HERMES) as agent:
-            agent.initialize()
-            agent.request("session/list", {})  # whoever loads a session has seen it in the list before
-            started = time.monotonic()
-            answer = agent.request("session/load", {"sessionId": "long", **place})
-            samples.add(_LOAD, HERMES, 1000 * (answer.at - started))
-        _timed(samples, _LOAD, RAW, lambda: _read_and_write(home / "hermes-acp.db"))
     for _ in range(stage.repetitions.memory):
         with stage.start(HERMES) as agent:
             agent.open()
@@ -104,15 +89,6 @@ def _loads(stage: Stage, samples: Samples) -> None:
             for number in range(1, _IDLE):
                 agent.request("session/load", {"sessionId": f"idle-{number}", **place})
             samples.add(_MEMORY, HERMES, (agent.resident_megabytes() - before) / (_IDLE - 1))
-
-
-def _read_and_write(database: Path) -> None:
-    """Every event's row read, understood and written again as a line."""
-    bare = sqlite3.connect(database)
-    rows = bare.execute("SELECT body FROM events WHERE session_id = 'long' ORDER BY turn, position").fetchall()
-    with Path(os.devnull).open("w", encoding="utf-8") as out:
-        out.writelines(json.dumps({"jsonrpc": "2.0", "params": unpack(body)}) + "\n" for (body,) in rows)
-    bare.close()
 
 
 def _lists(root: Path, samples: Samples) -> None:

@@ -11,7 +11,7 @@ from benchmarks.client import AgentFailed
 from benchmarks.figures import BYTES, CONTENDERS, COUNT, HERMES, RAW, Quantity, Samples, Section
 from benchmarks.stage import Stage
 
-_REQUEST = Quantity("first request to the model, body", BYTES)
+_REQUEST = Quantity("first request to the model, body", BYTES, at_most=16_384)
 _TOOLS = Quantity("… of which the tools' definitions", BYTES)
 _SYSTEM = Quantity("… of which the system prompt", BYTES)
 _MODULES = Quantity("modules loaded when initialize is answered", COUNT)
@@ -39,9 +39,13 @@ def _first_request(stage: Stage, contender: str, samples: Samples) -> None:
     samples.add(_REQUEST, contender, len(body.encode()))
     if contender == HERMES:
         request = json.loads(body)
-        samples.add(_TOOLS, contender, len(json.dumps(request.get("tools", []), ensure_ascii=False).encode()))
+        samples.add(_TOOLS, contender, len(_as_sent(request.get("tools", []))))
         system = (message["content"] for message in request["messages"] if message["role"] == "system")
         samples.add(_SYSTEM, contender, sum(len(text.encode()) for text in system))
+
+
+def _as_sent(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _modules(stage: Stage, contender: str) -> float:

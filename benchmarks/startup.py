@@ -9,13 +9,14 @@ from benchmarks.figures import CONTENDERS, HERMES, RAW, Quantity, Samples, Secti
 from benchmarks.stage import Stage
 
 _TYPING_SECONDS = 2.0
-_INITIALIZE = Quantity("spawn → initialize answered")
-_SESSION = Quantity("spawn → session/new answered")
+_INITIALIZE = Quantity("spawn → initialize answered", at_most=100)
+_SESSION = Quantity("spawn → session/new answered", at_most=250)
 _NEW_SETTINGS = Quantity("spawn → session/new answered, settings changed since")
-_TEXT = Quantity("spawn → first text, model played inside")
-_TEXT_MODEL = Quantity("spawn → first text, from a model server")
+_TEXT = Quantity("spawn → first text, model played inside", at_most=600)
+_TEXT_MODEL = Quantity("spawn → first text, from a model server", at_most=1_000)
 _REQUEST = Quantity("first prompt, 2 s after session/new → request at the model")
-_END = Quantity("end of input → process gone")
+_PAUSED_TEXT = Quantity("first prompt, 2 s after session/new → first text", at_most=20)
+_END = Quantity("end of input → process gone", at_most=60)
 
 
 def measure(stage: Stage) -> Section:
@@ -34,7 +35,7 @@ def measure(stage: Stage) -> Section:
         for contender in (HERMES, RAW):
             _first_request_after_pause(stage, contender, samples)
     return samples.section(
-        "Start and end", (_INITIALIZE, _SESSION, _NEW_SETTINGS, _TEXT, _TEXT_MODEL, _REQUEST, _END)
+        "Start and end", (_INITIALIZE, _SESSION, _NEW_SETTINGS, _TEXT, _TEXT_MODEL, _REQUEST, _PAUSED_TEXT, _END)
     )
 
 
@@ -83,6 +84,9 @@ def _first_request_after_pause(stage: Stage, contender: str, samples: Samples) -
         session = agent.new_session().result["sessionId"]
         time.sleep(_TYPING_SECONDS)
         started = time.monotonic()
-        agent.prompt(session, prompt)
+        request = agent.send_prompt(session, prompt)
+        text = agent.first_text()
+        agent.answer(request)
         agent.close()
+    samples.add(_PAUSED_TEXT, contender, 1000 * (text.at - started))
     samples.add(_REQUEST, contender, 1000 * (stage.model.record(run).arrivals[0] - started))

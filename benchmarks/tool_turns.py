@@ -13,20 +13,23 @@ from benchmarks.stage import TURNS, Stage
 
 _EDGE = 10
 _PER_TURN = {
-    "read_file": Quantity(f"a turn with one read_file, of {TURNS}"),
-    "terminal": Quantity(f"a turn with one command (true), of {TURNS}"),
+    "read_file": Quantity(f"a turn with one read_file, of {TURNS}", at_most=4),
+    "terminal": Quantity(f"a turn with one command (true), of {TURNS}", at_most=15),
 }
+_FREE = Quantity("… without a sandbox", at_most=8)
 _FLATNESS = {
-    "read_file": Quantity(f"last {_EDGE} ÷ first {_EDGE} turns, read_file", RATIO),
-    "terminal": Quantity(f"last {_EDGE} ÷ first {_EDGE} turns, command", RATIO),
+    "read_file": Quantity(f"last {_EDGE} ÷ first {_EDGE} turns, read_file", RATIO, at_most=1.3),
+    "terminal": Quantity(f"last {_EDGE} ÷ first {_EDGE} turns, command", RATIO, at_most=1.3),
 }
-_REACHES_MODEL = Quantity("prompt → request at the model, warm")
+_REACHES_MODEL = Quantity("prompt → request at the model, warm", at_most=3)
 
 
 def measure(stage: Stage) -> Section:
     samples = Samples()
     with contextlib.ExitStack() as running:
         agents = {name: running.enter_context(stage.start(name, asks_model=True)) for name in (HERMES, RAW)}
+        free = running.enter_context(stage.start(HERMES, settings="free"))
+        free.prompt(free.open(), stage.model.plan("stream", 1)[1])
         sessions = {name: agent.open() for name, agent in agents.items()}
         for name, agent in agents.items():
             agent.prompt(sessions[name], stage.model.plan("stream", 1)[1])
@@ -36,7 +39,9 @@ def measure(stage: Stage) -> Section:
         for _ in range(stage.repetitions.tool_runs):
             for tool, (name, agent) in itertools.product(_PER_TURN, agents.items()):
                 _tool_run(stage, agent, tool, (name, samples))
-    quantities = (*_PER_TURN.values(), *_FLATNESS.values(), _REACHES_MODEL)
+            samples.add(_FREE, HERMES, statistics.median(times_between_requests(stage, free, "terminal", TURNS)))
+            samples.add(_FREE, RAW, statistics.median(times_between_requests(stage, agents[RAW], "terminal", TURNS)))
+    quantities = (*_PER_TURN.values(), _FREE, *_FLATNESS.values(), _REACHES_MODEL)
     return samples.section("Turns", quantities)
 
 
@@ -48,16 +53,20 @@ def _until_request(stage: Stage, agent: Agent, session: str) -> float:
 
 
 def _tool_run(stage: Stage, agent: Agent, tool: str, to: tuple[str, Samples]) -> None:
-    """A turn is the time from one request at the model to the next."""
     contender, samples = to
-    run, prompt = stage.model.plan(tool, TURNS)
+    turns = times_between_requests(stage, agent, tool, TURNS)
+    samples.add(_PER_TURN[tool], contender, statistics.median(turns))
+    flatness = statistics.median(turns[-_EDGE:]) / statistics.median(turns[:_EDGE])
+    samples.add(_FLATNESS[tool], contender, flatness)
+
+
+def times_between_requests(stage: Stage, agent: Agent, tool: str, count: int) -> list[float]:
+    """Milliseconds from each request at the model to the next, in a prompt of `count` calls in a new session."""
+    run, prompt = stage.model.plan(tool, count)
     session = agent.new_session().result["sessionId"]
     agent.take_updates()
     agent.prompt(session, prompt)
     completed = sum(b'"status":"completed"' in update.line.replace(b" ", b"") for update in agent.take_updates())
-    if completed != TURNS:
-        raise AgentFailed(f"{completed} of {TURNS} calls of {tool} were completed")
-    turns = [1000 * (later - sooner) for sooner, later in itertools.pairwise(stage.model.record(run).arrivals)]
-    samples.add(_PER_TURN[tool], contender, statistics.median(turns))
-    flatness = statistics.median(turns[-_EDGE:]) / statistics.median(turns[:_EDGE])
-    samples.add(_FLATNESS[tool], contender, flatness)
+    if completed != count:
+        raise AgentFailed(f"{completed} of {count} calls of {tool} were completed")
+    return [1000 * (later - sooner) for sooner, later in itertools.pairwise(stage.model.record(run).arrivals)]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from benchmarks.figures import HERMES, Quantity, Samples, Section
+from benchmarks.figures import HERMES, PERCENT, Quantity, Samples, Section
 from benchmarks.stage import Stage
 from tests.support import command_corpus as corpus
 from tools.approval.commands import classify_command
 
-PERCENT = "%"
 _DANGERS = {"dangerous", "forbidden"}
 
 

@@ -66,7 +66,8 @@ class Reply:
     """A whole answer. `finish_reason` is in the words of Chat Completions; other protocols use their own for it.
 
     `split` cuts text, reasoning and arguments into deltas of that many characters (0: one delta each); the deltas of
-    parallel tool calls then alternate. A `gate` holds the stream back before delta number `gate_after`.
+    parallel tool calls then alternate. A `gate` holds the stream back before delta number `gate_after`,
+    and `pace` is taken before each delta: whoever releases it lets one more through.
     `sealed_reasoning` is what protocols that seal or sign reasoning send with it.
     """
 
@@ -79,6 +80,7 @@ class Reply:
     reasoning_field: Literal["reasoning_content", "reasoning"] = "reasoning_content"
     gate: Gate | None = None
     gate_after: int = 0
+    pace: threading.Semaphore | None = None
     sealed_reasoning: str = ""
 
     @property

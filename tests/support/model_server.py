@@ -43,6 +43,7 @@ __all__ = [
     "Usage",
 ]
 
+_PATIENCE = 30
 MODELS = ("test-model", "other-model")
 
 
@@ -226,6 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
         for index, delta in enumerate(answer.deltas[:until]):
             if index == reply.gate_after:
                 self._wait(reply.gate)
+            if reply.pace is not None and not reply.pace.acquire(timeout=_PATIENCE):
+                raise ClientGone
             self._events([delta])
         if until is not None:
             return

@@ -1,0 +1,98 @@
+"""`counting_program.py COUNTS PROGRAM …`: runs the agent in this process and writes into the file COUNTS, a line of
+JSON for each answer to the client and for the first request to a model, what it has cost so far: modules, SQL
+statements, system calls, memory blocks.
+
+Whoever writes, in whatever thread, does it through `os.write`; sockets are read, written and woken by through
+`socket.socket`. Nothing is imported before the first answer that the agent would not import itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_write = os.write
+_calls: dict[str, list[None]] = {name: [] for name in ("write", "send", "receive", "wait", "sql")}
+_peak = [0]
+_asked: list[None] = []
+_opened: list[int] = []
+"""The modules when the first session/new was answered: soon after, while it is written, more are loaded."""
+_COUNTS = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+_ANSWERS = {
+    b'"result":{"protocolVersion"': "initialize",
+    b'"result":{"sessionId"': "session",
+    b'"result":{"stopReason"': "prompt",
+}
+
+
+def _watched(descriptor: int, data: bytes) -> int:
+    _calls["write"].append(None)
+    _peak[0] = max(_peak[0], sys.getallocatedblocks())
+    said = bytes(data)
+    for mark, answer in _ANSWERS.items():
+        if mark in said:
+            _report(answer)
+    return _write(descriptor, data)
+
+
+def _report(answer: str) -> None:
+    modules = _opened.pop() if answer == "session" and _opened else len(sys.modules)  # before any of what follows
+    import gc  # noqa: PLC0415
+    import json  # noqa: PLC0415
+
+    if answer == "initialize":
+        _watch_the_rest()
+    gc.collect()
+    facts: dict[str, object] = {name: len(calls) for name, calls in _calls.items()}
+    facts |= {"answer": answer, "modules": modules, "blocks": sys.getallocatedblocks(), "peak": _peak[0]}
+    _write(_COUNTS, json.dumps(facts).encode() + b"\n")
+    _peak[0] = 0
+
+
+def _watch_the_rest() -> None:
+    import selectors  # noqa: PLC0415
+    import socket  # noqa: PLC0415
+    import sqlite3  # noqa: PLC0415
+
+    for name, kind in (("send", "send"), ("sendall", "send"), ("recv", "receive"), ("recv_into", "receive")):
+        _count(socket.socket, name, kind)
+    _count(selectors.DefaultSelector, "select", "wait")
+    _note_modules(sys.modules["acp_adapter.transport"].Transport)
+    connect = sqlite3.connect
+
+    def watched(*args: object, **options: object) -> sqlite3.Connection:
+        connection = connect(*args, **options)  # type: ignore[call-overload] # as it was called
+        connection.set_trace_callback(lambda _: _calls["sql"].append(None))
+        return connection
+
+    sqlite3.connect = watched  # type: ignore[assignment] # of the overloads
+
+
+def _note_modules(transport: type) -> None:
+    method = transport.answer
+
+    def noted(*args: object, **options: object) -> object:
+        transport.answer = method
+        _opened.append(len(sys.modules))
+        return method(*args, **options)
+
+    transport.answer = noted
+
+
+def _count(owner: type, name: str, kind: str) -> None:
+    method, calls = getattr(owner, name), _calls[kind]
+
+    def counted(*args: object, **options: object) -> object:
+        calls.append(None)
+        if kind == "send" and not _asked and bytes(args[1][:5]) == b"POST ":
+            _asked.append(None)
+            _report("request")
+        return method(*args, **options)
+
+    setattr(owner, name, counted)
+
+
+os.write = _watched  # type: ignore[assignment] # bytes and the like
+sys.argv[:] = sys.argv[2:]
+with open(sys.argv[0], encoding="utf-8") as program:  # noqa: PTH123 - pathlib would be one more module
+    exec(compile(program.read(), sys.argv[0], "exec"))
