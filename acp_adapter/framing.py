@@ -12,6 +12,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from acp_adapter.ready_writes import write_now
+
 MAX_LINE = 64 * 1024 * 1024
 _CHUNK = 256 * 1024
 
@@ -70,8 +72,10 @@ class LineReader:
 class LineWriter:
     """One FIFO of bytes to a descriptor, written by a thread of its own.
 
-    `put` never blocks. Positions count bytes: whoever wants to know when something is out compares the position
-    that `put` returned with `written`. After `broken`, data is dropped: the reader is gone, or `end` was called.
+    `put` never blocks. A line that the descriptor has room for goes out within it: a text that comes in small pieces
+    then wakes no thread for each. Positions count bytes: whoever wants to know when something is out compares the
+    position that `put` returned with `written`. After `broken`, data is dropped: the reader is gone, or `end` was
+    called.
     """
 
     def __init__(self, fd: int, on_progress: Callable[[], None], on_broken: Callable[[], None]) -> None:
@@ -82,18 +86,26 @@ class LineWriter:
         self._queue: deque[bytes] = deque()
         self._position = 0
         self._ending = False
+        self._writing = False
+        self._write_now = write_now(fd)
         self.written = 0
         self.broken = False
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begin to write what `put` cannot."""
         threading.Thread(target=self._run, name="acp-writer", daemon=True).start()
 
     def put(self, data: bytes) -> int:
         """Queue `data`; returns the position of its end."""
         with self._condition:
             self._position += len(data)
-            if not (self.broken or self._ending):
+            if self.broken or self._ending:
+                return self._position
+            if not (self._queue or self._writing):
+                out = self._write_now(data)
+                self.written += out
+                data = data[out:]
+            if data:
                 self._queue.append(data)
                 self._condition.notify_all()
             return self._position
@@ -120,6 +132,7 @@ class LineWriter:
                 self._condition.wait_for(lambda: self._queue or self._ending)
                 data = b"".join(self._queue)
                 self._queue.clear()
+                self._writing = True
                 if not data:
                     self.broken = True
                     self._condition.notify_all()
@@ -131,6 +144,7 @@ class LineWriter:
                 return
             with self._condition:
                 self.written += len(data)
+                self._writing = False
                 self._condition.notify_all()
             self._on_progress()
 

@@ -2,7 +2,8 @@
 
 Workers put events; one flush at a time carries them over the event loop into the transport's FIFO. While a flush
 is under way, adjacent text of one message grows together: no timers, no added delay, and a flood becomes a few big
-pieces. Beyond a bound the worker waits, so that an editor that stops reading pauses its turn and loses nothing.
+pieces. A flush is a plain callback of the loop: a task for each piece of text would cost more than all else. Beyond a
+bound the worker waits, so that an editor that stops reading pauses its turn and loses nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from agent_core.events import AgentText, AgentThought, SessionEvent, ToolFinished, ToolOutput, ToolRequested
@@ -26,22 +27,29 @@ MAX_WAITING_CHARS = 1_000_000
 _MAX_MERGED_CHARS = 256 * 1024
 _EVENT_SIZE = 100
 
-Deliver = Callable[[SessionEvent], Awaitable[None]]
+Deliver = Callable[[SessionEvent], int]
+"""Puts an event's messages into the transport's FIFO, on the loop; returns the position of their end there."""
+
+OnceWritten = Callable[[int, Callable[[], None]], bool]
+"""Whether the FIFO is written up to a position; if not, the callback is called on the loop once it is."""
+
 _Streamed = AgentText | AgentThought | ToolOutput
 
 
 class Outbox:
     """The queue between one session's workers and the event loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, deliver: Deliver, *, held: bool = False) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, deliver: Deliver, once_written: OnceWritten, *, held: bool = False
+    ) -> None:
         """Make it.
 
         Args:
-            deliver: sends one event and returns when it is written; runs on `loop`.
             held: keep everything until `release` (the editor does not know the session yet).
         """
         self._loop = loop
         self._deliver = deliver
+        self._once_written = once_written
         self._held = held
         self._condition = threading.Condition()
         self._queue: deque[_Pending] = deque()
@@ -62,7 +70,7 @@ class Outbox:
             self._waiting += _size(event)
             starts = self._claim_flush()
         if starts:
-            asyncio.run_coroutine_threadsafe(self._flush(), self._loop)
+            self._loop.call_soon_threadsafe(self._flush)
 
     def wait_for_space(self, token: CancelToken) -> None:
         """On a worker thread: wait while too much is waiting, until `token` is cancelled."""
@@ -81,7 +89,7 @@ class Outbox:
             self._held = False
             starts = bool(self._queue) and self._claim_flush()
         if starts:
-            asyncio.run_coroutine_threadsafe(self._flush(), self._loop)
+            self._flush()
 
     async def close(self) -> None:
         """Wait, on the loop, until what was put is written. What comes later nobody hears: the session is over."""
@@ -109,23 +117,28 @@ class Outbox:
         with self._condition:
             self._condition.notify_all()
 
-    async def _flush(self) -> None:
-        while True:
-            with self._condition:
-                if not self._queue:
-                    self._flushing = False
-                    break
-                pending = self._queue.popleft()
-            try:
-                await self._deliver(pending.merged())
-            except Exception:
-                # One event's failure must not hold back those behind it, nor the worker that waits for space.
-                log.exception("an event could not be shown")
-            with self._condition:
-                self._waiting -= pending.size
-                self._written += pending.count
-                self._condition.notify_all()
-            self._news.set()
+    def _flush(self) -> None:
+        """Send one event and what was merged onto it; the next one only when it is written."""
+        with self._condition:
+            pending = self._queue.popleft()
+        try:
+            position = self._deliver(pending.merged())
+        except Exception:
+            # One event's failure must not hold back those behind it, nor the worker that waits for space.
+            log.exception("an event could not be shown")
+            position = 0
+        if self._once_written(position, lambda: self._sent(pending)):
+            self._sent(pending)
+
+    def _sent(self, pending: _Pending) -> None:
+        with self._condition:
+            self._waiting -= pending.size
+            self._written += pending.count
+            self._flushing = bool(self._queue)
+            self._condition.notify_all()
+        self._news.set()
+        if self._flushing:
+            self._loop.call_soon(self._flush)  # not at once: other sessions and the client's messages have their turn
 
 
 class _Pending:

@@ -300,11 +300,13 @@ class HermesACPAgent:
         )
         self._transport.pour("session/update", updates)
 
-    async def _deliver(self, session: SessionState, event: SessionEvent) -> None:
+    def _deliver(self, session: SessionState, event: SessionEvent) -> int:
+        position = 0
         for update in updates_of(event, self._sessions.client):
             new = session.cards.trim(update)
             if new is not None:
-                await self._transport.notify("session/update", {"sessionId": session.id, "update": new})
+                position = self._transport.notify("session/update", {"sessionId": session.id, "update": new})
+        return position
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)

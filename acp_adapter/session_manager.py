@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _LONGEST_SOURCE = 100
 
-Deliver = Callable[[SessionState, SessionEvent], Awaitable[None]]
+Deliver = Callable[[SessionState, SessionEvent], int]
 
 
 class RunBlocking(Protocol):
@@ -276,8 +276,8 @@ class SessionManager:
     def _enter(self, seed: SessionSeed, prepared: _Prepared, *, held: bool) -> SessionState:
         loop, client = asyncio.get_running_loop(), self.client
 
-        async def deliver(event: SessionEvent) -> None:
-            await self._deliver(session, event)
+        def deliver(event: SessionEvent) -> int:
+            return self._deliver(session, event)
 
         def wants_terminals() -> bool:
             return session.choices.editor_terminals
@@ -289,7 +289,7 @@ class SessionManager:
             if session.bridge is not None:
                 session.bridge.on_notice(text)
 
-        outbox, cards = Outbox(loop, deliver, held=held), CardFields()
+        outbox, cards = Outbox(loop, deliver, self._transport.once_written, held=held), CardFields()
         calls = SessionCalls(self._transport, loop, seed.session_id, outbox, cards)
         workspace = with_editor_files(with_servers(prepared.workspace, prepared.servers), calls, client)
         workspace = with_editor_terminals(workspace, calls, client, wants_terminals, show_terminal)

@@ -72,7 +72,7 @@ class Transport:
         self._outgoing = OutgoingRequests()
         self._after_answer: dict[RequestId, list[Callable[[], None]]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting: list[tuple[int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[int, Callable[[], None]]] = []
         self._ended = False
         self.on_cancel_request: Callable[[RequestId], None] = lambda _: None
         self.on_end: Callable[[], None] = lambda: None
@@ -135,9 +135,19 @@ class Transport:
                     pass
                 waited_at = position
 
-    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """Send one notification of ours and wait until it is written."""
-        await self._written(self._put({"jsonrpc": "2.0", "method": method, "params": params}))
+    def notify(self, method: str, params: Mapping[str, Any]) -> int:
+        """Queue one notification of ours; the position of its end, for `once_written`."""
+        return self._put({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def once_written(self, position: int, callback: Callable[[], None]) -> bool:
+        """Whether all up to `position` is written; if not, `callback` is called once it is. On the loop."""
+        if self._is_written(position):
+            return True
+        self._waiting.append((position, callback))
+        # The writer may have passed the position before it could see who waits.
+        if self._is_written(position):
+            self._resolve()
+        return False
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         """Ask the client something and wait for the result; whoever is cancelled meanwhile withdraws the request.
@@ -290,15 +300,13 @@ class Transport:
             callback()
 
     async def _written(self, position: int) -> None:
-        if self._writer.written >= position or self._writer.broken:
-            return
         assert self._loop is not None, "attach comes first"  # noqa: S101
         waiter: asyncio.Future[None] = self._loop.create_future()
-        self._waiting.append((position, waiter))
-        # The writer may have passed the position before it could see the waiter.
-        if self._writer.written >= position or self._writer.broken:
-            self._resolve()
-        await waiter
+        if not self.once_written(position, lambda: None if waiter.done() else waiter.set_result(None)):
+            await waiter
+
+    def _is_written(self, position: int) -> bool:
+        return self._writer.written >= position or self._writer.broken
 
     def _on_written(self) -> None:
         if self._waiting:
@@ -308,11 +316,10 @@ class Transport:
         # One look at the writer, whose thread goes on meanwhile: a waiter is either done or waits on.
         reached = math.inf if self._writer.broken else self._writer.written
         waiting, self._waiting = self._waiting, []
-        for position, waiter in waiting:
-            if position > reached:
-                self._waiting.append((position, waiter))
-            elif not waiter.done():
-                waiter.set_result(None)
+        self._waiting += [waiter for waiter in waiting if waiter[0] > reached]
+        for position, callback in waiting:
+            if position <= reached:
+                callback()
 
     def _on_loop(self, callback: Callable[[], None]) -> None:
         if self._loop is not None:

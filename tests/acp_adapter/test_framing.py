@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,6 +148,11 @@ class TestWriter:
         assert told.writer.wait_written(5)
         assert told.writer.written == positions[-1]
         assert os.read(pipe.reader, 1 << 20) == b"".join(pieces)
+
+    def test_who_waits_for_a_large_write_is_told_when_it_is_out(self, pipe: Pipe) -> None:
+        told = Written(pipe.writer)
+        told.writer.put(bytes(500_000))
+        _read_exactly(pipe.reader, 500_000)
         assert told.progress.acquire(timeout=5)
 
     @pytest.mark.parametrize("blocking", [True, False])
@@ -187,6 +193,39 @@ class TestWriter:
             told = Written(full.fileno())
             told.writer.put(b"x")
             assert told.broken.get(timeout=5) is None
+
+    def test_a_line_that_has_room_is_out_at_once_and_never_before_an_earlier_one(self, pipe: Pipe) -> None:
+        writer = LineWriter(pipe.writer, lambda: None, lambda: None)
+        first = writer.put(b"first\n")
+        assert writer.written == first
+        large = os.urandom(500_000)
+        writer.put(large)
+        last = writer.put(b"last\n")
+        assert writer.written == first, "the large one waits for the thread, and what comes after waits for it"
+        writer.start()
+        assert _read_exactly(pipe.reader, last) == b"first\n" + large + b"last\n"
+        assert writer.wait_written(5)
+        assert writer.put(b"again\n") == writer.written
+
+    def test_a_full_pipe_is_left_to_the_thread(self, pipe: Pipe) -> None:
+        writer = LineWriter(pipe.writer, lambda: None, lambda: None)
+        line = b"x" * 1023 + b"\n"
+        positions = [writer.put(line) for _ in range(1000)]
+        assert 0 < writer.written < positions[-1]
+        writer.start()
+        assert _read_exactly(pipe.reader, positions[-1]) == line * 1000
+
+    def test_a_socket_is_written_to_at_once_as_far_as_it_has_room(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            writer = LineWriter(ours.fileno(), lambda: None, lambda: None)
+            assert writer.put(b"first\n") == writer.written
+            data = os.urandom(3_000_000)
+            end = writer.put(data)
+            assert writer.written < end
+            writer.start()
+            assert _read_exactly(theirs.fileno(), end) == b"first\n" + data
+            assert ours.getblocking(), "the descriptor's flags are others' too"
 
     def test_a_regular_file_gets_everything(self, tmp_path: Path) -> None:
         with (tmp_path / "out").open("wb") as file:

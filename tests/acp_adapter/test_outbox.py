@@ -17,25 +17,41 @@ from agent_core.interrupt import CancelToken
 _OTHER = ToolRunning("c", "read_file", {}, "/")
 
 
+class Gate:
+    """A pipe that may be full: what is sent then counts as written when it is open again."""
+
+    def __init__(self) -> None:
+        self.unwritten: list[Callable[[], None]] = []
+        self._open = True
+
+    def set(self) -> None:
+        self._open = True
+        waiting, self.unwritten = self.unwritten, []
+        for callback in waiting:
+            callback()
+
+    def clear(self) -> None:
+        self._open = False
+
+    def once_written(self, _: int, callback: Callable[[], None]) -> bool:
+        if not self._open:
+            self.unwritten.append(callback)
+        return self._open
+
+
 class Editor:
-    """Takes events, one at a time; keeps them while `gate` is closed."""
+    """Takes events, one at a time, and no more while `gate` is closed."""
 
     def __init__(self, *, held: bool = False) -> None:
         self.seen: list[SessionEvent] = []
-        self.gate = asyncio.Event()
-        self.gate.set()
+        self.gate = Gate()
         self.arrived = asyncio.Event()
-        self.busy = 0
-        self.busiest = 0
-        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, held=held)
+        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, self.gate.once_written, held=held)
 
-    async def _deliver(self, event: SessionEvent) -> None:
-        self.busy += 1
-        self.busiest = max(self.busiest, self.busy)
+    def _deliver(self, event: SessionEvent) -> int:
         self.seen.append(event)
         self.arrived.set()
-        await self.gate.wait()
-        self.busy -= 1
+        return len(self.seen)
 
     async def blocked(self) -> None:
         """From now on the pipe is full: one event is on its way, all others wait."""
@@ -67,7 +83,6 @@ async def test_events_arrive_in_the_order_they_were_put() -> None:
     for event in events:
         editor.outbox.put(event)
     assert await editor.all() == events
-    assert editor.busiest == 1
 
 
 @pytest.mark.parametrize(
@@ -115,8 +130,8 @@ async def test_one_event_at_a_time_is_on_its_way_whoever_puts_the_next() -> None
         for _ in range(10):
             await asyncio.sleep(0)
     assert editor.seen == []
+    assert len(editor.gate.unwritten) == 1
     assert len(await editor.all()) == 3
-    assert editor.busiest == 1
 
 
 async def test_merged_pieces_have_a_bound() -> None:
@@ -205,24 +220,25 @@ async def test_drain_returns_only_when_the_last_event_is_written() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
     assert not any(task.done() for task in draining)
+    assert len(editor.gate.unwritten) == 1, "nothing more is sent while something is not written"
     editor.gate.set()
     await asyncio.wait_for(asyncio.gather(*draining), 5)
     assert editor.seen == [_OTHER]
-    assert editor.busy == 0
+    assert not editor.gate.unwritten
 
 
 async def test_drain_does_not_wait_for_what_is_put_after_it_was_called() -> None:
     draining: list[asyncio.Task[None]] = []
 
-    async def deliver(event: SessionEvent) -> None:
+    def deliver(event: SessionEvent) -> int:
         seen.append(event)
         # As a background task does that tells something again and again: there is never a quiet moment.
         if not (draining and draining[0].done()) and len(seen) < 1000:
             outbox.put(_OTHER)
-        await asyncio.sleep(0)
+        return 0
 
     seen: list[SessionEvent] = []
-    outbox = Outbox(asyncio.get_running_loop(), deliver)
+    outbox = Outbox(asyncio.get_running_loop(), deliver, Gate().once_written)
     outbox.put(_text("a"))
     outbox.put(_text("b"))
     draining.append(asyncio.create_task(outbox.drain()))
@@ -264,13 +280,13 @@ async def test_a_cancel_lets_a_waiting_worker_go(when: str) -> None:
 async def test_an_event_that_cannot_be_shown_does_not_stop_the_rest(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[SessionEvent] = []
 
-    async def deliver(event: SessionEvent) -> None:
-        await asyncio.sleep(0)
+    def deliver(event: SessionEvent) -> int:
         if event == _OTHER:
             raise ValueError("this one is bad")
         seen.append(event)
+        return 0
 
-    outbox = Outbox(asyncio.get_running_loop(), deliver)
+    outbox = Outbox(asyncio.get_running_loop(), deliver, Gate().once_written)
     for event in (_text("a"), _OTHER, _text("b")):
         outbox.put(event)
     await asyncio.wait_for(outbox.drain(), 5)
@@ -294,3 +310,20 @@ async def test_a_closed_one_has_written_what_came_before_and_drops_what_comes_af
     editor.outbox.put(ModeChanged("dont_ask"))
     await editor.outbox.drain()
     assert editor.seen == [ModeChanged("plan"), ModeChanged("default")]
+
+
+async def test_other_callbacks_of_the_loop_have_their_turn_between_events() -> None:
+    seen: list[object] = []
+
+    def deliver(event: SessionEvent) -> int:
+        seen.append(event)
+        return 0
+
+    loop = asyncio.get_running_loop()
+    outbox = Outbox(loop, deliver, Gate().once_written)
+    for event in (_text("a"), _OTHER, _text("b")):
+        outbox.put(event)
+    for number in range(2):
+        loop.call_soon(seen.append, number)
+    await asyncio.wait_for(outbox.drain(), 5)
+    assert seen == [_text("a"), 0, 1, _OTHER, _text("b")]

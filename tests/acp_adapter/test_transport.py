@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import functools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -137,12 +138,19 @@ class TestCancelRequest:
         assert not transport.is_cancelled(1)
 
 
+async def _notify(transport: Transport, method: str, params: Mapping[str, Any]) -> None:
+    """Send a notification and wait until it is written."""
+    written = asyncio.Event()
+    if not transport.once_written(transport.notify(method, params), written.set):
+        await written.wait()
+
+
 class TestOutgoing:
     async def test_answers_notifications_and_the_sdks_messages_keep_one_order(self, client: RawClient) -> None:
         transport = _attached(client)
         sends = []
         for number in range(0, 300, 3):
-            sends.append(transport.notify("_n", {"number": number}))
+            sends.append(_notify(transport, "_n", {"number": number}))
             sends.append(transport.send({"jsonrpc": "2.0", "id": number + 1, "method": "_ask"}))
             sends.append(transport.send({"jsonrpc": "2.0", "id": number + 2, "result": {}}))
         await asyncio.gather(*sends)
@@ -154,8 +162,8 @@ class TestOutgoing:
         transport = _attached(client)
         params = {"text": "x" * 1_000_000}
         first = {"jsonrpc": "2.0", "method": "_n", "params": params}
-        sending = asyncio.create_task(transport.send(first) if how == "send" else transport.notify("_n", params))
-        following = asyncio.create_task(transport.notify("_after", {}))
+        sending = asyncio.create_task(transport.send(first) if how == "send" else _notify(transport, "_n", params))
+        following = asyncio.create_task(_notify(transport, "_after", {}))
         await asyncio.to_thread(wait_until, lambda: unread(client.end.reader) > 0)
         for _ in range(50):
             await asyncio.sleep(0)
@@ -171,8 +179,10 @@ class TestOutgoing:
         await transport.receive()
         tasks: list[asyncio.Task[None]] = []
         for name in ("_one", "_two"):
-            transport.after_answer(1, lambda name=name: tasks.append(asyncio.create_task(transport.notify(name, {}))))
-        await transport.notify("_before", {})
+            transport.after_answer(
+                1, lambda name=name: tasks.append(asyncio.create_task(_notify(transport, name, {})))
+            )
+        await _notify(transport, "_before", {})
         assert not tasks
         await transport.send(_answer(1))
         await asyncio.gather(*tasks)
@@ -205,7 +215,7 @@ class TestOutgoing:
             "lone": "a\ud83d",
             "pair": "\ud83d\ude00 \u2028",
         }
-        await _attached(client).notify("_n", {**values, "k\udcff": "\\ud800"})
+        await _notify(_attached(client), "_n", {**values, "k\udcff": "\\ud800"})
         line = client.read_line()
         line.decode("ascii")
         client._rest = line + b"\n"
@@ -229,7 +239,7 @@ class TestEnd:
         assert client.end.over.is_set()
         with pytest.raises(ClientGone):
             await transport.send({"jsonrpc": "2.0", "id": 9, "method": "session/request_permission"})
-        await transport.notify("_n", {})
+        await _notify(transport, "_n", {})
         await transport.send(_answer(1))
         assert [client.read().get("method"), client.read().get("id")] == ["_n", 1]
 
@@ -255,7 +265,7 @@ class TestEnd:
 
     async def test_a_broken_output_ends_the_connection_and_releases_who_waits_for_it(self, client: RawClient) -> None:
         transport = _attached(client)
-        sending = [asyncio.create_task(transport.notify("_n", {"text": "x" * 500_000})) for _ in range(3)]
+        sending = [asyncio.create_task(_notify(transport, "_n", {"text": "x" * 500_000})) for _ in range(3)]
         await asyncio.to_thread(wait_until, lambda: unread(client.end.reader) > 0)
         client.close_output()
         await asyncio.wait_for(asyncio.gather(*sending), 5)
@@ -270,7 +280,7 @@ class TestEnd:
         await transport.close()
         with pytest.raises(ClientGone):
             await transport.send({"jsonrpc": "2.0", "id": 9, "method": "_ask"})
-        await transport.notify("_n", {})
+        await _notify(transport, "_n", {})
         assert client.read()["method"] == "_n"
 
     def test_the_end_waits_no_longer_than_it_may_for_what_is_queued(self, client: RawClient) -> None:
@@ -282,5 +292,5 @@ class TestEnd:
     async def test_nothing_goes_out_after_the_end_and_nobody_waits_for_it(self, client: RawClient) -> None:
         transport = _attached(client)
         assert transport.end(5)
-        await asyncio.wait_for(transport.notify("_n", {}), 5)
+        await asyncio.wait_for(_notify(transport, "_n", {}), 5)
         assert unread(client.end.reader) == 0

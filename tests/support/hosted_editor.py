@@ -95,7 +95,7 @@ class HostedEditor:
         async with await Editor.over(end.reader, end.writer) as self.editor:
             self.editor.wire.capabilities = dict(self._profile)
             self.editor.wire.sessions[SESSION] = Session()
-            outbox = Outbox(self._loop, _shown_to_nobody)
+            outbox = Outbox(self._loop, _shown_to_nobody, end.transport.once_written)
             self.calls = SessionCalls(end.transport, self._loop, SESSION, outbox, CardFields())
             self._ready.set()
             await self._over.wait()
@@ -116,5 +116,5 @@ async def _hear(end: AgentEnd) -> None:
         pass
 
 
-async def _shown_to_nobody(_: SessionEvent) -> None:
-    return
+def _shown_to_nobody(_: SessionEvent) -> int:
+    return 0
