@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_core.emptied import remove_emptied
 from agent_core.far_copy.copy import Change, FarCopy
 from agent_core.far_copy.facts import Fact
 from agent_core.far_copy.packing import read_here
@@ -49,9 +50,13 @@ def bring_back(copy: FarCopy, changes: Sequence[Change], files: FileSystem) -> R
 
     Args:
         files: those of this machine, behind a gate.
+
+    Raises:
+        OSError: there is no room here to store how the two sides are.
     """
     done = Returned()
-    for change in changes:
+    # A file may have taken the place of a directory.
+    for change in sorted(changes, key=lambda change: change.there is not None):
         try:
             why = _brought(copy, change, files, done)
         except ToolInterrupted:
@@ -62,7 +67,12 @@ def bring_back(copy: FarCopy, changes: Sequence[Change], files: FileSystem) -> R
             if not change.obstacle:
                 done.kept.append(change)
             copy.settle(change.name, change.there, apart=True)
-    copy.save(done.brought)
+    try:
+        copy.save(done.brought)
+    except OSError:
+        # Of what is not made nothing is kept yet: it comes again.
+        copy.unsettle(done.kept)
+        raise
     return done
 
 
@@ -74,6 +84,8 @@ def _brought(copy: FarCopy, change: Change, files: FileSystem, done: Returned) -
         if change.there is not None and change.there != change.here:
             done.words.append(f"{change.name} has other permissions there, which are not brought back")
         return ""
+    if change.here is None and any(name.startswith(f"{change.name}/") for name in done.removed):
+        remove_emptied(path)
     before = read_here(path)
     if why := _hindrance(change, path, before):
         return why
