@@ -334,12 +334,14 @@ def test_the_next_process_goes_on_with_a_copy_that_is_still_there(bench):
     assert (bench.here / "f").read_text() == "2\n"
 
 
-def test_permissions_do_not_come_back_but_are_told(bench):
-    bench.write(f="1\n", g="1\n")
+def test_what_may_be_executed_there_alone_is_known(bench):
+    bench.write(f="1\n", g="1\n", h="1\n")
+    (bench.here / "h").chmod(0o755)
     bench.renew()
-    bench.run_there("chmod +x f; echo '#!/bin/sh' >new; chmod +x new")
+    bench.run_there("chmod +x f; echo '#!/bin/sh' >new; chmod +x new; chmod -x h")
     done = bench.back()
-    assert [word.partition(" ")[0] for word in done.words] == ["f", "new"]
+    assert [change.name for change in done.executable] == ["f", "new"]
+    assert done.words == ["h has other permissions there, which are not brought back"]
     assert not (bench.here / "new").stat().st_mode & 0o100
     assert bench.changes() == {}
     (bench.here / "g").write_text("2\n")
