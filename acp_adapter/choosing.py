@@ -152,6 +152,10 @@ class Chooser:
             return
         self._renewal.run(config, lambda: _on(loop, self._show_to_all))
 
+    def show_from(self, loop: asyncio.AbstractEventLoop, session: SessionState) -> None:
+        """From a worker: send the options as they are once nobody is choosing."""
+        _on(loop, lambda: self._show_soon(session))
+
     def close(self) -> None:
         """The process ends."""
         self._closed = True
@@ -169,7 +173,10 @@ class Chooser:
 
     def _show_to_all(self) -> None:
         for session in self._sessions.all():
-            asyncio.ensure_future(self._show(session))  # noqa: RUF006 - it catches what can go wrong, and is short
+            self._show_soon(session)
+
+    def _show_soon(self, session: SessionState) -> None:
+        asyncio.ensure_future(self._show(session))  # noqa: RUF006 - it catches what can go wrong, and is short
 
     async def _show(self, session: SessionState) -> None:
         async with session.choosing:

@@ -14,12 +14,14 @@ import json
 import logging
 import os
 import re
+import stat
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from acp_adapter.version import __version__
 from agent_core.signed_out import FILE_NAME as SIGNED_OUT
+from tools.os_flags import O_CLOEXEC, O_NONBLOCK
 
 if TYPE_CHECKING:
     from acp_adapter.capabilities import ClientCapabilities
@@ -37,6 +39,8 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET")
 _MOST = 8
 """Clients and command lines of one home that are remembered: an editor each."""
 _LOCK_SECONDS = 2.0
+_MOST_BYTES = 4 * 1024 * 1024
+"""A longer file is none of ours."""
 
 
 class Shown(NamedTuple):  # the cheapest to define: this is loaded before the first session
@@ -64,10 +68,10 @@ class FirstAnswer:
         if os.path.lexists(self._home.root / SIGNED_OUT):
             return None
         try:
-            kept = json.loads((self._home.root / FILE_NAME).read_bytes())
+            kept = json.loads(_read(os.path.join(self._home.root, FILE_NAME)))  # noqa: PTH118 - as below
             found = kept["answers"][self._origin(client)]
             modes, options, terminals = found["modes"], found["configOptions"], found["editorTerminals"]
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         if not (isinstance(modes, dict) and isinstance(options, list) and isinstance(terminals, bool)):
             return None
@@ -75,17 +79,25 @@ class FirstAnswer:
 
     def keep(self, client: ClientCapabilities, shown: Shown) -> None:
         """Remember what such a client is shown; where that cannot be written, the next start takes its time."""
+        self._change(client, {**shown.choices, "editorTerminals": shown.editor_terminals})
+
+    def forget(self, client: ClientCapabilities) -> None:
+        """What such a client was shown is not so: the next start finds out itself."""
+        self._change(client, None)
+
+    def _change(self, client: ClientCapabilities, entry: Mapping[str, Any] | None) -> None:
         from agent_core.providers.credentials.shared_file import SharedFile, SharedFileError  # noqa: PLC0415 - later
 
-        entry = {**shown.choices, "editorTerminals": shown.editor_terminals}
         try:
             with SharedFile(self._home.root / FILE_NAME, durable=False).locked(_LOCK_SECONDS) as draft:
                 known = draft.content.get("answers")
-                others = dict(known) if isinstance(known, dict) else {}
+                answers = dict(known) if isinstance(known, dict) else {}
                 origin = self._origin(client)
-                others.pop(origin, None)
+                answers.pop(origin, None)
+                if entry is not None:
+                    answers[origin] = entry
                 # The last ones are the youngest.
-                draft.content["answers"] = dict([*others.items(), (origin, entry)][-_MOST:])
+                draft.content["answers"] = dict([*answers.items()][-_MOST:])
                 draft.save()
         except SharedFileError as problem:
             log.info("the first answer is not remembered: %s", problem)
@@ -111,6 +123,20 @@ def _relevant(variable: tuple[str, str]) -> tuple[str, str] | None:
     if _SECRET.search(name.upper()):
         return (name, "set") if value.strip() else None
     return variable if _SAID.search(name.upper()) else None
+
+
+def _read(path: str) -> bytes:
+    """A regular file's content: the first session waits for nothing else.
+
+    Raises:
+        OSError, ValueError: there is none.
+    """
+    descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - by descriptor
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > _MOST_BYTES:
+            raise ValueError("not ours")
+        return file.read(_MOST_BYTES)
 
 
 def _stamp(path: str) -> tuple[int, int, int] | None:

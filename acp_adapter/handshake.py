@@ -18,7 +18,7 @@ from acp_adapter.auth import auth_methods
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.first_answer import FirstAnswer, Shown
 from acp_adapter.version import __version__
-from agent_core.errors import RequestError
+from agent_core.errors import HermesError, RequestError
 
 if TYPE_CHECKING:
     from agent_core.choices import SessionChoices
@@ -207,10 +207,19 @@ def looked_again(greeting: Greeting, config: Configuration) -> bool:
     seed, shown, memory = greeting.seed, greeting.shown, greeting.memory
     if seed is None or shown is None or memory is None:
         return False
-    fresh = open_session(str(seed.cwd), [str(root) for root in seed.extra_roots], (), config)
-    now = shown_of(fresh, config, greeting.client)
-    # That nobody is asked is never taken from a file that only remembers.
-    if fresh.choices.mode == "default" and memory.recall(greeting.client) != now:
+    try:
+        fresh = open_session(str(seed.cwd), [str(root) for root in seed.extra_roots], (), config)
+    except HermesError:
+        # The next start must say it at once.
+        memory.forget(greeting.client)
+        raise
+    now, known = shown_of(fresh, config, greeting.client), memory.recall(greeting.client)
+    # That nobody is asked is never taken from a file that only remembers; nor that somebody is, where it depends on
+    # the directory.
+    if config.settings.approvals.mode == "off":
+        if known is not None:
+            memory.forget(greeting.client)
+    elif known != now:
         memory.keep(greeting.client, now)
     return now != shown
 

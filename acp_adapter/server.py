@@ -38,7 +38,7 @@ from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError
-from agent_core.events import CommandsOffered, OptionsOffered, SessionEvent
+from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.sessions.records import SessionPage
@@ -249,24 +249,32 @@ class HermesACPAgent:
     def _warm_once(self) -> None:
         if not self._warm:
             self._warm = True
-            self._executor.submit(self._warm_up)
+            loop = asyncio.get_running_loop()
+            self._executor.submit(self._warm_up, loop)
         self._chooser.renew_when_quiet()
 
-    def _warm_up(self) -> None:
+    def _warm_up(self, loop: asyncio.AbstractEventLoop) -> None:
         """Load on a worker thread, while the user types, what the first prompt needs."""
-        self._factory.warm()
-        self._on_loaded()
-        self._look_again()
-
-    def _look_again(self) -> None:
-        """The first session was answered before the settings were there: what it was told may not be so any more."""
         try:
-            if self._greeting.seed is None or not looked_again(self._greeting, self._config.load()):
+            self._factory.warm()
+        except Exception:  # the first prompt meets it again, and tells it
+            log.exception("what the first prompt needs could not be loaded")
+        self._on_loaded()
+        self._look_again(loop)
+
+    def _look_again(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The first session was answered before the settings were there: what it was told may not be so any more."""
+        seed = self._greeting.seed
+        try:
+            if seed is None or not looked_again(self._greeting, self._config.load()):
                 return
-            session = self._sessions.get(self._greeting.seed.session_id)
-            session.outbox.put(OptionsOffered(self._chooser.offered(session, everything=False)))
+            session = self._sessions.get(seed.session_id)
         except HermesError:
             log.info("the first session's options could not be looked at again", exc_info=True)
+        except Exception:
+            log.exception("the first session's options could not be looked at again")
+        else:
+            self._chooser.show_from(loop, session)
 
     async def _result(self, session: SessionState) -> dict[str, Any]:
         return session_result(session.id, await self._chooser.options(session), self._sessions.client)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
 from agent_core.settings.model import Settings
-from tools.approval.rules.paths import below_home, with_real_places
+from tools.approval.rules.paths import below_home, moved, with_real_places
 from tools.environments.resolving import real_path
 from tools.errors import FileMissing, ToolError
 from tools.files.history import FileHistory, NoHistory
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from agent_core.background.news import News
     from agent_core.sessions.files.call_history import CallHistory
     from agent_core.sessions.files.disk import Disk
+    from agent_core.settings.environments import TerminalPart
     from agent_core.workspace import Workspace
     from tools.approval.rules.rule import PermissionRule
     from tools.environments.backends import Elsewhere
@@ -70,21 +72,39 @@ def policies_there(elsewhere: Elsewhere | None) -> tuple[ProjectPolicy, ...]:
     return tuple(_policy_of(root / FILE, elsewhere) for root in elsewhere.roots)
 
 
-def denied_there(rule: PermissionRule, elsewhere: Elsewhere | None) -> tuple[PermissionRule, ...]:
+def is_copied(settings: TerminalPart, elsewhere: Elsewhere) -> bool:
+    """Whether a session's directory is copied to where it works."""
+    return settings.sync != "off" and elsewhere.begin is not None
+
+
+def denied_there(
+    rule: PermissionRule, elsewhere: Elsewhere | None, copied: Path | None = None
+) -> tuple[PermissionRule, ...]:
     """What a rule that denies means besides, where a session's files are another machine's. Blocks.
 
-    `~/` is the home there as well, and a path is denied under the name that the links there lead to.
+    `~/` is the home there as well, a path is denied under the name that the links there lead to.
+
+    Args:
+        copied: the directory here that is copied there: what is denied in it is denied in the copy.
     """
     if elsewhere is None or elsewhere.shared:
         return ()
+    there = () if copied is None else tuple(_in_copy(rule, elsewhere, copied))
     if elsewhere.problem:
-        return (below_home(rule, "/**"),)  # nobody knows yet where the home there is
+        return (below_home(rule, "/**"), *there)  # nobody knows yet where the home there is
     try:
         files, theirs = elsewhere.files(None), below_home(rule, str(elsewhere.facts().home))
-        real = with_real_places(theirs, elsewhere.real_roots, lambda path: str(real_path(files, Path(path))))
-        return tuple(real)
+        real = (*with_real_places(theirs, elsewhere.real_roots, lambda path: str(real_path(files, Path(path)))),)
     except ToolError:
-        return (below_home(rule, "/**"),)
+        return (below_home(rule, "/**"), *there)
+    return (*real, *there)
+
+
+def _in_copy(rule: PermissionRule, elsewhere: Elsewhere, top: Path) -> Iterator[PermissionRule]:
+    tops = dict.fromkeys((top, Path(os.path.realpath(top))))
+    roots = dict.fromkeys((elsewhere.roots[0], elsewhere.real_roots[0]))
+    for each in with_real_places(rule):
+        yield from (there for here in tops for root in roots for there in moved(each, here, root))
 
 
 def _policy_of(path: Path, elsewhere: Elsewhere) -> ProjectPolicy:

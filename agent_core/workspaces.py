@@ -15,7 +15,7 @@ from agent_core.auxiliary.client import AuxiliaryClient
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource, Configuration
 from agent_core.containing import containment_of
-from agent_core.elsewhere import denied_there, elsewhere_of, history_there, policies_there
+from agent_core.elsewhere import denied_there, elsewhere_of, history_there, is_copied, policies_there
 from agent_core.hooks.sessions import HookSessions
 from agent_core.hooks.transcript import Transcript
 from agent_core.mcp.making import session_servers, wants_servers
@@ -122,7 +122,8 @@ class Workspaces:
         """The workspace in `roots`, the first of which is its directory."""
         limits, cwd, extra_roots = tool_settings(config), roots[0], roots[1:]
         further = (*policies_there(elsewhere), *further)
-        permissions = permission_settings(config, roots, further, lambda rule: denied_there(rule, elsewhere))
+        copied = cwd if elsewhere is not None and is_copied(config.settings.terminal, elsewhere) else None
+        permissions = permission_settings(config, roots, further, lambda rule: denied_there(rule, elsewhere, copied))
 
         def history(call: CallIdentity) -> FileHistory:
             rows = self._sessions.files.for_call(call.session_id, call.turn_id, call.call_id, roots)

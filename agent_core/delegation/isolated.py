@@ -13,6 +13,7 @@ from agent_core.delegation.copies import Change, Copy
 from agent_core.delegation.kept_news import crashed, how, how_later, kept
 from agent_core.delegation.making import Plan
 from agent_core.delegation.reports import bounded
+from agent_core.emptied import remove_emptied
 from tools.context import ToolContext
 from tools.delegation_port import AgentReport
 from tools.environments.output_file import save_text
@@ -116,8 +117,11 @@ def _brought_back(each: _Return, call: ToolContext) -> AgentReport:
         return replace(report, files=())
     call.progress(f"{len(changes)} changed files come back. Until then they are in {copy.tree}\n")
     brought, open_ones, refused = list[Path](), list[str](), list[str]()
-    for number, change in changes.items():
+    # A file may have taken the place of a directory.
+    for number, change in sorted(changes.items(), key=lambda each: each[1].after is not None):
         path = copy.top / change.path
+        if change.before is None and any(path in gone.parents for gone in brought):
+            remove_emptied(path)
         why, is_refused = _bring(change, path, call)
         if not why:
             brought.append(path)

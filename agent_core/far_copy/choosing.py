@@ -54,6 +54,8 @@ def choose(top: Path, may_read: Callable[[Path], bool], interrupt: Interrupt | N
     kept_back, odd, sizes = list[str](), list[str](), 0
     links: dict[str, str] = {}
     folders: dict[Path, bool] = {}
+    closed = set[tuple[int, int]]()
+    several: dict[str, tuple[int, int]] = {}
     for name in dict.fromkeys(_names(top, interrupt)):
         path = top / name
         if not is_name(name) or (facts := _facts(path)) is None:
@@ -66,9 +68,16 @@ def choose(top: Path, may_read: Callable[[Path], bool], interrupt: Interrupt | N
             odd.append(name)
         elif not may_read(path):
             kept_back.append(name)
+            closed.add((facts.st_dev, facts.st_ino))
         else:
             files[name] = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_mode)
             sizes += facts.st_size
+            if facts.st_nlink > 1:
+                several[name] = facts.st_dev, facts.st_ino
+    # A file that has another name is what it is under that one, too.
+    for name in [name for name, file in several.items() if file in closed]:
+        kept_back.append(name)
+        sizes -= files.pop(name)[1]
     return Chosen(files, sizes, tuple(kept_back), links, tuple(odd))
 
 
@@ -95,11 +104,12 @@ def ignored(top: Path, names: Sequence[str], rules: Mapping[str, bytes]) -> froz
             # The folder is ours alone, and no name leads out of it.
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        given = b"\0".join(os.fsencode(name) for name in names)
+        # A name may begin with a sign that means something to git.
+        given = b"\0".join(os.fsencode(f"./{name}") for name in names)
         variables = {**seen, "GIT_WORK_TREE": str(tree)}
         words = ("check-ignore", "-z", "--no-index", "--stdin")
         found = git(*words, cwd=place, variables=variables, given=given, advice=ADVICE, fine=(0, 1))
-    return frozenset(os.fsdecode(name) for name in found.split(b"\0") if name)
+    return frozenset(os.fsdecode(name).removeprefix("./") for name in found.split(b"\0") if name)
 
 
 def _names(top: Path, interrupt: Interrupt | None, depth: int = 0) -> Iterator[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent_core.far_copy import scripts
 from agent_core.far_copy.choosing import Chosen, choose, ignored
-from agent_core.far_copy.facts import Fact, Pair, digest_of
+from agent_core.far_copy.facts import NOTHING, Fact, Pair, digest_of
+from agent_core.far_copy.going import Changed, Going, changed_here, going_there
 from agent_core.far_copy.looking import Looked
 from agent_core.far_copy.packing import fact_here, pack, read_here
 from agent_core.far_copy.place import FilesMoved, Place, PlaceGone
@@ -27,7 +29,6 @@ _ATTEMPTS = 3
 _MOST_GONE = 20
 _HELD_SECONDS = 1.0
 _UNCHECKABLE = frozenset("\n\r\\")
-_NOTHING = Pair(None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class FarCopy:
         self._loaded: State | None = None
         self._seen: dict[str, tuple[tuple[int, ...], Fact]] = {}
         self._told_odd: set[str] = set()
-        self._told_both: set[tuple[str, Fact | None]] = set()
+        self._told_both: set[tuple[str, Fact | str | None]] = set()
 
     @property
     def is_made(self) -> bool:
@@ -137,7 +138,7 @@ class FarCopy:
             found = self._look(state, turn)
             state.asked = time.time()
             differing = {
-                name: fact for name, fact in found.files.items() if state.files.get(name, _NOTHING).there != fact
+                name: fact for name, fact in found.files.items() if state.files.get(name, NOTHING).there != fact
             }
             gone = [name for name, pair in state.files.items() if pair.there is not None and not found.has(name)]
             new = [name for name in differing if name not in state.files]
@@ -158,7 +159,7 @@ class FarCopy:
     def settle(self, name: str, there: Fact | None, *, apart: bool = False) -> None:
         """What differed is dealt with: it was brought back, or the two sides are to stay apart."""
         with self._lock:
-            old = self._state.files.get(name, _NOTHING)
+            old = self._state.files.get(name, NOTHING)
             pair = Pair(old.here if apart else fact_here(self.top / name), there, apart)
             if pair.here is None and pair.there is None:
                 self._state.files.pop(name, None)
@@ -170,7 +171,8 @@ class FarCopy:
         with self._lock:
             for change in changes:
                 self._state.files[change.name] = change.pair
-            self.store.save(self._state)
+            with contextlib.suppress(OSError):  # as it was stored before, unless there is room now
+                self.store.save(self._state)
 
     def save(self, brought: Mapping[str, bytes]) -> None:
         """Store how the two sides are; `brought` are contents that are the same on both now."""
@@ -241,64 +243,48 @@ class FarCopy:
     def _later(self, tell: Tell, turn: Interrupt) -> Sequence[str]:
         """Bring there what has changed here, where the other side has not changed it."""
         for _ in range(_ATTEMPTS):
-            state, chosen = self._state, self._chosen(turn)
-            now = self._facts(chosen)
-            changed = {name: fact for name, fact in now.items() if state.files.get(name, _NOTHING).here != fact}
-            gone = [
-                name for name, pair in state.files.items()
-                if pair.here is not None and name not in now and read_here(self.top / name) is None
-            ]  # fmt: skip
-            links = {name: target for name, target in chosen.links.items() if state.links.get(name) != target}
-            if not (changed or gone or links):
+            chosen = self._chosen(turn)
+            if not (changed := changed_here(self.top, self._state, chosen, self._facts(chosen))):
                 return []
             try:
-                return self._send(state, {**dict.fromkeys(gone), **changed}, links, tell, turn)
+                return self._send(changed, tell, turn)
             except FilesMoved:
                 continue
         return [f"The files on {self.where} change all the time: what has changed here was not copied there."]
 
-    def _send(
-        self, state: State, wanted: Mapping[str, Fact | None], links: Mapping[str, str], tell: Tell, turn: Interrupt
-    ) -> Sequence[str]:
-        found = self._look(state, turn)
-        going: dict[str, Fact | None] = {}
-        both = list[tuple[str, Fact | None]]()
-        for name, fact in wanted.items():
-            pair, there = state.files.get(name, _NOTHING), found.files.get(name)
-            if there == fact and not (fact is None and found.has(name)):
-                state.files[name] = Pair(fact, there)
-            elif pair.apart or there != pair.there or name in found.unknown | found.odd:
-                both.append((name, fact))
-            else:
-                going[name] = fact
-        if going or links:
-            tell(f"{len(going) + len(links)} files that have changed here are copied to {self.where}.\n")
-            self._put(state, going, links, tell, turn)
-        state.files = {name: pair for name, pair in state.files.items() if pair != _NOTHING}
+    def _send(self, changed: Changed, tell: Tell, turn: Interrupt) -> Sequence[str]:
+        state = self._state
+        going = going_there(changed, state, self._look(state, turn))
+        state.files.update({name: Pair(fact, fact) for name, fact in going.same.items()})
+        if going.files or going.links:
+            number = len(going.files.keys() | going.links.keys())
+            tell(f"{number} files that have changed here are copied to {self.where}.\n")
+            self._put(state, going, tell, turn)
+        state.files = {name: pair for name, pair in state.files.items() if pair != NOTHING}
+        state.links = {name: target for name, target in state.links.items() if changed.links.get(name, target)}
         self.store.save(state)
-        new = [each for each in both if each not in self._told_both]
+        new = [each for each in going.both if each not in self._told_both]
         self._told_both.update(new)
         if not new:
             return []
-        names = ", ".join(sorted(name for name, _ in new)[:20])
+        names = ", ".join(sorted({name for name, _ in new})[:20])
         return [f"Changed on both sides, and so not copied to {self.where}: {names}."]
 
-    def _put(
-        self, state: State, going: Mapping[str, Fact | None], links: Mapping[str, str], tell: Tell, turn: Interrupt
-    ) -> None:
-        known = {name: there for name in going if (there := state.files.get(name, _NOTHING).there) is not None}
+    def _put(self, state: State, going: Going, tell: Tell, turn: Interrupt) -> None:
+        known = {name: there for name in going.files if (there := state.files.get(name, NOTHING).there) is not None}
         lines = [f"{fact.digest}  ./{name}\n" for name, fact in known.items() if _UNCHECKABLE.isdisjoint(name)]
-        removed = [f"./{name}\0" for name, fact in going.items() if fact is None]
         notes = {
             scripts.CHECKED: "".join(lines).encode("utf-8", "surrogateescape"),
-            scripts.GONE: "".join(removed).encode("utf-8", "surrogateescape"),
+            scripts.GONE: _listed(going.removed),
+            scripts.WRITTEN: _listed(going.written),
         }
-        names = [name for name, fact in going.items() if fact is not None]
+        names = [name for name, fact in going.files.items() if fact is not None]
+        links = {name: target for name, target in going.links.items() if target is not None}
         stream = self.store.next_stream(state)
         packed = pack(self.top, names, stream, links=links, notes=notes, interrupt=turn)
         self._place(state).put_later(packed, progress(tell, packed.file), turn)
         state.links.update(links)
-        for name, fact in going.items():
+        for name, fact in going.files.items():
             sent = packed.tree.get(name)
             if fact is None or sent is not None:
                 state.files[name] = Pair(sent, sent)
@@ -352,8 +338,13 @@ class FarCopy:
                 taken = read_here(self.top / name)
                 content = None if taken is None or digest_of(taken[0]) != wanted[name].digest else taken[0]
             obstacle = "" if there is None or content is not None else "is too large, or changes all the time"
-            found.append(Change(name, files.get(name, _NOTHING), there, content, here[name], obstacle))
+            found.append(Change(name, files.get(name, NOTHING), there, content, here[name], obstacle))
         return found
+
+
+def _listed(names: Iterable[str]) -> bytes:
+    """Names as `xargs -0` reads them, none of which it can take for an option."""
+    return "".join(f"./{name}\0" for name in names).encode("utf-8", "surrogateescape")
 
 
 def _unless_many(change: Change, gone: int, of: int) -> Change:

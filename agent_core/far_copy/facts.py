@@ -38,6 +38,9 @@ class Pair:
     apart: bool = False
 
 
+NOTHING = Pair(None, None)
+
+
 def digest_of(content: bytes) -> str:
     """The hash that both sides tell."""
     return hashlib.sha256(content).hexdigest()
@@ -54,6 +57,10 @@ def is_name(name: str) -> bool:
     return not any(part in {"", ".", ".."} or _is_gits(part) for part in parts)
 
 
+_UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
+"""Signs that an older file system of Apple's passes over in a name."""
+
+
 def _is_gits(part: str) -> bool:
-    plain = part.casefold().rstrip(". ")
+    plain = part.translate(_UNSEEN).casefold().rstrip(". ")
     return plain == ".git" or plain.startswith(("git~", ".git:"))

@@ -112,7 +112,7 @@ def contents(stream: IO[bytes], wanted: Mapping[str, str], most: int, largest: i
                 if content is not None and digest_of(content) == wanted[name]:
                     found[name] = content
                     size += len(content)
-    except (tarfile.TarError, EOFError, ValueError, OverflowError) as problem:
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as problem:
         raise CommandError(f"What came from there is no archive as expected: {problem}.") from problem
     return found
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import os
 import stat
 import tarfile
 import time
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +20,12 @@ from tools.environments.resolved_open import open_resolved
 from tools.errors import ToolInterrupted
 from tools.os_flags import O_NOCTTY, O_NONBLOCK
 
+log = logging.getLogger(__name__)
+
 _READ = os.O_RDONLY | O_NONBLOCK | O_NOCTTY
 _EXECUTABLE, _PLAIN = 0o755, 0o644
+PART = ".part"
+"""How the name of a stream ends that is not whole yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,14 @@ def read_here(path: Path) -> tuple[bytes, bool] | None:
         return stream.read(), bool(facts.st_mode & stat.S_IXUSR)
 
 
+def is_file_here(path: Path) -> bool:
+    """Whether a regular file is there, also one that cannot be read."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
 def fact_here(path: Path) -> Fact | None:
     """What a file is here; None where there is none."""
     found = read_here(path)
@@ -74,24 +88,21 @@ def pack(
     Raises:
         OSError: it cannot be written. ToolInterrupted: it was ended.
     """
-    tree: dict[str, Fact] = {}
-    with (
-        file.open("xb") as raw,
-        tarfile.open(fileobj=raw, mode="w:gz", compresslevel=6, format=tarfile.GNU_FORMAT) as archive,
-    ):
-        for name, content in notes.items():
-            _add(archive, name, content, executable=False)
-        for name in names:
-            if interrupt is not None and interrupt.is_set():
-                raise ToolInterrupted
-            if (found := read_here(top / name)) is None:
-                continue
-            _add(archive, name, *found)
-            tree[name] = Fact(digest_of(found[0]), found[1])
-        for name, target in links.items():
-            entry = tarfile.TarInfo(f"./{name}")
-            entry.type, entry.linkname = tarfile.SYMTYPE, target
-            archive.addfile(entry)
+    part = file.with_suffix(PART)
+    try:
+        with (
+            part.open("wb") as raw,
+            tarfile.open(fileobj=raw, mode="w:gz", compresslevel=6, format=tarfile.GNU_FORMAT) as archive,
+        ):
+            for name, content in notes.items():
+                _add(archive, name, content, executable=False)
+            tree = _add_files(archive, top, names, interrupt)
+            for name, target in links.items():
+                _add_link(archive, name, target)
+        part.rename(file)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
     with file.open("rb") as stream:
         return Packed(file, hashlib.file_digest(stream, "sha256").hexdigest(), tree)
 
@@ -105,14 +116,38 @@ def sent_before(files: Iterable[Path], names: Mapping[str, str]) -> dict[str, by
     """
     found: dict[str, bytes] = {}
     for file in files:
-        with tarfile.open(file, "r:gz") as archive:
-            for entry in archive:
-                name = entry.name.removeprefix("./")
-                if name in names and name not in found and (stream := archive.extractfile(entry)) is not None:
-                    content = stream.read()
-                    if digest_of(content) == names[name]:
-                        found[name] = content
+        try:
+            with tarfile.open(file, "r:gz") as archive:
+                _take(archive, names, found)
+        except (OSError, EOFError, zlib.error, tarfile.TarError):
+            log.warning("what was sent is not whole any more in %s", file, exc_info=True)
     return found
+
+
+def _take(archive: tarfile.TarFile, names: Mapping[str, str], found: dict[str, bytes]) -> None:
+    for entry in archive:
+        name = entry.name.removeprefix("./")
+        if name in names and name not in found and (stream := archive.extractfile(entry)) is not None:
+            content = stream.read()
+            if digest_of(content) == names[name]:
+                found[name] = content
+
+
+def _add_files(archive: tarfile.TarFile, top: Path, names: Iterable[str], interrupt: Interrupt | None) -> Tree:
+    tree: dict[str, Fact] = {}
+    for name in names:
+        if interrupt is not None and interrupt.is_set():
+            raise ToolInterrupted
+        if (found := read_here(top / name)) is not None:
+            _add(archive, name, *found)
+            tree[name] = Fact(digest_of(found[0]), found[1])
+    return tree
+
+
+def _add_link(archive: tarfile.TarFile, name: str, target: str) -> None:
+    entry = tarfile.TarInfo(f"./{name}")
+    entry.type, entry.linkname = tarfile.SYMTYPE, target
+    archive.addfile(entry)
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes, executable: bool) -> None:

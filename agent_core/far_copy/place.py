@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import threading
@@ -129,12 +130,8 @@ class Place:
         token = new_token()
         filled = script.format(root=quoted(str(self.root)), id=self.id, token=token, digest=packed.digest, **words)
         with self._running(filled, turn, _SEND_SECONDS) as (given, told):
-            with given, packed.file.open("rb") as stream:
-                sent = 0
-                while data := stream.read(_PIECE):
-                    given.write(data)
-                    sent += len(data)
-                    on_sent(sent)
+            with contextlib.suppress(BrokenPipeError):  # who does not read on has told why
+                _give_all(given, packed.file, on_sent)
             text = told.read(_MOST_WORDS).decode("utf-8", "replace")
         return text.rpartition(f"\n{token} ")[2].strip() if f"\n{token} " in text else "no: the connection broke off"
 
@@ -202,6 +199,15 @@ class Place:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     signal_group(process.pid, _KILL)
+
+
+def _give_all(given: IO[bytes], file: Path, on_sent: Callable[[int], None]) -> None:
+    with given, file.open("rb") as stream:
+        sent = 0
+        while data := stream.read(_PIECE):
+            given.write(data)
+            sent += len(data)
+            on_sent(sent)
 
 
 def _give(stream: IO[bytes], data: bytes) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_core.emptied import remove_emptied
 from agent_core.far_copy.copy import Change, FarCopy
 from agent_core.far_copy.facts import Fact
 from agent_core.far_copy.packing import read_here
@@ -26,6 +27,7 @@ class Returned:
     Attributes:
         brought: contents that were written here, by name; a removed file has none.
         removed: names of files that were removed here.
+        executable: those whose content is the same on both sides now, and that may be executed there alone.
         kept: changes that were not made, to be kept as patches.
         words: about what was not made, or not wholly: a sentence each.
         is_cut: the turn was cancelled in between; the rest comes with the next one.
@@ -34,6 +36,7 @@ class Returned:
     brought: dict[str, bytes] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
     diffs: list[ShownDiff] = field(default_factory=list)
+    executable: list[Change] = field(default_factory=list)
     kept: list[Change] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     is_cut: bool = False
@@ -49,9 +52,13 @@ def bring_back(copy: FarCopy, changes: Sequence[Change], files: FileSystem) -> R
 
     Args:
         files: those of this machine, behind a gate.
+
+    Raises:
+        OSError: there is no room here to store how the two sides are.
     """
     done = Returned()
-    for change in changes:
+    # A file may have taken the place of a directory.
+    for change in sorted(changes, key=lambda change: change.there is not None):
         try:
             why = _brought(copy, change, files, done)
         except ToolInterrupted:
@@ -62,7 +69,12 @@ def bring_back(copy: FarCopy, changes: Sequence[Change], files: FileSystem) -> R
             if not change.obstacle:
                 done.kept.append(change)
             copy.settle(change.name, change.there, apart=True)
-    copy.save(done.brought)
+    try:
+        copy.save(done.brought)
+    except OSError:
+        # Of what is not made nothing is kept yet: it comes again.
+        copy.unsettle(done.kept)
+        raise
     return done
 
 
@@ -71,9 +83,13 @@ def _brought(copy: FarCopy, change: Change, files: FileSystem, done: Returned) -
     path = copy.top / change.name
     if _is_same(change):
         copy.settle(change.name, change.there)
-        if change.there is not None and change.there != change.here:
+        if _is_runnable_there_alone(change):
+            done.executable.append(change)
+        elif change.there != change.here:
             done.words.append(f"{change.name} has other permissions there, which are not brought back")
         return ""
+    if change.here is None and any(name.startswith(f"{change.name}/") for name in done.removed):
+        remove_emptied(path)
     before = read_here(path)
     if why := _hindrance(change, path, before):
         return why
@@ -90,8 +106,8 @@ def _brought(copy: FarCopy, change: Change, files: FileSystem, done: Returned) -
         done.removed.append(change.name)
     else:
         done.brought[change.name] = change.content
-        if change.there is not None and change.there.executable and not (change.here and change.here.executable):
-            done.words.append(f"{change.name} is brought back, but may not be executed yet: chmod +x it")
+        if _is_runnable_there_alone(change):
+            done.executable.append(change)
     if len(done.diffs) < _MOST_SHOWN and (diff := _diff(path, before, change.content)) is not None:
         done.diffs.append(diff)
     copy.settle(change.name, change.there)
@@ -109,6 +125,10 @@ def _hindrance(change: Change, path: Path, before: tuple[bytes, bool] | None) ->
     if (before is None) != (change.here is None) or (before is None and os.path.lexists(path)):
         return "is another here than when it was copied"
     return ""
+
+
+def _is_runnable_there_alone(change: Change) -> bool:
+    return change.there is not None and change.there.executable and not (change.here and change.here.executable)
 
 
 def _is_same(change: Change) -> bool:

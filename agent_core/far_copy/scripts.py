@@ -10,6 +10,13 @@ from __future__ import annotations
 from agent_core.far_copy.facts import MARKER
 
 BEGUN, WHOLE = "begun", "whole"
+_IN_GIT = ".git/hermes-acp-copy"
+"""The marker once more, where there is a repository: `git clean -x` takes the other one away."""
+_MARKED = f"$(cat {MARKER} {_IN_GIT} 2>/dev/null)"
+_OURS = f"""cd {{root}} 2>/dev/null && case "{_MARKED}" in
+*"{{id}} {WHOLE}"*) [ -e {MARKER} ] || echo "{{id}} {WHOLE}" >{MARKER} || : ;;
+*) false ;;
+esac"""
 
 _TAKE = """umask 022; LC_ALL=C; export LC_ALL
 say() {{ printf '\\n%s %s\\n' {token} "$1"; exit 0; }}
@@ -23,13 +30,14 @@ FIRST = (
     _TAKE
     + f"""
 mkdir -p {{root}} && cd {{root}} || say 'no: its directory cannot be made there'
-case $(cat {MARKER} 2>/dev/null) in
-"{{id}} {BEGUN}" | "{{id}} {WHOLE}") find . -mindepth 1 -maxdepth 1 ! -name {MARKER} -exec rm -rf {{{{}}}} +
+case "{_MARKED}" in
+*"{{id}} {BEGUN}"* | *"{{id}} {WHOLE}"*) find . -mindepth 1 -maxdepth 1 ! -name {MARKER} -exec rm -rf {{{{}}}} +
   echo "{{id}} {BEGUN}" >{MARKER} ;;
 *) [ -z "$(ls -A .)" ] || say full; echo "{{id}} {BEGUN}" >{MARKER} || say 'no: its directory cannot be written' ;;
 esac
 gunzip -c <"$d/in" | tar -xof - || say 'no: it could not be unpacked'
 {{git}}
+[ ! -d .git ] || echo "{{id}} {WHOLE}" >{_IN_GIT}
 echo "{{id}} {WHOLE}" >{MARKER} && say done
 say 'no: its directory cannot be written'
 """
@@ -47,26 +55,35 @@ if command -v git >/dev/null 2>&1; then (
 """
 """Makes what was unpacked the first commit of a repository, so that git tells there what was changed."""
 
-CHECKED, GONE = f"{MARKER}.checked", f"{MARKER}.gone"
+CHECKED, GONE, WRITTEN = f"{MARKER}.checked", f"{MARKER}.gone", f"{MARKER}.written"
 LATER = (
     _TAKE
     + f"""
-cd {{root}} 2>/dev/null && [ "$(cat {MARKER} 2>/dev/null)" = "{{id}} {WHOLE}" ] || say gone
-mkdir "$d/notes" && gunzip -c <"$d/in" | tar -xof - -C "$d/notes" ./{CHECKED} ./{GONE} || say 'no: not unpacked'
+{_OURS} || say gone
+mkdir "$d/notes" && gunzip -c <"$d/in" | tar -xof - -C "$d/notes" ./{CHECKED} ./{GONE} ./{WRITTEN} ||
+  say 'no: not unpacked'
 [ ! -s "$d/notes/{CHECKED}" ] || sha256sum -c "$d/notes/{CHECKED}" >/dev/null 2>&1 || say moved
 [ ! -s "$d/notes/{GONE}" ] || xargs -0 rm -f <"$d/notes/{GONE}"
+[ ! -s "$d/notes/{WRITTEN}" ] || xargs -0 sh -c 'for f; do
+  [ -d "$f" ] && [ ! -L "$f" ] || continue
+  find "$f" -depth -type d -exec rmdir {{{{}}}} + 2>/dev/null
+  [ ! -d "$f" ] || mv "$f" "$f.was-a-directory-$$"
+done' _ <"$d/notes/{WRITTEN}"
 gunzip -c <"$d/in" | tar -xof -; s=$?
-rm -f {CHECKED} {GONE}
+rm -f {CHECKED} {GONE} {WRITTEN}
 [ $s = 0 ] || say 'no: it could not be unpacked'
 say done
 """
 )
-"""Unpacks what has changed here since, if the files that it replaces or removes are what they were."""
+"""Unpacks what has changed here since, if the files that it replaces or removes are what they were.
+
+A directory in the place of a file has only what is passed over in it, as caches: it is set aside.
+"""
 
 PASSED_OVER = (".git", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 LARGEST_HASHED = 256 * 1024 * 1024
 LOOK = f"""LC_ALL=C; export LC_ALL
-cd {{root}} 2>/dev/null && [ "$(cat {MARKER} 2>/dev/null)" = "{{id}} {WHOLE}" ] ||
+{_OURS} ||
   {{{{ echo {{token}} gone; exit 0; }}}}
 n='
 '
@@ -87,14 +104,14 @@ part; printf end
 """Tells all files of the copy; its parts are those of `far_copy.looking`."""
 
 CHECK = f"""
-cd {{root}} 2>/dev/null && [ "$(cat {MARKER} 2>/dev/null)" = "{{id}} {WHOLE}" ] ||
+{_OURS} ||
   {{{{ echo {{token}} gone; exit 0; }}}}
 echo {{token}} found
 """
 """Tells whether the copy is there."""
 
 FETCH = f"""LC_ALL=C; export LC_ALL
-cd {{root}} 2>/dev/null && [ "$(cat {MARKER} 2>/dev/null)" = "{{id}} {WHOLE}" ] ||
+{_OURS} ||
   {{{{ echo {{token}} gone; exit 0; }}}}
 echo {{token}} found
 xargs -0 tar -cf - 2>/dev/null | gzip -c | cat

@@ -14,11 +14,13 @@ from agent_core.background.news import News
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallOutput, CallRequested, CallRunning, Status
 from agent_core.errors import RequestError
 from agent_core.far_copy.copy import Change, FarCopy
+from agent_core.far_copy.executables import make_executable, not_executable, rules_for
 from agent_core.far_copy.facts import digest_of
 from agent_core.far_copy.patches import keep_as_patches, kept_news, news_of
 from agent_core.far_copy.place import PlaceGone
 from agent_core.far_copy.returning import AgreedAlready, Returned, bring_back
 from agent_core.interrupt import CancelToken
+from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_files import GatedFileSystem
@@ -222,10 +224,21 @@ class SessionCopy:
             raise
         if kept is not None:
             words.append(f"What was not made here is kept for a week; this makes it: {kept[1]}")
+        if done.executable and not done.is_cut:
+            words += self._made_executable(done, session, card, token)
         self._say(card.callbacks, words)
         if done.is_cut:
             raise ToolInterrupted
         card.end(_result(done, changes, words))
+
+    def _made_executable(self, done: Returned, session: Approvals, card: _Card, token: CancelToken) -> Sequence[str]:
+        approvals = session.for_another(session.asker, rules=rules_for(self.rules))
+        gate = Gate(approvals, card.call_id, token, lambda _: None, on_note=lambda text: card.say(f"[{text}]\n"))
+        try:
+            return make_executable(self.copy, done.executable, gate)
+        except ToolInterrupted:
+            done.is_cut = True
+            return [not_executable([change.name for change in done.executable])]
 
     def _is_agreed(self, path: Path, content: bytes) -> bool:
         if not path.is_relative_to(self.copy.top):

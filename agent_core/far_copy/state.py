@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from agent_core.far_copy.facts import Fact, Pair
+from agent_core.far_copy.packing import PART
 from tools.file_locks import lock
 from tools.os_flags import O_CLOEXEC
 
@@ -105,7 +106,11 @@ class Store:
         descriptor = os.open(self.directory / _LOCK, os.O_RDWR | os.O_CREAT | O_CLOEXEC, 0o600)
         try:
             lock(descriptor)
+            # Who had it may have removed the file meanwhile, and others lock the next one.
+            is_ours = os.path.samestat(os.fstat(descriptor), (self.directory / _LOCK).stat())
         except OSError:
+            is_ours = False
+        if not is_ours:
             os.close(descriptor)
             return False
         self._lock = descriptor
@@ -119,7 +124,8 @@ class Store:
 
     def forget(self) -> None:
         """The copy is gone: what was kept of it stays."""
-        for path in (*self.streams, *(self.directory / name for name in (_FILE, _NEW, _LOCK))):
+        ours = (self.directory / name for name in (_FILE, _NEW, _LOCK))
+        for path in (*self.streams, *self.directory.glob(f"*{PART}"), *ours):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,15 @@ from acp_adapter.front_door import greet
 from acp_adapter.handshake import Greeting, looked_again
 from acp_adapter.options.modes import mode_state
 from acp_adapter.server_arguments import ServerOptions
-from agent_core.config import Configuration, Overrides, load
+from agent_core.config import ConfigSource, Configuration, Overrides, load
+from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.signed_out import SignedOut
 from tests.support.agent_end import RawClient, raw_client
+from tests.support.editor_host import RpcError
 from tests.support.in_memory import serving
 from tests.support.settings_files import configure
+from tests.support.waiting import wait_until
 
 _PLAIN = ClientCapabilities()
 _SHOWN = Shown({"modes": {"currentModeId": "default"}, "configOptions": [{"id": "model"}]}, editor_terminals=False)
@@ -57,6 +62,11 @@ def test_what_was_shown_is_known_to_the_next_process(home: Path) -> None:
     assert (home / FILE_NAME).stat().st_mode & 0o777 == 0o600
 
 
+def _put_a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -67,9 +77,13 @@ def test_what_was_shown_is_known_to_the_next_process(home: Path) -> None:
         lambda home: SignedOut(Home(home)).mark(),
         lambda home: (home / FILE_NAME).write_text('{"answers": {'),
         lambda home: (home / FILE_NAME).write_text('{"answers": []}'),
+        lambda home: (home / FILE_NAME).write_text("[" * 100_000),
+        lambda home: _put_a_pipe(home / FILE_NAME),
+        lambda home: os.truncate(home / FILE_NAME, 1 << 30),
     ],
-    ids=["settings", "keys", "lists of models", "sign-ins", "signed out", "a torn file", "a file of another kind"],
-)
+    ids=["settings", "keys", "lists of models", "sign-ins", "signed out", "a torn file", "a file of another kind",
+         "a deep file", "a pipe", "a huge file"],
+)  # fmt: skip
 def test_it_does_not_count_after_a_change_of(change: Callable[[Path], object], home: Path) -> None:
     _memory(home).keep(_PLAIN, _SHOWN)
     change(home)
@@ -143,7 +157,56 @@ def test_that_nobody_is_asked_is_never_remembered(client: RawClient, home: Path,
     assert not (home / FILE_NAME).exists()
 
 
-async def test_a_client_that_was_told_what_is_not_so_any_more_is_told_anew(home: Path, workspace: Path) -> None:
+def test_where_a_project_alone_has_questions_asked_nothing_is_remembered_for_others(
+    client: RawClient, home: Path, tmp_path: Path
+) -> None:
+    configure(home, {"approvals": {"mode": "off"}})
+    (tmp_path / ".hermes").mkdir()
+    (tmp_path / ".hermes" / "config.yaml").write_text("approvals: {mode: all}\n")
+    _memory(home).keep(_PLAIN, _SHOWN)  # as former versions did
+    client.send(_INITIALIZE, _new(tmp_path))
+    greeting = greet(client.transport, lambda: _offline(home), _memory(home, MODEL="another"))
+    assert greeting.seed is not None
+    assert greeting.seed.choices.mode == "default"
+    greeting.memory = _memory(home)
+    looked_again(greeting, _offline(home))
+    assert _memory(home).recall(_PLAIN) is None
+
+
+def test_the_second_answer_from_memory_is_the_same_for_a_look_at_the_settings(home: Path, tmp_path: Path) -> None:
+    for configured in (lambda: _offline(home), _never):
+        with raw_client() as client:
+            client.send(_INITIALIZE, _new(tmp_path))
+            greeting = greet(client.transport, configured, _memory(home))
+        assert not looked_again(greeting, _offline(home))
+
+
+async def test_a_session_without_a_model_is_told_with_its_prompt_and_by_the_next_start_at_once(
+    home: Path, workspace: Path
+) -> None:
+    old = Shown({"modes": mode_state("default"), "configOptions": []}, editor_terminals=False)
+
+    def remembering(config: Any) -> FirstAnswer:
+        memory = FirstAnswer(config.home, _OFFLINE)
+        memory.keep(_PLAIN, old)
+        return memory
+
+    settings = ConfigSource(Home(home))
+    async with serving(home, config=settings, front_door=True, memory=remembering) as editor:
+        await editor.initialize({})
+        session = await editor.new_session(workspace)
+        with pytest.raises(RpcError, match="No model is configured"):
+            await editor.prompt(session, "hello")
+        await asyncio.to_thread(wait_until, lambda: FirstAnswer(Home(home), _OFFLINE).recall(_PLAIN) is None)
+
+
+async def test_a_client_that_was_told_what_is_not_so_any_more_is_told_anew(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("something cannot be loaded")
+
+    monkeypatch.setattr(AgentFactory, "warm", fail)  # also then
     old = Shown({"modes": mode_state("default"), "configOptions": []}, editor_terminals=False)
 
     def remembering(config: Any) -> FirstAnswer:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.elsewhere import denied_there, elsewhere_of
+from agent_core.elsewhere import denied_there, elsewhere_of, is_copied
 from agent_core.errors import SettingsError
 from agent_core.interrupt import CancelToken
 from agent_core.prompt.session_prompt import session_prompt
@@ -20,7 +20,7 @@ from tests.support.fake_engine import FakeEngine
 from tests.support.services import turn_services
 from tests.support.ssh_server import needs_other_disk, needs_sshd, ssh_server
 from tests.support.tool_context import ScriptedApprover
-from tools.approval.actions import ReadPath, RunCommand
+from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.rules.matching import denied_by
 from tools.approval.rules.parsing import parse_rule
 from tools.dispatch import dispatch
@@ -171,6 +171,27 @@ def test_what_the_person_denies_is_denied_under_the_names_that_it_has_there(
         (rule,) = denied_there(parse_rule({"read": pattern}), replace(elsewhere, problem="it is down"))
         assert bool(denied_by(x, (rule,), ())) == pattern.startswith("~"), pattern
     assert denied_there(parse_rule({"run": "git push"}), None) == ()
+
+
+def test_what_is_denied_by_its_place_here_is_denied_in_a_copy_of_it(home, tmp_path, guardian):
+    top, there, engine = tmp_path / "w", tmp_path / "there", FakeEngine(tmp_path / "engine")
+    (top / "kept").mkdir(parents=True)
+    (tmp_path / "door").symlink_to(top)
+    part = {"docker_program": str(engine.program), "docker_mount": False, "cwd": str(there)}
+    denied = {}
+    try:
+        for sync in ("in", "off"):
+            settings = Settings(terminal={"backend": "docker", **part, "sync": sync})
+            elsewhere = elsewhere_of(settings, "s", (tmp_path / "door",), ToolSettings(), guardian)
+            copied = tmp_path / "door" if is_copied(settings.terminal, elsewhere) else None
+            for pattern in (f"{top}/kept/", f"{tmp_path}/door/kept/**", f"{top}/k*/x"):
+                rules = denied_there(parse_rule({"write": pattern}), elsewhere, copied)
+                action = WritePath(there / "kept" / "x", None, b"x", shown=there / "kept" / "x")
+                denied[sync, pattern] = bool(denied_by(action, rules, elsewhere.real_roots))
+            elsewhere.close()
+    finally:
+        engine.end()
+    assert [sync for (sync, _), is_denied in denied.items() if is_denied] == ["in"] * 3
 
 
 def test_secrets_there_are_not_printed_by_a_search_unasked(session):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tools.os_flags import O_DIRECTORY, O_NOFOLLOW
 
+_O_PATH: int = getattr(os, "O_PATH", 0)
 _OPEN = os.O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 
 
@@ -22,7 +23,7 @@ def remove_tree(place: Path) -> None:
         if not stat.S_ISDIR(place.lstat().st_mode):
             place.unlink()
             return
-        root = os.open(place, _OPEN)
+        root = _opened(place)
         try:
             _make_writable(root)
             _empty(root)
@@ -42,16 +43,31 @@ def _empty(root: int) -> None:
                 left.add(name)
 
 
+def _opened(name: str | Path, directory: int | None = None) -> int:
+    try:
+        return os.open(name, _OPEN, dir_fd=directory)
+    except PermissionError:
+        if not _O_PATH:
+            raise
+    # It may not be read either: a descriptor that only names it is enough to change that.
+    named = os.open(name, _O_PATH | O_DIRECTORY | O_NOFOLLOW, dir_fd=directory)
+    try:
+        Path(f"/proc/self/fd/{named}").chmod(stat.S_IRWXU)
+    finally:
+        os.close(named)
+    return os.open(name, _OPEN, dir_fd=directory)
+
+
 def _make_writable(directory: int) -> None:
     """Some programs take that right away from what they keep, as Go does."""
-    if not os.fstat(directory).st_mode & stat.S_IWUSR:
+    if stat.S_IRWXU & ~os.fstat(directory).st_mode:
         with contextlib.suppress(OSError):
             os.fchmod(directory, stat.S_IRWXU)
 
 
 def _make_writable_below(directory: int, name: str) -> None:
     with contextlib.suppress(OSError):
-        below = os.open(name, _OPEN, dir_fd=directory)
+        below = _opened(name, directory)
         try:
             _make_writable(below)
         finally:
@@ -62,7 +78,7 @@ def _remove(root: int, name: str) -> None:
     if not stat.S_ISDIR(os.stat(name, dir_fd=root, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=root)
         return
-    inner = os.open(name, _OPEN, dir_fd=root)
+    inner = _opened(name, root)
     try:
         _make_writable(inner)
         for below in os.listdir(inner):  # noqa: PTH208 - of a descriptor

@@ -139,6 +139,16 @@ def test_what_may_be_executed_there_is_told_of(agent, project):
     assert "chmod +x" in report["not_brought_back"]
 
 
+def test_a_file_that_takes_the_place_of_a_directory_comes_back(agent, project):
+    agent.workspace.approvals.mode = "dont_ask"
+    (project / "d" / "deep").mkdir(parents=True)
+    (project / "d" / "deep" / "x").write_text("x")
+    command = json.dumps({"command": "rm -r d; echo file > d"})
+    report = told(agent.run_conversation(delegates(f"call terminal {command}", isolated=True))["messages"])
+    assert (project / "d").read_text() == "file\n"
+    assert report["brought_back"] == ["d/deep/x", "d"]
+
+
 def test_without_changes_nothing_is_asked_and_nothing_stays(agent, tmp_path, person):
     report = told(agent.run_conversation(delegates("read a.txt\nsay read", isolated=True))["messages"])
     assert report["summary"] == "read"

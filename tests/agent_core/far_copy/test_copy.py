@@ -263,6 +263,67 @@ def test_a_copy_that_is_gone_is_told_with_what_that_means_and_made_anew(bench):
     assert (bench.here / "f").read_text() == "1\n"
 
 
+def test_a_copy_that_git_has_cleaned_is_still_there(bench):
+    bench.git("init", "-q")
+    bench.write(f="1\n")
+    bench.renew()
+    bench.run_there("echo 2 >f; git clean -qfdx")
+    assert set(bench.changes()) == {"f"}
+    bench.run_there("rm -rf .git")
+    assert bench.renew() == []
+
+
+def test_another_name_of_a_secret_stays_here_as_well(bench):
+    bench.write(__env="KEY=1", plain="x")
+    os.link(bench.here / ".env", bench.here / "notes.txt")
+    (words,) = bench.renew()
+    assert bench.names_there() == {"plain"}
+    assert "notes.txt" in words
+
+
+def test_names_that_mean_something_to_git_come_back(bench):
+    bench.write(__gitignore="*.log\n")
+    bench.renew()
+    bench.run_there("echo 1 >':!x'; echo 1 >':(glob)y'; echo 1 >':z.log'")
+    assert set(bench.changes()) == {":!x", ":(glob)y"}
+
+
+def test_a_file_in_place_of_a_directory_comes_back_and_a_directory_in_place_of_a_file(bench):
+    for name in ("d", "e"):
+        (bench.here / name / "deep").mkdir(parents=True)
+        (bench.here / name / "deep" / "a").write_text("x")
+    bench.write(f="1\n", __gitignore="kept\n")
+    (bench.here / "e" / "kept").write_text("mine")
+    bench.renew()
+    bench.run_there("rm -r d e f; echo d >d; echo e >e; mkdir f; echo a >f/a")
+    done = bench.back()
+    assert (bench.here / "d").read_text() == "d\n"
+    assert (bench.here / "f" / "a").read_text() == "a\n"
+    assert (bench.here / "e" / "kept").read_text() == "mine"
+    assert [change.name for change in done.kept] == ["e"]
+
+
+def test_a_place_that_does_not_read_on_is_heard_all_the_same(bench):
+    bench.write(f=os.urandom(500_000))
+    bench.twist = lambda script: script.replace('cat >"$d/in"', "false")
+    with pytest.raises(CommandError, match="there is no room in its temporary directory"):
+        bench.renew()
+
+
+def test_a_state_that_was_removed_while_it_was_waited_for_is_not_held(bench, monkeypatch):
+    bench.write(f="1\n")
+    bench.renew()
+    other, late = bench.another(), []
+
+    def lock(descriptor):
+        late.append(descriptor)
+        bench.copy.forget()  # it is let go and gone just when the other one gets it
+
+    monkeypatch.setattr("agent_core.far_copy.state.lock", lock)
+    assert not other.store.hold()
+    assert late
+
+
 def test_the_next_process_goes_on_with_a_copy_that_is_still_there(bench):
     bench.write(f="1\n")
     bench.renew()
@@ -273,12 +334,14 @@ def test_the_next_process_goes_on_with_a_copy_that_is_still_there(bench):
     assert (bench.here / "f").read_text() == "2\n"
 
 
-def test_permissions_do_not_come_back_but_are_told(bench):
-    bench.write(f="1\n", g="1\n")
+def test_what_may_be_executed_there_alone_is_known(bench):
+    bench.write(f="1\n", g="1\n", h="1\n")
+    (bench.here / "h").chmod(0o755)
     bench.renew()
-    bench.run_there("chmod +x f; echo '#!/bin/sh' >new; chmod +x new")
+    bench.run_there("chmod +x f; echo '#!/bin/sh' >new; chmod +x new; chmod -x h")
     done = bench.back()
-    assert [word.partition(" ")[0] for word in done.words] == ["f", "new"]
+    assert [change.name for change in done.executable] == ["f", "new"]
+    assert done.words == ["h has other permissions there, which are not brought back"]
     assert not (bench.here / "new").stat().st_mode & 0o100
     assert bench.changes() == {}
     (bench.here / "g").write_text("2\n")
@@ -302,7 +365,8 @@ def test_a_path_below_the_workspace_is_a_name(name):
 @each(
     "name",
     ["", "/a", "..", "a/../b", "a//b", "./a", "a/", ".git", ".git/config", "a/.git/hooks/x", ".GIT/x", ".git /x",
-     "git~1/config", ".git::$INDEX_ALLOCATION/x", "a\0b", ".hermes-acp-copy", "x" * 5_000],
+     "git~1/config", ".git::$INDEX_ALLOCATION/x", "a\0b", ".hermes-acp-copy", "x" * 5_000, ".g\u200cit/config",
+     "a/.git\ufeff/x"],
 )  # fmt: skip
 def test_what_leads_out_of_it_or_into_git_s_own_is_none(name):
     assert not is_name(name)

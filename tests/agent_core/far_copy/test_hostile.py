@@ -107,6 +107,15 @@ def test_a_name_that_leads_out_or_into_git_s_own_is_none(name, tmp_path_factory)
     assert bench.changes() == {}
 
 
+def test_headers_that_announce_each_other_without_end_are_no_archive(bench, liar):
+    liar.files = {"f": b"2\n"}
+    header = tarfile.TarInfo("././@LongLink")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 2
+    liar._archive = lambda: gzip.compress((header.tobuf(tarfile.GNU_FORMAT) + b"a".ljust(512, b"\0")) * 3_000)
+    with pytest.raises(CommandError, match="no archive as expected"):
+        bench.changes()
+
+
 def test_only_files_that_were_asked_for_are_taken_out_of_an_archive(bench, liar):
     before = everything(bench.folder / "here")
     liar.files = {"f": b"1\n", "new": EVIL, "link": EVIL, "hard": EVIL, "device": EVIL}

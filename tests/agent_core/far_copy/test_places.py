@@ -97,6 +97,20 @@ def test_a_workspace_goes_there_and_what_changes_there_comes_back(bench):
     goes_there_and_back(bench)
 
 
+def test_a_file_takes_the_place_of_a_directory_there_whatever_is_left_in_it(bench):
+    for name in ("d", "e"):
+        (bench.here / name).mkdir()
+        (bench.here / name / "a").write_text("x")
+    bench.renew()
+    bench.run_there("mkdir e/__pycache__ d/empty; echo x >e/__pycache__/y")
+    for name in ("d", "e"):
+        shutil.rmtree(bench.here / name)
+        (bench.here / name).write_text(name)
+    assert bench.renew() == []
+    assert bench.run_there("cat d e") == "de"
+    assert bench.changes() == {}
+
+
 @pytest.mark.slow
 def test_a_container_has_the_copy_at_the_same_path(tmp_path):
     with real_engine(tmp_path / "engine") as engine:

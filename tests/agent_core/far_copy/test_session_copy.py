@@ -1,6 +1,7 @@
 """A copy at the seams of a turn: what the person and the model are told of it."""
 
 import dataclasses
+import errno
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,10 @@ from agent_core.turn.notes import notes_beside
 from agent_core.workspace import local_workspace
 from tests.support.each import each
 from tests.support.far_copies import CopyBench
+from tools.approval.actions import RunCommand
 from tools.approval.policy import Rules
+from tools.approval.questions import Answer
+from tools.errors import ToolInterrupted
 from tools.files.history import NoHistory
 
 
@@ -103,6 +107,80 @@ def test_what_could_not_be_kept_as_a_patch_comes_again(bench, make, monkeypatch)
         copied.end(workspace, "1", CancelToken(), ears(bench))
     assert "was not brought back: git diff failed" in bench.statuses[-1]
     assert set(bench.changes()) == {"f"}
+
+
+@pytest.mark.parametrize("mode", ["dont_ask", "accept_edits"])
+def test_what_may_be_executed_there_is_made_so_here_by_a_command_that_is_asked_about(bench, make, mode):
+    copied = make()
+    workspace = dataclasses.replace(local_workspace(bench.here, mode=mode), copied=copied)
+    copied.begin("1", CancelToken(), ears(bench))
+    bench.run_there("chmod +x f; echo '#!/bin/sh' >'a b'; chmod +x 'a b'")
+    copied.end(workspace, "1", CancelToken(), ears(bench))
+    may_run = {path.name: bool(path.stat().st_mode & 0o100) for path in bench.here.iterdir()}
+    assert may_run == dict.fromkeys(("f", "a b"), mode == "dont_ask")
+    assert bool(bench.statuses) == (mode == "accept_edits")
+    assert all("chmod +x was refused" in text for text in bench.statuses)
+    assert bench.changes() == {}
+    assert bench.renew() == []
+
+
+def test_a_cancel_while_that_is_asked_loses_no_patch(bench, make):
+    token = CancelToken()
+
+    class Person:
+        def ask(self, question, interrupt):
+            if isinstance(question.action, RunCommand):
+                token.cancel()
+                raise ToolInterrupted
+            return Answer(allowed=question.action.path.name == "new")
+
+    copied = make()
+    workspace = dataclasses.replace(local_workspace(bench.here, approver=Person()), copied=copied)
+    copied.begin("1", CancelToken(), ears(bench))
+    bench.run_there("echo new >f; echo '#!/bin/sh' >new; chmod +x new")
+    with pytest.raises(ToolInterrupted):
+        copied.end(workspace, "1", token, ears(bench))
+    assert "f was refused" in bench.statuses[-1]
+    assert "git -C" in bench.statuses[-1]
+    assert "not here yet: new; chmod +x" in bench.statuses[-1]
+
+
+def test_what_could_not_be_stored_as_dealt_with_comes_again(bench, make, monkeypatch):
+    copied = make()
+    workspace = dataclasses.replace(local_workspace(bench.here), copied=copied)
+    copied.begin("1", CancelToken(), ears(bench))
+    (bench.there / "f").write_text("new\n")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.copy, "save", full)
+        copied.end(workspace, "1", CancelToken(), ears(bench))
+    assert "No space left on device" in bench.statuses[-1]
+    assert set(bench.changes()) == {"f"}
+
+
+def test_a_stream_that_a_crash_has_cut_off_hinders_nothing(bench, make):
+    copied = make()
+    workspace = dataclasses.replace(local_workspace(bench.here), copied=copied)
+    copied.begin("1", CancelToken(), ears(bench))
+    bench.write(g="g\n")
+    bench.renew()
+    stream = bench.copy.store.streams[0]
+    stream.write_bytes(stream.read_bytes()[:30])
+    (bench.there / "f").write_text("new\n")
+    bench.write(f="mine\n")
+    copied.end(workspace, "1", CancelToken(), ears(bench))
+    assert bench.statuses[-1].startswith("f was changed on both sides.")
+
+
+def test_what_is_cancelled_while_it_is_packed_leaves_no_stream(bench, make):
+    token = CancelToken()
+    bench.twist = lambda _: pytest.fail("nothing is sent")
+    bench.copy._may_read = lambda _: token.cancel() or True
+    assert not make().begin("1", token, ears(bench))
+    assert list((bench.folder / "state").glob("sent-*")) == []
 
 
 def test_nothing_is_said_at_the_end_where_nothing_is_left(bench, make):

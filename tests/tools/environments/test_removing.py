@@ -67,19 +67,25 @@ def test_what_cannot_be_removed_is_left_and_the_rest_goes(tmp_path, monkeypatch)
     assert [each.name for each in (tmp_path / "place").iterdir()] == ["held"]
 
 
-def test_what_nobody_may_write_in_goes_as_well():
+def test_what_nobody_may_write_in_or_look_into_goes_as_well():
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         top = Path(folder)
         top.chmod(0o755)
         place = top / "owned" / "place"
         (place / "module" / "deep").mkdir(parents=True)
         (place / "module" / "deep" / "file").write_text("x")
-        for directory in (place / "module" / "deep", place / "module", place):
-            directory.chmod(0o555)
+        closed = {f"{above}{mode:o}": mode for above in ("", "module/") for mode in (0, 0o300, 0o600)}
+        for name in closed:
+            (place / name / "file").mkdir(parents=True)
         is_root = os.getuid() == 0
         if is_root:  # who may do anything anyhow
             for path in (top / "owned", place, *place.rglob("*")):
                 os.chown(path, _NOBODY, _NOBODY)
+        for name, mode in closed.items():
+            (place / name).chmod(mode)
+        for directory in (place / "module" / "deep", place / "module", place):
+            directory.chmod(0o555)
+        if is_root:
             os.seteuid(_NOBODY)
         try:
             remove_tree(place)
