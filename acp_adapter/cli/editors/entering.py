@@ -12,6 +12,7 @@ from acp_adapter.cli.editors.jsonc import JsoncError
 from acp_adapter.cli.editors.table import Editor
 from acp_adapter.cli.setup.replacing import NewFile, mode_of, replace_files
 from agent_core.errors import HermesError
+from agent_core.own_files import read_text, why_unreadable
 
 _NEW_FILE = 0o644
 _MOST_BACKUPS = 1000
@@ -46,7 +47,8 @@ def planned_entry(editor: Editor, home: Path, command: Sequence[str]) -> Entry:
     try:
         before = _content(path)
     except (OSError, UnicodeDecodeError) as problem:
-        raise NotEntered(f"{path} could not be read: {problem}. {_by_hand(editor, command)}") from problem
+        said = why_unreadable(problem)
+        raise NotEntered(f"{path} could not be read: {said}. {_by_hand(editor, command)}") from problem
     try:
         return Entry(editor, path, before, editor.entered(before or "", command))
     except JsoncError as problem:
@@ -83,7 +85,7 @@ def enter(entry: Entry) -> Path | None:
 def _content(path: Path) -> str | None:
     """The file's text, its line ends as they are; None where there is no file."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_text(path)
     except FileNotFoundError:
         return None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from acp_adapter.cli.editors.jsonc import JsoncError, member
 from acp_adapter.cli.editors.table import NAME, Editor
+from agent_core.own_files import read_text
 
 _PROGRAM, _MODULE = "hermes-acp", "acp_adapter"
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -49,7 +50,7 @@ def known_in(editor: Editor, home: Path) -> tuple[Known, ...]:
         OSError, UnicodeDecodeError, JsoncError: they cannot be read.
     """
     try:
-        text = editor.settings_file(home).read_text(encoding="utf-8")
+        text = read_text(editor.settings_file(home))
     except FileNotFoundError:
         return ()
     return tuple(_in_json(text, editor.keys) if editor.keys else _in_program(text))

@@ -11,6 +11,7 @@ from acp_adapter.cli.setup.env import EnvNotEditable, with_variable
 from acp_adapter.cli.setup.first_config import first_config
 from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, mode_of, replace_files
 from agent_core.errors import HermesError
+from agent_core.own_files import read_text, why_unreadable
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -90,8 +91,9 @@ def _present(text: str, drop: Collection[str]) -> list[str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_text(path)
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as problem:
-        raise SetupFailed(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
+        said = why_unreadable(problem)
+        raise SetupFailed(f"{path} could not be read: {said}. Make it readable, or move it away.") from problem

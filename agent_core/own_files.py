@@ -1,0 +1,45 @@
+"""Reading files that a person keeps: what stands in a file's place is no reason to wait, or to read for ever."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
+
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file; nothing where a link leads to the null device.
+
+    Raises:
+        OSError: it cannot be read, or is no file: a pipe, a socket, a device.
+    """
+    # Without O_NONBLOCK a pipe is waited for until somebody writes.
+    descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode):
+            return stream.read()
+        if stat.S_ISCHR(found.st_mode) and found.st_rdev == Path(os.devnull).stat().st_rdev:
+            return b""
+        raise OSError(errno.EINVAL, "It is a pipe, a socket or a device, and no file", str(path))
+
+
+def read_text(path: Path) -> str:
+    """Its text, with the line ends that it has.
+
+    Raises:
+        OSError: as `read_file`. UnicodeDecodeError: it is not UTF-8.
+    """
+    return read_file(path).decode("utf-8")
+
+
+def why_unreadable(problem: OSError | UnicodeDecodeError) -> str:
+    """What `read_text` has raised, in words, without the file's name."""
+    if isinstance(problem, UnicodeDecodeError):
+        line = problem.object[: problem.start].count(b"\n") + 1
+        return f"it is not UTF-8 (line {line})"
+    return problem.strerror or type(problem).__name__
