@@ -10,7 +10,6 @@ from pathlib import Path
 from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 
 
-
 def read_file(path: Path) -> bytes:
     """The content of a file; nothing where a link leads to the null device.
 

@@ -11,11 +11,11 @@ import yaml
 from pydantic import ValidationError
 
 from agent_core.home import Home
+from agent_core.own_files import read_text, why_unreadable
 from agent_core.settings.model import SHARED_PARTS, Settings
 from agent_core.settings.places import Layout, Place
 from agent_core.settings.unknown import unknown_keys
 from agent_core.settings.words import told
-from agent_core.own_files import read_text, why_unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import stat
@@ -12,6 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_core.own_files import read_file
 from tools.os_flags import set_mode
 
 PRIVATE = 0o600
@@ -50,6 +52,24 @@ def mode_of(path: Path, otherwise: int = PRIVATE) -> int:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:
         return otherwise
+
+
+def free_backup(path: Path, suffix: str) -> Path:
+    """A name beside the file for what it is now: what stands there under an earlier one is not written over.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    content = path.read_bytes()
+    names = (path.with_name(f"{path.name}{suffix}{number or ''}") for number in itertools.count())
+    return next(name for name in names if not os.path.lexists(name) or _holds(name, content))
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return not path.is_symlink() and read_file(path) == content
+    except OSError:
+        return False
 
 
 def _target(path: Path) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from acp_adapter.cli.setup.choosing import with_new_key
-from acp_adapter.cli.setup.files import planned_files, write
+from acp_adapter.cli.setup.files import alone, planned_files, write
 from acp_adapter.cli.setup.key_store import Store, forget, stored
 from acp_adapter.cli.setup.plan import choice_for, dropped, in_the_way, key_variable, server_of
 from acp_adapter.cli.terminal.safe_text import safe_text
@@ -64,7 +64,7 @@ def write_all(
     gone = frozenset() if wanted is None else dropped(config, wanted)
     # What cannot be written is found out before the keyring is touched.
     planned_files(config.home, values, gone, keys)
-    with stored(config.home, keys, store) as variables:
+    with stored(config.home, keys, store) as variables, alone(config.home):
         files = planned_files(config.home, values, gone, variables)
         write(config.home, files)
     for file in files:
