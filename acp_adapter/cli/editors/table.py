@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from acp_adapter.cli.editors.jsonc import member, with_member
 
 NAME = "Hermes"
 _CONFIG = ".config/"
+_UV_CACHE = re.compile(r"(?:archive|environments|builds)-v\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,13 @@ def own_command(profile: str | None, environ: Mapping[str, str]) -> tuple[str, .
         (str(beside),) if beside.exists() else (found,) if found else (sys.executable, "-P", "-m", "acp_adapter")
     )
     return (*program, *((f"--profile={profile}",) if profile else ()))
+
+
+def is_passing(prefix: Path) -> bool:
+    """Whether `uvx` or `pipx run` made an installation for the moment: their caches are emptied now and then."""
+    folder = prefix.parent
+    in_pipx = {folder.name, folder.parent.name} == {".cache", "pipx"}
+    return in_pipx or _UV_CACHE.fullmatch(folder.name) is not None
 
 
 def _is_there(path: Path) -> bool:
