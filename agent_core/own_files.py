@@ -6,25 +6,35 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 
 
-def read_file(path: Path) -> bytes:
-    """The content of a file; nothing where a link leads to the null device.
+def open_file(path: Path) -> BinaryIO:
+    """A file to be read; the null device counts as one.
 
     Raises:
         OSError: it cannot be read, or is no file: a pipe, a socket, a device.
     """
     # Without O_NONBLOCK a pipe is waited for until somebody writes.
-    descriptor = os.open(path, os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as stream:
-        found = os.fstat(descriptor)
-        if stat.S_ISREG(found.st_mode):
-            return stream.read()
-        if stat.S_ISCHR(found.st_mode) and found.st_rdev == Path(os.devnull).stat().st_rdev:
-            return b""
-        raise OSError(errno.EINVAL, "It is a pipe, a socket or a device, and no file", str(path))
+    stream = os.fdopen(os.open(path, os.O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), "rb")
+    found = os.fstat(stream.fileno())
+    is_null = stat.S_ISCHR(found.st_mode) and found.st_rdev == Path(os.devnull).stat().st_rdev
+    if stat.S_ISREG(found.st_mode) or is_null:
+        return stream
+    stream.close()
+    raise OSError(errno.EINVAL, "It is a pipe, a socket or a device, and no file", str(path))
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file.
+
+    Raises:
+        OSError: as `open_file`.
+    """
+    with open_file(path) as stream:
+        return stream.read()
 
 
 def read_text(path: Path) -> str:

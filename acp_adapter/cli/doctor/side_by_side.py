@@ -98,5 +98,11 @@ def _broken(check: Check, problem: Exception) -> Finding:
 def _redacted(finding: Finding) -> Finding:
     from tools.redaction.redactor import redact  # noqa: PLC0415 - not before it is known whose `tools` these are
 
-    facts = {name: redact(fact) if isinstance(fact, str) else fact for name, fact in finding.facts.items()}
+    facts = {name: _without_secrets(fact, redact) for name, fact in finding.facts.items()}
     return replace(finding, text=redact(finding.text), fix=redact(finding.fix), facts=facts)
+
+
+def _without_secrets(fact: object, redact: Callable[[str], str]) -> object:
+    if isinstance(fact, str):
+        return redact(fact)
+    return [_without_secrets(each, redact) for each in fact] if isinstance(fact, list) else fact

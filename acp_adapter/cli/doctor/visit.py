@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -77,9 +77,9 @@ def _mended(case: Case, order: Order, out: TextIO) -> Iterator[Mended]:
     from tools.redaction.redactor import redact  # noqa: PLC0415 - the same
 
     for each in mend(case, AtTerminal(out, says_yes=order.yes)):
-        text = safe_text(redact(each.text))
-        print(f"{'Mended' if each.done else 'Not mended'}: {text}", file=out, flush=True)
-        yield each
+        told = replace(each, text=redact(each.text))
+        print(f"{'Mended' if told.done else 'Not mended'}: {safe_text(told.text)}", file=out, flush=True)
+        yield told
 
 
 def _checked(case: Case, wish: Wish) -> Iterator[tuple[Finding, ...]]:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -210,8 +211,20 @@ def test_at_a_terminal_a_change_is_made_after_a_yes(set_up):
     assert "/gone/" not in settings.read_text()
 
 
-def test_a_home_that_cannot_be_named_is_told(home, run):
-    assert run("--profile", "../x")[0] == 1
+@pytest.mark.parametrize("why", ["profile", "temporary directory"])
+def test_where_it_cannot_begin_the_json_says_so_too(why, home, run, monkeypatch, tmp_path):
+    if why == "temporary directory":
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    code, out, err = run("--json", "--profile", "../x" if why == "profile" else "x")
+    (finding,) = json.loads(out)["findings"]
+    assert (code, finding["state"], why in finding["text"] or "gone" in finding["text"]) == (1, "fail", True)
+    assert err.startswith("hermes-acp doctor: ")
+
+
+def test_a_link_to_settings_that_are_not_there_is_told(set_up, run):
+    (set_up / "config.yaml").unlink()
+    (set_up / "config.yaml").symlink_to("gone.yaml")
+    assert "is a link to gone.yaml, which is not there" in run()[1]
 
 
 def test_a_profile_of_its_own_is_looked_at(home, run):

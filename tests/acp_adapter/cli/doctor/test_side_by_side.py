@@ -30,6 +30,14 @@ def test_what_is_found_comes_in_the_order_of_the_table_however_long_each_takes(c
     assert [finding.text for each in found for finding in each] == ["1", "2"]
 
 
+def test_no_secret_is_in_what_programs_get(case):
+    def look(_):
+        yield well("editor", "x", command=["hermes-acp", "--key=ghp_0123456789abcdefghijABCDEFGHIJ012345"])
+
+    ((finding,),) = run_checks([check("editor", look)], case())
+    assert "ghp_0123" not in str(finding.facts)
+
+
 def test_one_that_hangs_is_given_up_with_what_it_found_and_the_others_are_told(case):
     made = case()
     over = threading.Event()
