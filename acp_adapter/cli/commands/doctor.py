@@ -93,6 +93,8 @@ def _visited(options: argparse.Namespace) -> int:
         return visit(find_home(os.environ, options.profile), _order(options))
     except HermesError as problem:
         return _not_begun(problem.public, options)
+    except BrokenPipeError:
+        raise
     except OSError as problem:
         return _not_begun(f"It could not begin: {problem.strerror or problem} ({problem.filename})", options)
 

@@ -74,9 +74,9 @@ def _as_json(case: Case, order: Order, out: TextIO) -> int:
 
 def _mended(case: Case, order: Order, out: TextIO) -> Iterator[Mended]:
     from acp_adapter.cli.doctor.mending.table import mend  # noqa: PLC0415 - only where it is wanted
-    from tools.redaction.redactor import redact  # noqa: PLC0415 - the same
 
-    for each in mend(case, AtTerminal(out, says_yes=order.yes)):
+    redact = case.redactor()
+    for each in mend(case, AtTerminal(out, redact, says_yes=order.yes)):
         told = replace(each, text=redact(each.text))
         print(f"{'Mended' if told.done else 'Not mended'}: {safe_text(told.text)}", file=out, flush=True)
         yield told
@@ -84,7 +84,7 @@ def _mended(case: Case, order: Order, out: TextIO) -> Iterator[Mended]:
 
 def _checked(case: Case, wish: Wish) -> Iterator[tuple[Finding, ...]]:
     _load()
-    with contextlib.closing(run_checks(wish.checks(), case)) as found:  # type: ignore[type-var]
+    with contextlib.closing(run_checks(wish.checks(), case, case.redactor())) as found:  # type: ignore[type-var]
         yield from found
 
 

@@ -211,6 +211,14 @@ def test_at_a_terminal_a_change_is_made_after_a_yes(set_up):
     assert "/gone/" not in settings.read_text()
 
 
+def test_secrets_that_look_like_words_are_not_shown_beside_a_change(set_up, run):
+    servers = {"x": {"url": "https://mcp.example.com", "headers": {"Authorization": "Bearer swordfishswordfish"}}}
+    configure(set_up, {"model": OFFLINE, "agent": {"max_turn": 5}, "mcp_servers": servers})
+    _, out, err = run("--fix")
+    assert "max_turn" in out
+    assert "swordfish" not in out + err
+
+
 @pytest.mark.parametrize("why", ["profile", "temporary directory"])
 def test_where_it_cannot_begin_the_json_says_so_too(why, home, run, monkeypatch, tmp_path):
     if why == "temporary directory":
