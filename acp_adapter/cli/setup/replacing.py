@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.own_files import read_file
-from tools.os_flags import set_mode
+from tools.os_flags import set_mode, set_owner_like
 
 PRIVATE = 0o600
 
@@ -84,6 +84,7 @@ def _staged(stack: contextlib.ExitStack, path: Path, content: bytes, mode: int) 
     temporary = Path(name)
     stack.callback(temporary.unlink, missing_ok=True)
     with os.fdopen(descriptor, "wb") as stream:
+        set_owner_like(stream.fileno(), target if target.exists() else target.parent)
         set_mode(stream.fileno(), mode)
         stream.write(content)
         stream.flush()
