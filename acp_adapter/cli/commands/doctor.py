@@ -56,6 +56,10 @@ def main(argv: list[str]) -> int:
     except BrokenPipeError:
         drop_output()
         return FAILED
+    except OSError as problem:  # a full disk: what goes wrong in a check is a finding
+        drop_output()
+        say_failed("doctor", f"What was found could not be written: {problem.strerror or problem}")
+        return FAILED
     return code
 
 
@@ -93,10 +97,6 @@ def _visited(options: argparse.Namespace) -> int:
         return visit(find_home(os.environ, options.profile), _order(options))
     except HermesError as problem:
         return _not_begun(problem.public, options)
-    except BrokenPipeError:
-        raise
-    except OSError as problem:
-        return _not_begun(f"It could not begin: {problem.strerror or problem} ({problem.filename})", options)
 
 
 def _not_begun(why: str, options: argparse.Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,8 @@ class Known:
         Args:
             path: the PATH that it is looked for on.
         """
-        found = shutil.which(Path(self.command[0]).expanduser(), path=path)
+        # Not `Path.expanduser`, which fails where a user of that name is not known.
+        found = shutil.which(os.path.expanduser(self.command[0]), path=path)  # noqa: PTH111
         return Path(found) if found else None
 
 

@@ -255,6 +255,14 @@ def test_whoever_reads_the_output_may_go(home):
     assert child.wait(30) in {0, 1}
 
 
+def test_a_command_that_is_started_without_streams_goes_on(home):
+    command = ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh", sys.executable, "-P", "-m", "acp_adapter", "doctor"]
+    command += ["--json", "--profile", "../x"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("hermes-acp doctor: --profile")
+
+
 def test_what_a_plugin_prints_is_not_between_the_findings(set_up, run):
     add_plugin(set_up / "plugins", "loud", "print('HELLO')")
     code, out, err = run("--json")
