@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -15,6 +16,7 @@ from pydantic import ValidationError
 from agent_core.errors import SettingsError
 from agent_core.home import Home
 from agent_core.kept_variables import with_keyring
+from agent_core.own_files import read_text, why_unreadable
 from agent_core.providers.resolution.names import plain
 from agent_core.settings.model import SHARED_PARTS, Settings, normalized
 from agent_core.settings.unknown import unknown_keys
@@ -68,7 +70,7 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
     return Configuration(
         settings,
         home,
-        with_keyring(_read_env(home.env_file), process),
+        with_keyring(read_env(home.env_file), process),
         overrides or Overrides(),
         tuple(f"{home.config_file}: {text}" for text in warnings),
         {entry.server: entry.text for entry in left_out if entry.server},
@@ -118,11 +120,11 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as problem:
-        raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
+        raise _unreadable(path, problem) from problem
     try:
         value = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except (yaml.YAMLError, ValueError, RecursionError) as problem:  # ValueError: a date that there is not
@@ -135,15 +137,27 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
-def _read_env(path: Path) -> dict[str, str]:
+def read_env(path: Path) -> dict[str, str]:
+    """The variables that an .env file sets; none where there is no such file.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
     if not path.is_file():
         return {}
     from dotenv import dotenv_values  # noqa: PLC0415 - only for those who have the file
 
     try:
-        return {key: value for key, value in dotenv_values(path, interpolate=False).items() if value is not None}
+        # Editors of Windows put a mark at the beginning, which is no part of the first name.
+        text = read_text(path).removeprefix("\ufeff")
     except (OSError, UnicodeDecodeError) as problem:
-        raise SettingsError(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
+        raise _unreadable(path, problem) from problem
+    values = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _unreadable(path: Path, problem: OSError | UnicodeDecodeError) -> SettingsError:
+    return SettingsError(f"{path} could not be read: {why_unreadable(problem)}. Make it readable, or move it away.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,10 +74,14 @@ def find_home(environ: Mapping[str, str], profile: str | None = None) -> Home:
     """The home that the environment and `--profile` name.
 
     Raises:
-        SettingsError: HERMES_HOME is relative, or the profile's name could leave the home directory.
+        SettingsError: HERMES_HOME is relative, nobody knows the user's directory, or the profile's name could leave
+            the home directory.
     """
     configured = environ.get("HERMES_HOME", "").strip()
-    root = Path(configured).expanduser() if configured else Path.home() / ".hermes"
+    try:
+        root = Path(configured).expanduser() if configured else Path.home() / ".hermes"
+    except RuntimeError as problem:  # a user whom the system does not know, and no HOME
+        raise SettingsError("There is no home directory. Set HOME, or HERMES_HOME to an absolute path.") from problem
     if not root.is_absolute():
         raise SettingsError(f"HERMES_HOME is {configured!r}: it must be an absolute path.")
     if profile is None:

@@ -6,8 +6,10 @@ rewritten, without `O_NOINHERIT` children get the file.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+from pathlib import Path
 
 O_CLOEXEC: int = getattr(os, "O_CLOEXEC", 0) or getattr(os, "O_NOINHERIT", 0) | getattr(os, "O_BINARY", 0)
 O_DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)
@@ -30,6 +32,16 @@ def set_mode(descriptor: int, mode: int) -> None:
     """Set an open file's permissions, where the system has such."""
     if hasattr(os, "fchmod"):
         os.fchmod(descriptor, mode)
+
+
+def set_owner_like(descriptor: int, path: Path) -> None:
+    """Give an open file the owner and group of the file or directory at `path`, as far as we may: `sudo` may."""
+    if not hasattr(os, "fchown"):
+        return
+    wanted, now = path.stat(), os.fstat(descriptor)
+    if (wanted.st_uid, wanted.st_gid) != (now.st_uid, now.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
 
 
 def sync_directory(path: str | os.PathLike[str]) -> None:

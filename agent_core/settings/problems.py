@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from agent_core.home import Home
+from agent_core.own_files import read_text, why_unreadable
 from agent_core.settings.model import SHARED_PARTS, Settings
 from agent_core.settings.places import Layout, Place
 from agent_core.settings.unknown import unknown_keys
@@ -102,14 +103,15 @@ def _no_yaml(file: Path, wrong: Exception) -> SettingsProblem:
 def _of_env(file: Path) -> Iterator[SettingsProblem]:
     text, problem = _text_of(file)
     if problem is not None:
-        yield problem
+        # What is no file is passed over.
+        yield problem if file.is_file() else replace(problem, stops=False)
     if not text:
         return
     import io  # noqa: PLC0415 - for this look only
 
     from dotenv.parser import parse_stream  # noqa: PLC0415 - the same
 
-    for binding in parse_stream(io.StringIO(text)):
+    for binding in parse_stream(io.StringIO(text.removeprefix("\ufeff"))):
         # What stands there may be a key: it is not shown.
         if binding.error or (binding.key is not None and binding.value is None):
             line = binding.original.line + _blank_lines(binding.original.string)
@@ -122,11 +124,11 @@ def _blank_lines(text: str) -> int:
 
 def _text_of(file: Path) -> tuple[str, SettingsProblem | None]:
     try:
-        return file.read_text(encoding="utf-8"), None
+        return read_text(file), None
     except (FileNotFoundError, NotADirectoryError):
         return "", None
     except OSError as problem:
-        return "", SettingsProblem(file, f"it could not be read: {problem.strerror}", stops=True)
+        return "", SettingsProblem(file, f"it could not be read: {why_unreadable(problem)}", stops=True)
     except UnicodeDecodeError as problem:
         line = problem.object[: problem.start].count(b"\n") + 1
         column = problem.start - problem.object.rfind(b"\n", 0, problem.start)

@@ -38,7 +38,7 @@ def told(found: ErrorDetails) -> str:
     """One wrong value: its key, the value if it can be shown, what is expected."""
     steps = found["loc"]
     key = ".".join(str(step) for step in steps)
-    what = _EXPECTED.get(key) or _EXPECTED.get(found["type"]) or found["msg"]
+    what = _EXPECTED.get(key) or _EXPECTED.get(found["type"]) or found["msg"].removeprefix("Value error, ")
     return f"{key} = {_shown(steps, found['input'])}: {what}"
 
 

@@ -295,6 +295,24 @@ def test_the_environment_goes_before_the_env_file(read, home, monkeypatch):
     assert read(environ={}).environ["OPENAI_API_KEY"] == "file"
 
 
+def test_the_mark_that_editors_of_windows_write_is_no_part_of_the_first_name(read, home, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (home / ".env").write_bytes(b"\xef\xbb\xbfOPENAI_API_KEY=file\r\nOTHER=x\r\n")
+    environ = read("\ufeffmodel: x\n").environ
+    assert (environ["OPENAI_API_KEY"], environ["OTHER"]) == ("file", "x")
+
+
+def test_settings_that_are_a_pipe_are_refused_and_not_waited_for(read, home):
+    os.mkfifo(home / "config.yaml")
+    with pytest.raises(SettingsError, match=r"config\.yaml could not be read: It is a pipe"):
+        read()
+
+
+def test_settings_may_be_the_null_device(read, home):
+    (home / "config.yaml").symlink_to(os.devnull)
+    assert read().settings.model.default is None
+
+
 def test_an_env_file_that_cannot_be_read_is_named(read, home):
     (home / ".env").write_bytes(b"KEY=\xff\xfe\n")
     with pytest.raises(SettingsError, match=r"\.env could not be read"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import stat
 from pathlib import Path
 
@@ -27,6 +28,13 @@ def test_the_home_is_below_the_users_when_nothing_is_said(environ):
 )
 def test_the_variable_names_the_home(configured, root):
     assert find_home({"HERMES_HOME": configured}).root == Path(root.format(home=Path.home()))
+
+
+def test_a_user_without_a_home_directory_is_told_what_to_set(monkeypatch):
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    with pytest.raises(SettingsError, match="Set HOME, or HERMES_HOME"):
+        find_home({})
 
 
 def test_a_relative_home_is_refused():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from acp_adapter.cli.command_line import add_profile, command_parser
 from acp_adapter.cli.doctor.as_json import as_json
 from acp_adapter.cli.doctor.checks.imports import foreign_packages
-from acp_adapter.cli.doctor.finding import Finding
+from acp_adapter.cli.doctor.finding import Finding, failing
 from acp_adapter.cli.doctor.screen import finding_lines
 from acp_adapter.cli.terminal.failing import drop_output, say_failed
 from acp_adapter.cli.terminal.style import style_for
@@ -56,6 +56,10 @@ def main(argv: list[str]) -> int:
     except BrokenPipeError:
         drop_output()
         return FAILED
+    except OSError as problem:  # a full disk: what goes wrong in a check is a finding
+        drop_output()
+        say_failed("doctor", f"What was found could not be written: {problem.strerror or problem}")
+        return FAILED
     return code
 
 
@@ -92,8 +96,14 @@ def _visited(options: argparse.Namespace) -> int:
     try:
         return visit(find_home(os.environ, options.profile), _order(options))
     except HermesError as problem:
-        say_failed("doctor", problem.public)
-        return FAILED
+        return _not_begun(problem.public, options)
+
+
+def _not_begun(why: str, options: argparse.Namespace) -> int:
+    say_failed("doctor", why)
+    if options.json:
+        _show([failing("home", why)], json=True)
+    return FAILED
 
 
 def _order(options: argparse.Namespace) -> Order:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from acp_adapter.cli.setup.arguments import SetupOptions, parse_setup_arguments
@@ -28,24 +29,42 @@ def main(argv: list[str]) -> int:
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     from acp_adapter.cli.setup.terminal import InputEnded, Terminal  # noqa: PLC0415 - wrong usage needs none of it
 
+    person = Terminal()
     try:
-        return _run(options, Terminal())
+        decided = None if options.only_editors else _decided(options, person)
     except HermesError as problem:
         return _fail(problem.public)
     except (KeyboardInterrupt, InputEnded):
         print("\nNothing was changed.", flush=True)
         return _INTERRUPTED
+    try:
+        return _carried_out(options, decided, person)
+    except HermesError as problem:
+        return _fail(problem.public)
+    except (KeyboardInterrupt, InputEnded):
+        print("\nWhat is told above as written stays; nothing else was changed.", flush=True)
+        return _INTERRUPTED
 
 
-def _run(options: SetupOptions, person: Person) -> int:
-    from acp_adapter.cli.editors.offering import offer_editors  # noqa: PLC0415 - wrong usage needs none of it
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What is to be written. `wanted` is None where no model was to be chosen."""
+
+    config: Configuration
+    wanted: Wanted | None
+    tool_keys: Mapping[str, str] = field(repr=False)
+
+
+def _decided(options: SetupOptions, person: Person) -> _Decided:
+    """Ask, and try what was chosen; nothing is changed.
+
+    Raises:
+        HermesError: it cannot be used.
+    """
+    from acp_adapter.cli.setup.tool_keys import choose_tool_keys  # noqa: PLC0415 - wrong usage needs none of it
+    from acp_adapter.cli.setup.writing import with_moved_key  # noqa: PLC0415
     from agent_core.config import load  # noqa: PLC0415
     from agent_core.home import find_home  # noqa: PLC0415
-
-    if options.only_editors:
-        return offer_editors(person, options.editors, options.profile, asks=options.asks)
-    from acp_adapter.cli.setup.tool_keys import choose_tool_keys  # noqa: PLC0415
-    from acp_adapter.cli.setup.writing import tell_choice, with_moved_key, write_all  # noqa: PLC0415
 
     config = load(find_home(os.environ, options.profile))
     asked = person if options.asks else None
@@ -53,17 +72,31 @@ def _run(options: SetupOptions, person: Person) -> int:
     if wanted is not None and options.key_store is not None:
         wanted = with_moved_key(config, wanted)
     if wanted is not None and options.tests and not _works(config, wanted, asked):
-        return _fail("Nothing was changed.")
+        raise HermesError("Nothing was changed.")
     tool_keys = dict(options.tool_keys)
     if asked and (options.tools or not options.provider) and not tool_keys:
         tool_keys = choose_tool_keys(person, config.environ)
-    write_all(config, wanted, tool_keys, options.key_store, asked)
-    if wanted is None:
-        return 0
-    tell_choice(config, wanted)
-    if options.asks or options.editors:
-        return offer_editors(person, options.editors, options.profile, asks=options.asks)
-    return 0
+    return _Decided(config, wanted, tool_keys)
+
+
+def _carried_out(options: SetupOptions, decided: _Decided | None, person: Person) -> int:
+    """Write it, and offer the editors; the exit code.
+
+    Raises:
+        HermesError: it could not be written.
+    """
+    from acp_adapter.cli.editors.offering import offer_editors  # noqa: PLC0415 - wrong usage needs none of it
+    from acp_adapter.cli.setup.writing import tell_choice, write_all  # noqa: PLC0415
+
+    if decided is not None:
+        asked = person if options.asks else None
+        write_all(decided.config, decided.wanted, decided.tool_keys, options.key_store, asked)
+        if decided.wanted is None:
+            return 0
+        tell_choice(decided.config, decided.wanted)
+        if not options.asks and not options.editors:
+            return 0
+    return offer_editors(person, options.editors, options.profile, asks=options.asks)
 
 
 def _asked(config: Configuration, options: SetupOptions, person: Person) -> Wanted:

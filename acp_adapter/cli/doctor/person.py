@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from acp_adapter.cli.terminal.style import style_for
+
+if TYPE_CHECKING:
+    from tools.redaction.redactor import Redact
 
 
 class AtTerminal:
@@ -14,18 +17,18 @@ class AtTerminal:
 
     Args:
         out: where changes are shown.
+        redact: takes secrets out of what is shown.
         says_yes: `--yes` was given: what is shown is done.
     """
 
-    def __init__(self, out: TextIO, *, says_yes: bool) -> None:
+    def __init__(self, out: TextIO, redact: Redact, *, says_yes: bool) -> None:
         self._out = out
+        self._redact = redact
         self._says_yes = says_yes
 
     def agrees(self, title: str, change: Sequence[str]) -> bool:
         """Show a change and ask. What may be a key is not shown: the output may be kept."""
-        from tools.redaction.redactor import redact  # noqa: PLC0415 - only where something is mended
-
-        print(redact("\n".join(("", title, "", *change, ""))), file=self._out, flush=True)
+        print(self._redact("\n".join(("", title, "", *change, ""))), file=self._out, flush=True)
         if self._says_yes:
             return True
         if not (sys.stdin is not None and sys.stdin.isatty() and self._out.isatty()):

@@ -27,6 +27,8 @@ def open_places(home: Home) -> Iterator[Path]:
 
     Links are somebody's arrangement, and are followed only to look.
     """
+    if is_shared(home.root) or not home.root.is_dir():
+        return
     for path in (home.root, *_private(home.root)):
         try:
             mode = path.stat().st_mode
@@ -34,6 +36,14 @@ def open_places(home: Home) -> Iterator[Path]:
             continue
         if mode & OTHERS:
             yield path
+
+
+def is_shared(root: Path) -> bool:
+    """Whether it is a directory that all users need, as /tmp is: its permissions are not ours to change."""
+    try:
+        return root == root.parent or bool(root.stat().st_mode & stat.S_ISVTX)
+    except OSError:
+        return False
 
 
 def close(path: Path) -> bool:

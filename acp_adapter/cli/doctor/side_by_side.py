@@ -6,9 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing
+
+if TYPE_CHECKING:
+    from tools.redaction.redactor import Redact
 
 Look = Callable[[Case], Iterator[Finding]]
 """A check. It changes nothing that is stored."""
@@ -44,17 +48,20 @@ class _Running:
     found: list[Finding] = field(default_factory=list)
 
 
-def run_checks(checks: Sequence[Check], case: Case) -> Iterator[tuple[Finding, ...]]:
+def run_checks(checks: Sequence[Check], case: Case, redact: Redact) -> Iterator[tuple[Finding, ...]]:
     """What each check has found, in the order of the table, as soon as it and those before it are done.
 
     Ctrl-C while it waits ends them all. So does the caller's end.
+
+    Args:
+        redact: takes secrets out of what they have found.
     """
     # Daemons, and no pool: a process does not wait at its end for a check that hangs.
     running: list[_Running] = []
     try:
         running.extend(_started(check, case) for check in checks)
         for each in running:
-            yield _found(each)
+            yield tuple(_redacted(finding, redact) for finding in _found(each))
     finally:
         case.endings.end(_SECONDS_TO_END)
 
@@ -80,7 +87,7 @@ def _started(check: Check, case: Case) -> _Running:
 def _found(each: _Running) -> tuple[Finding, ...]:
     left = each.begun + each.check.seconds - time.monotonic()
     in_time = each.done.wait(max(0.0, left))
-    found = tuple(_redacted(finding) for finding in tuple(each.found))
+    found = tuple(each.found)
     if in_time:
         return found
     text = f"it was not done after {each.check.seconds:g} s, and was given up"
@@ -95,8 +102,12 @@ def _broken(check: Check, problem: Exception) -> Finding:
     return failing(check.name, f"the check failed: {type(problem).__name__}: {said}", _BROKEN_FIX)
 
 
-def _redacted(finding: Finding) -> Finding:
-    from tools.redaction.redactor import redact  # noqa: PLC0415 - not before it is known whose `tools` these are
-
-    facts = {name: redact(fact) if isinstance(fact, str) else fact for name, fact in finding.facts.items()}
+def _redacted(finding: Finding, redact: Redact) -> Finding:
+    facts = {name: _without_secrets(fact, redact) for name, fact in finding.facts.items()}
     return replace(finding, text=redact(finding.text), fix=redact(finding.fix), facts=facts)
+
+
+def _without_secrets(fact: object, redact: Redact) -> object:
+    if isinstance(fact, str):
+        return redact(fact)
+    return [_without_secrets(each, redact) for each in fact] if isinstance(fact, list) else fact

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,6 +23,7 @@ from acp_adapter.cli.doctor.table import Wish
 from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import style_for
 from acp_adapter.version import __version__
+from agent_core.errors import HermesError
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -42,7 +43,11 @@ class Order:
 
 
 def visit(home: Home, order: Order) -> int:
-    """Do it; the exit code."""
+    """Do it; the exit code.
+
+    Raises:
+        HermesError: it cannot begin.
+    """
     with _undisturbed(sys.stdout) as out, _case(home, order.profile) as case:
         return _as_json(case, order, out) if order.json else _on_screen(case, order, out)
 
@@ -74,17 +79,17 @@ def _as_json(case: Case, order: Order, out: TextIO) -> int:
 
 def _mended(case: Case, order: Order, out: TextIO) -> Iterator[Mended]:
     from acp_adapter.cli.doctor.mending.table import mend  # noqa: PLC0415 - only where it is wanted
-    from tools.redaction.redactor import redact  # noqa: PLC0415 - the same
 
-    for each in mend(case, AtTerminal(out, says_yes=order.yes)):
-        text = safe_text(redact(each.text))
-        print(f"{'Mended' if each.done else 'Not mended'}: {text}", file=out, flush=True)
-        yield each
+    redact = case.redactor()
+    for each in mend(case, AtTerminal(out, redact, says_yes=order.yes)):
+        told = replace(each, text=redact(each.text))
+        print(f"{'Mended' if told.done else 'Not mended'}: {safe_text(told.text)}", file=out, flush=True)
+        yield told
 
 
 def _checked(case: Case, wish: Wish) -> Iterator[tuple[Finding, ...]]:
     _load()
-    with contextlib.closing(run_checks(wish.checks(), case)) as found:  # type: ignore[type-var]
+    with contextlib.closing(run_checks(wish.checks(), case, case.redactor())) as found:  # type: ignore[type-var]
         yield from found
 
 
@@ -98,8 +103,14 @@ def _load() -> None:
 
 @contextlib.contextmanager
 def _case(home: Home, profile: str | None) -> Iterator[Case]:
-    with tempfile.TemporaryDirectory(prefix="hermes-doctor-", ignore_cleanup_errors=True) as scratch:
-        yield Case(home, Path.home(), dict(os.environ), profile, Path(scratch))
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="hermes-doctor-", ignore_cleanup_errors=True)
+    except OSError as problem:
+        raise HermesError(
+            f"No temporary directory could be made: {problem.strerror}. Set TMPDIR to one that can be written."
+        ) from problem
+    with scratch as place:
+        yield Case(home, Path(os.path.expanduser("~")), dict(os.environ), profile, Path(place))  # noqa: PTH111
 
 
 @contextlib.contextmanager

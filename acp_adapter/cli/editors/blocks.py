@@ -12,10 +12,11 @@ def with_block(text: str, comment: str, block: str) -> str:
         comment: what a comment begins with.
     """
     begin, end = f"{comment} {_BEGIN}", f"{comment} {_END}"
-    made = f"{begin}\n{block}\n{end}"
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    made = f"{begin}\n{block}\n{end}".replace("\n", line_end)
     start = text.find(begin)
     stop = text.find(end, start)
     if start < 0 or stop < 0:
-        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        return f"{text}{gap}{made}\n"
+        gap = "" if not text else line_end if text.endswith("\n") else line_end * 2
+        return f"{text}{gap}{made}{line_end}"
     return f"{text[:start]}{made}{text[stop + len(end) :]}"

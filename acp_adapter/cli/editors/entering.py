@@ -10,11 +10,11 @@ from pathlib import Path
 
 from acp_adapter.cli.editors.jsonc import JsoncError
 from acp_adapter.cli.editors.table import Editor
-from acp_adapter.cli.setup.replacing import NewFile, mode_of, replace_files
+from acp_adapter.cli.setup.replacing import NewFile, free_backup, mode_of, replace_files
 from agent_core.errors import HermesError
+from agent_core.own_files import read_text, why_unreadable
 
 _NEW_FILE = 0o644
-_MOST_BACKUPS = 1000
 
 
 class NotEntered(HermesError):
@@ -46,7 +46,8 @@ def planned_entry(editor: Editor, home: Path, command: Sequence[str]) -> Entry:
     try:
         before = _content(path)
     except (OSError, UnicodeDecodeError) as problem:
-        raise NotEntered(f"{path} could not be read: {problem}. {_by_hand(editor, command)}") from problem
+        said = why_unreadable(problem)
+        raise NotEntered(f"{path} could not be read: {said}. {_by_hand(editor, command)}") from problem
     try:
         return Entry(editor, path, before, editor.entered(before or "", command))
     except JsoncError as problem:
@@ -61,8 +62,8 @@ def enter(entry: Entry) -> Path | None:
     Raises:
         NotEntered: it could not be written, and nothing was.
     """
-    backup = None if entry.before is None else _free_name(entry.path)
     try:
+        backup = None if entry.before is None else free_backup(entry.path, ".before-hermes")
         if _content(entry.path) != entry.before:
             raise NotEntered(f"{entry.path} was changed meanwhile, and is left as it is. Try again.")
         real = Path(os.path.realpath(entry.path))
@@ -83,15 +84,9 @@ def enter(entry: Entry) -> Path | None:
 def _content(path: Path) -> str | None:
     """The file's text, its line ends as they are; None where there is no file."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_text(path)
     except FileNotFoundError:
         return None
-
-
-def _free_name(path: Path) -> Path:
-    """A name beside it that is not taken: an earlier backup holds what was there before us."""
-    names = (path.with_name(f"{path.name}.before-hermes{number or ''}") for number in range(_MOST_BACKUPS))
-    return next(name for name in names if not name.exists())
 
 
 def _by_hand(editor: Editor, command: Sequence[str]) -> str:

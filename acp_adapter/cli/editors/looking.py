@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from acp_adapter.cli.editors.jsonc import JsoncError, member
 from acp_adapter.cli.editors.table import NAME, Editor
+from agent_core.own_files import read_text
 
 _PROGRAM, _MODULE = "hermes-acp", "acp_adapter"
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
@@ -38,7 +40,8 @@ class Known:
         Args:
             path: the PATH that it is looked for on.
         """
-        found = shutil.which(Path(self.command[0]).expanduser(), path=path)
+        # Not `Path.expanduser`, which fails where a user of that name is not known.
+        found = shutil.which(os.path.expanduser(self.command[0]), path=path)  # noqa: PTH111
         return Path(found) if found else None
 
 
@@ -49,7 +52,7 @@ def known_in(editor: Editor, home: Path) -> tuple[Known, ...]:
         OSError, UnicodeDecodeError, JsoncError: they cannot be read.
     """
     try:
-        text = editor.settings_file(home).read_text(encoding="utf-8")
+        text = read_text(editor.settings_file(home))
     except FileNotFoundError:
         return ()
     return tuple(_in_json(text, editor.keys) if editor.keys else _in_program(text))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acp_adapter.cli.editors.entering import Entry, NotEntered, enter, planned_entry
-from acp_adapter.cli.editors.table import EDITORS, Editor, own_command
+from acp_adapter.cli.editors.table import EDITORS, Editor, is_passing, own_command
 from acp_adapter.cli.terminal.diffs import diff_lines
 from acp_adapter.cli.terminal.failing import say_failed
 from acp_adapter.cli.terminal.style import style_for
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from acp_adapter.cli.setup.choosing import Person
 
 FAILED = 1
+PASSING = (
+    "Editors' settings are left as they are: this hermes-acp was made for the moment by uvx or pipx, and its "
+    "directory goes when their cache is emptied. Install it to stay, as docs/install.md says, then run: "
+    "hermes-acp setup --editor NAME"
+)
 
 
 def offer_editors(person: Person, names: Sequence[str], profile: str | None, *, asks: bool) -> int:
@@ -27,6 +32,12 @@ def offer_editors(person: Person, names: Sequence[str], profile: str | None, *, 
         names: which editors; none: those that are here and do not know the agent yet.
         asks: whether the person is asked; else what is named is done.
     """
+    if is_passing(Path(sys.prefix)):
+        if not names:
+            person.say(PASSING)
+            return 0
+        say_failed("setup", PASSING)
+        return FAILED
     home = Path.home()
     command = own_command(profile, os.environ)
     wanted = [editor for editor in EDITORS if editor.name in names or (not names and editor.is_here(home))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +14,8 @@ from acp_adapter.cli.editors.blocks import with_block
 from acp_adapter.cli.editors.jsonc import member, with_member
 
 NAME = "Hermes"
+_CONFIG = ".config/"
+_UV_CACHE = re.compile(r"(?:archive|environments|builds)-v\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +40,21 @@ class Editor:
 
     def settings_file(self, home: Path) -> Path:
         """The file to change; it need not be there yet."""
-        paths = [home / file for file in self.files]
-        return next((path for path in paths if path.exists()), home / self.new)
+        paths = [self._placed(home, file) for file in self.files]
+        return next((path for path in paths if _is_there(path)), self._placed(home, self.new))
+
+    def _placed(self, home: Path, file: str) -> Path:
+        """Where a file of the table is: XDG_CONFIG_HOME counts for who it is set for, and not for Zed on macOS."""
+        folder = os.environ.get("XDG_CONFIG_HOME", "")
+        if not file.startswith(_CONFIG) or not folder.startswith("/") or home != Path.home():
+            return home / file
+        return home / file if _MAC and self.name == "zed" else Path(folder) / file.removeprefix(_CONFIG)
 
     def is_here(self, home: Path) -> bool:
         """Whether there are signs of the editor: its settings, a directory for them, or its program."""
         file = self.settings_file(home)
-        has_folder = file.parent != home and file.parent.is_dir()
-        return file.exists() or has_folder or shutil.which(_PROGRAMS[self.name]) is not None
+        has_folder = file.parent != home and _is_there(file.parent) and os.path.isdir(file.parent)  # noqa: PTH112
+        return _is_there(file) or has_folder or shutil.which(_PROGRAMS[self.name]) is not None
 
     def entered(self, text: str, command: Sequence[str]) -> str:
         """Its settings with the agent in them.
@@ -54,11 +65,14 @@ class Editor:
         program, *arguments = command
         if self.keys:
             place = (*self.keys, NAME)
-            before = member(text, place)
-            # What somebody has added to the entry, variables say, is theirs.
-            kept = before if isinstance(before, dict) else {"env": {}}
             kind = {"type": "custom"} if self.name == "zed" else {}
-            return with_member(text, place, {**kind, "command": program, "args": arguments, **_others(kept)})
+            ours = {**kind, "command": program, "args": arguments}
+            if not isinstance(member(text, place), dict):
+                return with_member(text, place, {**ours, "env": {}})
+            # What somebody has added to the entry, variables and comments say, is theirs.
+            for key, value in ours.items():
+                text = with_member(text, (*place, key), value)
+            return text
         if self.name == "emacs":
             return with_block(text, ";;", _emacs(command))
         return with_block(text, "--", _neovim(command))
@@ -67,15 +81,26 @@ class Editor:
 def own_command(profile: str | None, environ: Mapping[str, str]) -> tuple[str, ...]:
     """How an editor starts this program: by its full path, since editors do not read a shell's start-up files."""
     found = shutil.which("hermes-acp", path=environ.get("PATH"))
-    beside = Path(sys.executable).with_name("hermes-acp")
+    beside = Path(sys.executable).with_name("hermes-acp.exe" if _WINDOWS else "hermes-acp")
     program = (
         (str(beside),) if beside.exists() else (found,) if found else (sys.executable, "-P", "-m", "acp_adapter")
     )
     return (*program, *((f"--profile={profile}",) if profile else ()))
 
 
-def _others(entry: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in entry.items() if key not in {"command", "args"}}
+def is_passing(prefix: Path) -> bool:
+    """Whether `uvx` or `pipx run` made an installation for the moment: their caches are emptied now and then."""
+    folder = prefix.parent
+    in_pipx = {folder.name, folder.parent.name} == {".cache", "pipx"}
+    return in_pipx or _UV_CACHE.fullmatch(folder.name) is not None
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is something, also where we may not look."""
+    try:
+        return path.exists()
+    except OSError:
+        return True
 
 
 def _emacs(command: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ exit codes:
   0    the settings are written
   1    something failed; nothing was changed, and stderr says what to do
   2    the command line was wrong, or questions would be asked and there is no terminal
-  130  interrupted; nothing was changed
+  130  interrupted; nothing was changed but what was told as written
 
 examples:
   hermes-acp setup

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import re
 
+# Editors of Windows put it at the beginning.
+_MARK = "\ufeff"
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+=-]+")
 
 
@@ -20,6 +22,8 @@ def with_variable(text: str, name: str, value: str) -> str:
     """
     from dotenv.parser import parse_stream  # noqa: PLC0415 - for those who have a key to store
 
+    if text.startswith(_MARK):
+        return _MARK + with_variable(text.removeprefix(_MARK), name, value)
     end = "\r\n" if "\r\n" in text else "\n"
     line = f"{name}={_quoted(value)}{end}"
     parts: list[str] = []

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import contextlib
+import os
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acp_adapter.cli.setup.config_yaml import NotEditable, model_lines, with_model
 from acp_adapter.cli.setup.env import EnvNotEditable, with_variable
 from acp_adapter.cli.setup.first_config import first_config
-from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, mode_of, replace_files
+from acp_adapter.cli.setup.replacing import PRIVATE, NewFile, free_backup, mode_of, replace_files
 from agent_core.errors import HermesError
+from agent_core.own_files import read_text, why_unreadable
+from tools.file_locks import lock, open_to_lock
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -60,9 +64,22 @@ def planned_files(
             f"{home.config_file} cannot be changed line by line: {problem}. Nothing was changed. {by_hand}{also}"
         ) from problem
     if after != before:
-        old = home.config_file.with_name(f"{home.config_file.name}.bak") if before else None
+        old = free_backup(home.config_file, ".bak") if before else None
         files.append(NewFile(home.config_file, after, mode_of(home.config_file), old))
     return tuple(files)
+
+
+@contextlib.contextmanager
+def alone(home: Home) -> Iterator[None]:
+    """No other setup plans and writes meanwhile: the later one keeps what the earlier one has written."""
+    with contextlib.ExitStack() as stack:
+        # A file system without locks, or a home that cannot be made, which the writing tells.
+        with contextlib.suppress(OSError):
+            home.make(home.root)
+            descriptor = open_to_lock(home.root)
+            stack.callback(os.close, descriptor)
+            lock(descriptor, waits=True)
+        yield
 
 
 def write(home: Home, files: Collection[NewFile]) -> None:
@@ -76,8 +93,10 @@ def write(home: Home, files: Collection[NewFile]) -> None:
         replace_files(files)
     except OSError as problem:
         said = problem.strerror or type(problem).__name__
+        at = f" ({problem.filename})" if problem.filename else ""
         raise SetupFailed(
-            f"The settings could not be written to {home.root}: {said}. Make the directory yours and writable."
+            f"The settings could not be written to {home.root}: {said}{at}. Make the directory yours and writable; "
+            "where it is a link, or its files are, make what they lead to."
         ) from problem
 
 
@@ -90,8 +109,9 @@ def _present(text: str, drop: Collection[str]) -> list[str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8")
+        return read_text(path)
     except FileNotFoundError:
         return ""
     except (OSError, UnicodeDecodeError) as problem:
-        raise SetupFailed(f"{path} could not be read: {problem}. Make it readable, or move it away.") from problem
+        said = why_unreadable(problem)
+        raise SetupFailed(f"{path} could not be read: {said}. Make it readable, or move it away.") from problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import stat
@@ -12,7 +13,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.os_flags import set_mode
+from agent_core.own_files import read_file
+from tools.os_flags import set_mode, set_owner_like
 
 PRIVATE = 0o600
 
@@ -52,6 +54,24 @@ def mode_of(path: Path, otherwise: int = PRIVATE) -> int:
         return otherwise
 
 
+def free_backup(path: Path, suffix: str) -> Path:
+    """A name beside the file for what it is now: what stands there under an earlier one is not written over.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    content = path.read_bytes()
+    names = (path.with_name(f"{path.name}{suffix}{number or ''}") for number in itertools.count())
+    return next(name for name in names if not os.path.lexists(name) or _holds(name, content))
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return not path.is_symlink() and read_file(path) == content
+    except OSError:
+        return False
+
+
 def _target(path: Path) -> Path:
     """Where the file really is: a link to it stays one."""
     return Path(os.path.realpath(path))
@@ -64,6 +84,7 @@ def _staged(stack: contextlib.ExitStack, path: Path, content: bytes, mode: int) 
     temporary = Path(name)
     stack.callback(temporary.unlink, missing_ok=True)
     with os.fdopen(descriptor, "wb") as stream:
+        set_owner_like(stream.fileno(), target if target.exists() else target.parent)
         set_mode(stream.fileno(), mode)
         stream.write(content)
         stream.flush()

@@ -6,14 +6,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dotenv import dotenv_values
-
 from acp_adapter.cli.setup.choosing import with_new_key
-from acp_adapter.cli.setup.files import planned_files, write
+from acp_adapter.cli.setup.files import alone, planned_files, write
 from acp_adapter.cli.setup.key_store import Store, forget, stored
 from acp_adapter.cli.setup.plan import choice_for, dropped, in_the_way, key_variable, server_of
 from acp_adapter.cli.terminal.safe_text import safe_text
 from agent_core import system_keyring
+from agent_core.config import read_env
 from agent_core.kept_variables import KeptVariables
 from agent_core.signed_out import SignedOut
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 def with_moved_key(config: Configuration, wanted: Wanted) -> Wanted:
     """The same with the key that .env has or names, so that it gets to another place."""
     variable = key_variable(config, server_of(config, wanted.provider), wanted.base_url)
-    if wanted.key or variable not in dotenv_values(config.home.env_file, interpolate=False):
+    if wanted.key or variable not in read_env(config.home.env_file):
         return wanted
     key = choice_for(config, wanted).api_key
     return with_new_key(config, wanted, key) if key else wanted
@@ -65,7 +64,7 @@ def write_all(
     gone = frozenset() if wanted is None else dropped(config, wanted)
     # What cannot be written is found out before the keyring is touched.
     planned_files(config.home, values, gone, keys)
-    with stored(config.home, keys, store) as variables:
+    with stored(config.home, keys, store) as variables, alone(config.home):
         files = planned_files(config.home, values, gone, variables)
         write(config.home, files)
     for file in files:

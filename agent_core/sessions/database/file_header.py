@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from agent_core.own_files import open_file
+
 APPLICATION_ID = 0x48414350
 """«HACP»: marks this program's databases."""
 
@@ -51,7 +53,7 @@ def read_header(path: Path) -> FileHeader | None:
         OSError: it cannot be read.
     """
     try:
-        with path.open("rb") as stream:
+        with open_file(path) as stream:
             facts = os.fstat(stream.fileno())
             start = stream.read(_LOOKED_AT)
     except FileNotFoundError:

@@ -1,5 +1,7 @@
 """What is wrong in the files of the settings, and where it stands."""
 
+import os
+
 import pytest
 
 from agent_core.home import Home
@@ -52,6 +54,20 @@ def test_hooks_that_nobody_knows_are_told_at_the_part(places):
 @pytest.mark.parametrize("text", ["", "# nothing\n", "model: x\n", "loop: &l\n- *l\n"])
 def test_what_is_well_or_empty_has_none_that_stops(places, text):
     assert not [place for place in places(text) if place[2]]
+
+
+def test_a_pipe_in_a_files_place_is_told_and_not_waited_for(home):
+    os.mkfifo(home / "config.yaml")
+    os.mkfifo(home / ".env")
+    assert [(found.file.name, found.stops) for found in problems_of(Home(home))] == [
+        ("config.yaml", True),
+        (".env", False),
+    ]
+
+
+def test_the_mark_that_editors_of_windows_write_is_no_mistake(places):
+    assert places("\ufeffA=b\n", ".env") == []
+    assert places("\ufeffmodel: x\n") == []
 
 
 def test_a_file_that_cannot_be_read_has_no_place(home):

@@ -27,6 +27,12 @@ def test_a_key_that_is_none_is_found_with_the_name_that_is_like_it(text, path, n
     assert unknown(text) == {path: near}
 
 
+def test_of_very_many_keys_all_are_told_and_not_all_compared():
+    found = unknown("".join(f"foreign{number}: 1\n" for number in range(300)) + "modle: x\n")
+    assert len(found) == 301
+    assert found["modle"] == ""
+
+
 @pytest.mark.parametrize(("text", "misspelt"), [("modle: x", True), ("toolsets: [a]", False), ("xyz: 1", False)])
 def test_only_what_is_hardly_another_word_counts_as_misspelt(text, misspelt):
     assert [key.misspelt for key in unknown_keys(yaml.safe_load(text))] == [misspelt]

@@ -33,12 +33,14 @@ def check_editors(case: Case) -> Iterator[Finding]:
 def _looked_at(case: Case, editor: Editor, command: Sequence[str]) -> Iterator[Finding]:
     from acp_adapter.cli.editors.jsonc import JsoncError  # noqa: PLC0415 - as above
     from acp_adapter.cli.editors.looking import known_in  # noqa: PLC0415 - the same
+    from agent_core.own_files import why_unreadable  # noqa: PLC0415 - the same
 
     file = editor.settings_file(case.user)
     try:
         entries = known_in(editor, case.user)
     except (OSError, UnicodeDecodeError, JsoncError) as problem:
-        text = f"{editor.title}: {file} could not be read: {problem}"
+        said = str(problem) if isinstance(problem, JsoncError) else why_unreadable(problem)
+        text = f"{editor.title}: {file} could not be read: {said}"
         yield warning(_NAME, text, "Mend the file: the editor cannot read it either.", editor=editor.name)
         return
     if not entries:

@@ -11,7 +11,7 @@ from pathlib import Path
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing, warning, well
 from acp_adapter.cli.doctor.leftovers import leftovers
-from acp_adapter.cli.doctor.private import open_places
+from acp_adapter.cli.doctor.private import is_shared, open_places
 from acp_adapter.cli.doctor.sizes import counted, size_of, size_text
 
 LITTLE_SPACE = 200 << 20
@@ -21,7 +21,9 @@ _MOST_NAMED = 4
 def check_home(case: Case) -> Iterator[Finding]:
     """Whether the home can be written to."""
     root = case.home.root
-    if not root.exists():
+    if not root.exists() and (obstacle := _obstacle(root)):
+        yield failing("home", f"{root} cannot be made: {obstacle}", "Choose another home with HERMES_HOME.")
+    elif not root.exists():
         yield well("home", f"{root} is not there yet; it is made when it is needed", exists=False)
     elif not root.is_dir():
         yield failing("home", f"{root} is not a directory", "Move it away, or set HERMES_HOME to a directory.")
@@ -39,6 +41,10 @@ def check_permissions(case: Case) -> Iterator[Finding]:
     """Whether other users of this machine could read keys and conversations."""
     root = case.home.root
     if os.name == "nt" or not root.is_dir():
+        return
+    if is_shared(root):
+        step = "Set HERMES_HOME to a directory of your own."
+        yield failing("permissions", f"{root} is a directory for all users, and no home", step)
         return
     is_closed = not stat.S_IMODE(root.stat().st_mode) & (stat.S_IRWXG | stat.S_IRWXO)
     exposed = [] if is_closed else [place for place in open_places(case.home) if place != root]
@@ -77,6 +83,16 @@ def check_space(case: Case) -> Iterator[Finding]:
         yield failing("disk", f"only {size_text(free)} are free for {root}", step, free=free)
     else:
         yield well("disk", f"{size_text(free)} free", free=free)
+
+
+def _obstacle(root: Path) -> str:
+    """Why a home that is not there cannot be made; '' where it can."""
+    if root.is_symlink():
+        return f"it is a link to {os.readlink(root)}, which is not there"  # noqa: PTH115 - as it is written there
+    above = next(path for path in root.parents if os.path.lexists(path))
+    if not above.is_dir():
+        return f"{above} is not a directory"
+    return "" if os.access(above, os.W_OK | os.X_OK) else f"{above} cannot be written"
 
 
 def _is_ours(root: Path) -> bool:

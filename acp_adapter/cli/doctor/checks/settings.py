@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,10 @@ def check_settings(case: Case) -> Iterator[Finding]:
         )
     if not any(problem.stops for problem in problems):
         there = file.exists()
+        if file.is_symlink() and not there:
+            text = f"{file} is a link to {os.readlink(file)}, which is not there: the defaults count"  # noqa: PTH115
+            yield warning(_NAME, text, "Make the file that it leads to, or remove the link.", file=str(file))
+            return
         yield well(_NAME, str(file) if there else f"no {file}: the defaults count", file=str(file), exists=there)
 
 

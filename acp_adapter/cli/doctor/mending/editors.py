@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acp_adapter.cli.doctor.case import Case
@@ -19,8 +21,10 @@ _NAME = "editor"
 def mend_editors(case: Case, person: Person) -> Iterator[Mended]:
     """Only entries that are there already: new ones are `hermes-acp setup`'s."""
     from acp_adapter.cli.editors.entering import NotEntered  # noqa: PLC0415 - for this only
-    from acp_adapter.cli.editors.table import EDITORS, own_command  # noqa: PLC0415 - the same
+    from acp_adapter.cli.editors.table import EDITORS, is_passing, own_command  # noqa: PLC0415 - the same
 
+    if is_passing(Path(sys.prefix)):
+        return
     command = own_command(case.profile, case.environ)
     for editor in EDITORS:
         try:

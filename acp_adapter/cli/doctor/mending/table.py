@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.mending.database import mend_database
@@ -14,10 +14,25 @@ from acp_adapter.cli.doctor.mending.typos import mend_typos
 
 Mend = Callable[[Case, Person], Iterator[Mended]]
 
-_MENDERS: tuple[Mend, ...] = (mend_permissions, mend_leftovers, mend_database, mend_typos, mend_editors)
+_MENDERS: Mapping[str, Mend] = {
+    "permissions": mend_permissions,
+    "leftovers": mend_leftovers,
+    "database": mend_database,
+    "settings": mend_typos,
+    "editor": mend_editors,
+}
 
 
 def mend(case: Case, person: Person) -> Iterator[Mended]:
     """Each thing that is done or left, as it happens."""
-    for each in _MENDERS:
-        yield from each(case, person)
+    for name, each in _MENDERS.items():
+        try:
+            yield from each(case, person)
+        except Exception as problem:  # noqa: BLE001 - what cannot be mended must not hide the rest
+            yield Mended(name, done=False, text=f"{name}: {_told(problem)}", harm=True)
+
+
+def _told(problem: Exception) -> str:
+    if isinstance(problem, OSError):
+        return f"{problem.filename}: {problem.strerror}" if problem.filename else str(problem)
+    return f"this failed, which is a fault of the program: {type(problem).__name__}: {problem}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.mending.mended import Mended, Person
-from acp_adapter.cli.setup.replacing import NewFile, mode_of, replace_files
+from acp_adapter.cli.setup.replacing import NewFile, free_backup, mode_of, replace_files
 from acp_adapter.cli.terminal.diffs import diff_lines
 from acp_adapter.cli.terminal.style import Style
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from agent_core.settings.problems import SettingsProblem
 
 _NAME = "settings"
-_MOST_BACKUPS = 1000
 
 
 def mend_typos(case: Case, person: Person) -> Iterator[Mended]:
@@ -88,8 +87,8 @@ def _written(file: Path, before: str, after: str, person: Person, misspelt: Sequ
     change = diff_lines(str(file), before, after, Style(colour=person.paints()))
     if not person.agrees(f"{file} would become:", change):
         return Mended(_NAME, done=False, text=f"{file} was left as it is: nobody agreed to the change")
-    backup = _free_name(file)
     try:
+        backup = free_backup(file, ".bak")
         if file.read_bytes().decode("utf-8") != before:
             return Mended(_NAME, done=False, text=f"{file} was changed meanwhile, and is left as it is", harm=True)
         replace_files([NewFile(file, after, mode_of(file), backup)])
@@ -97,9 +96,3 @@ def _written(file: Path, before: str, after: str, person: Person, misspelt: Sequ
         return Mended(_NAME, done=False, text=f"{file} could not be written: {problem.strerror}", harm=True)
     names = ", ".join(f"{problem.path[-1]} → {problem.meant}" for problem in misspelt)
     return Mended(_NAME, done=True, text=f"{file}: {names}; what it was: {backup}")
-
-
-def _free_name(file: Path) -> Path:
-    """A name beside it that is not taken: earlier backups stay."""
-    names = (file.with_name(f"{file.name}.bak{number or ''}") for number in range(_MOST_BACKUPS))
-    return next(name for name in names if not name.exists())

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import ModuleType
 
@@ -210,8 +211,28 @@ def test_at_a_terminal_a_change_is_made_after_a_yes(set_up):
     assert "/gone/" not in settings.read_text()
 
 
-def test_a_home_that_cannot_be_named_is_told(home, run):
-    assert run("--profile", "../x")[0] == 1
+def test_secrets_that_look_like_words_are_not_shown_beside_a_change(set_up, run):
+    servers = {"x": {"url": "https://mcp.example.com", "headers": {"Authorization": "Bearer swordfishswordfish"}}}
+    configure(set_up, {"model": OFFLINE, "agent": {"max_turn": 5}, "mcp_servers": servers})
+    _, out, err = run("--fix")
+    assert "max_turn" in out
+    assert "swordfish" not in out + err
+
+
+@pytest.mark.parametrize("why", ["profile", "temporary directory"])
+def test_where_it_cannot_begin_the_json_says_so_too(why, home, run, monkeypatch, tmp_path):
+    if why == "temporary directory":
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    code, out, err = run("--json", "--profile", "../x" if why == "profile" else "x")
+    (finding,) = json.loads(out)["findings"]
+    assert (code, finding["state"], why in finding["text"] or "gone" in finding["text"]) == (1, "fail", True)
+    assert err.startswith("hermes-acp doctor: ")
+
+
+def test_a_link_to_settings_that_are_not_there_is_told(set_up, run):
+    (set_up / "config.yaml").unlink()
+    (set_up / "config.yaml").symlink_to("gone.yaml")
+    assert "is a link to gone.yaml, which is not there" in run()[1]
 
 
 def test_a_profile_of_its_own_is_looked_at(home, run):
@@ -232,6 +253,14 @@ def test_whoever_reads_the_output_may_go(home):
     assert child.stderr.read() == b""
     child.stderr.close()
     assert child.wait(30) in {0, 1}
+
+
+def test_a_command_that_is_started_without_streams_goes_on(home):
+    command = ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh", sys.executable, "-P", "-m", "acp_adapter", "doctor"]
+    command += ["--json", "--profile", "../x"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("hermes-acp doctor: --profile")
 
 
 def test_what_a_plugin_prints_is_not_between_the_findings(set_up, run):

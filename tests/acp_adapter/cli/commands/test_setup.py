@@ -16,7 +16,9 @@ import yaml
 from dotenv import dotenv_values
 
 from acp_adapter.cli.commands.setup import main
+from acp_adapter.cli.setup import arguments, terminal, writing
 from acp_adapter.cli.setup.choosing import choose_server, offers
+from acp_adapter.cli.setup.files import planned_files
 from agent_core.config import Configuration, load
 from agent_core.home import Home
 from agent_core.providers.knowledge.discovery import discover_local
@@ -26,6 +28,7 @@ from tests.support.list_server import ListServer, model_list
 from tests.support.model_server import ModelServer, Reply, Status
 from tests.support.settings_files import configure
 from tests.support.terminal import Terminal
+from tools.file_locks import lock, open_to_lock
 
 MAIN = [sys.executable, "-P", "-m", "acp_adapter", "setup"]
 KEY = "sk-test-0123456789"
@@ -151,6 +154,57 @@ def test_who_leaves_has_changed_nothing(at: str, how: str, home: Path, answering
         assert terminal.end() == 130
         assert "Nothing was changed." in terminal.text
     assert files(home) == before
+
+
+def test_who_leaves_at_the_editors_is_told_that_the_settings_are_written(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Leaving(terminal.Terminal):
+        def agrees(self, prompt: str, *, default: bool = True) -> bool:
+            raise terminal.InputEnded
+
+    (Path.home() / ".config/zed").mkdir(parents=True)
+    monkeypatch.setattr(terminal, "Terminal", Leaving)
+    monkeypatch.setattr(arguments, "_is_terminal", lambda: True)
+    monkeypatch.setenv("A_KEY", KEY)
+    given = ("--provider", "openai", "--model", "gpt-5", "--key-env", "A_KEY", "--key-store", "file", "--skip-test")
+    assert main([*given]) == 130
+    said = capsys.readouterr().out
+    assert "What is told above as written stays" in said
+    assert "Nothing was changed" not in said
+    assert variables(home) == {"OPENAI_API_KEY": KEY}
+
+
+def test_no_earlier_backup_is_written_over(home: Path, given: Run) -> None:
+    (home / "config.yaml").write_text("agent: {max_turns: 3}\n")
+    (home / "config.yaml.bak").write_text("mine")
+    model = ("--provider", "openai", "--model", "gpt-5", "--key-env", "A_KEY", "--skip-test")
+    assert given(*model, A_KEY=KEY).returncode == 0
+    assert (home / "config.yaml.bak").read_text() == "mine"
+    assert (home / "config.yaml.bak1").read_text() == "agent: {max_turns: 3}\n"
+
+
+def test_settings_are_read_and_written_with_the_home_locked(
+    home: Path, given: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def planned(of: Home, *rest: Any) -> Any:
+        descriptor = open_to_lock(of.root)
+        try:
+            lock(descriptor)
+            seen.append(False)
+        except BlockingIOError:
+            seen.append(True)
+        finally:
+            os.close(descriptor)
+        return planned_files(of, *rest)
+
+    monkeypatch.setattr(writing, "planned_files", planned)
+    assert (
+        given("--provider", "openai", "--model", "x", "--key-env", "A_KEY", "--skip-test", A_KEY=KEY).returncode == 0
+    )
+    assert seen[-1]
 
 
 def test_a_model_that_does_not_answer_is_told_before_anything_is_written(

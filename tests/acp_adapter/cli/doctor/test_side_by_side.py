@@ -9,6 +9,7 @@ import pytest
 from acp_adapter.cli.doctor.finding import well
 from acp_adapter.cli.doctor.side_by_side import Check, run_checks
 from tests.support.waiting import wait_until
+from tools.redaction.redactor import redact
 
 
 def check(name, look, seconds=30.0):
@@ -26,8 +27,16 @@ def test_what_is_found_comes_in_the_order_of_the_table_however_long_each_takes(c
         yield well("second", "2")
         second.set()
 
-    found = run_checks([check("first", waits_for_the_second), check("second", second_one)], case())
+    found = run_checks([check("first", waits_for_the_second), check("second", second_one)], case(), redact)
     assert [finding.text for each in found for finding in each] == ["1", "2"]
+
+
+def test_no_secret_is_in_what_programs_get(case):
+    def look(_):
+        yield well("editor", "x", command=["hermes-acp", "--key=ghp_0123456789abcdefghijABCDEFGHIJ012345"])
+
+    ((finding,),) = run_checks([check("editor", look)], case(), redact)
+    assert "ghp_0123" not in str(finding.facts)
 
 
 def test_one_that_hangs_is_given_up_with_what_it_found_and_the_others_are_told(case):
@@ -39,7 +48,8 @@ def test_one_that_hangs_is_given_up_with_what_it_found_and_the_others_are_told(c
         with case.endings.by(over.set):
             over.wait()
 
-    found = list(run_checks([check("slow", hangs, 0.05), check("quick", lambda _: iter([well("quick", "q")]))], made))
+    checks = [check("slow", hangs, 0.05), check("quick", lambda _: iter([well("quick", "q")]))]
+    found = list(run_checks(checks, made, redact))
     assert [[(finding.check, finding.state) for finding in each] for each in found] == [
         [("slow", "ok"), ("slow", "fail")],
         [("quick", "ok")],
@@ -53,7 +63,8 @@ def test_one_that_fails_is_told_and_the_others_too(case):
         yield well("broken", "before")
         raise RuntimeError("oh")
 
-    before, after = run_checks([check("broken", broken), check("well", lambda _: iter([well("well", "w")]))], case())
+    checks = [check("broken", broken), check("well", lambda _: iter([well("well", "w")]))]
+    before, after = run_checks(checks, case(), redact)
     assert [finding.state for finding in before] == ["ok", "fail"]
     assert "RuntimeError: oh" in before[1].text
     assert after[0].text == "w"
@@ -64,7 +75,7 @@ def test_what_may_not_be_read_is_told_as_that_and_not_as_a_fault_of_the_check(ca
         raise PermissionError(13, "Permission denied", "/root/x")
         yield
 
-    ((finding,),) = run_checks([check("home", closed)], case())
+    ((finding,),) = run_checks([check("home", closed)], case(), redact)
     assert finding.text == "it could not be looked at: /root/x: Permission denied"
     assert "report" not in finding.fix
 
@@ -72,7 +83,7 @@ def test_what_may_not_be_read_is_told_as_that_and_not_as_a_fault_of_the_check(ca
 def test_what_looks_like_a_key_is_never_told(case):
     key = "sk-ant-api03-" + "a1B2" * 20
     look = check("key", lambda _: iter([well("key", f"it is {key}", value=key)]))
-    ((finding,),) = run_checks([look], case())
+    ((finding,),) = run_checks([look], case(), redact)
     assert key not in repr(finding)
 
 
@@ -86,7 +97,7 @@ def test_an_interrupt_ends_what_waits(case):
             over.wait()
         yield well("slow", "ended")
 
-    found = run_checks([check("slow", hangs)], made)
+    found = run_checks([check("slow", hangs)], made, redact)
     killer = threading.Thread(target=lambda: (waits.wait(), os.kill(os.getpid(), signal.SIGINT)))
     killer.start()
     with pytest.raises(KeyboardInterrupt):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import pytest
 from acp_adapter.cli.commands.setup import main
 from acp_adapter.cli.editors.entering import NotEntered, enter, planned_entry
 from acp_adapter.cli.editors.jsonc import loads
-from acp_adapter.cli.editors.table import EDITORS, Editor, own_command
+from acp_adapter.cli.editors.table import EDITORS, Editor, is_passing, own_command
 from tests.support.each import each
 from tests.support.terminal import Terminal
 
@@ -61,6 +62,74 @@ def test_what_somebody_added_to_the_entry_is_theirs(tmp_path: Path) -> None:
         "command": COMMAND[0],
         "args": [COMMAND[1]],
     }
+
+
+def test_comments_in_the_entry_stay_where_they_are(tmp_path: Path) -> None:
+    before = '{"agent_servers": {"Hermes": {\n  // mine\n  "env": {"A": "b"}, // for work\n  "command": "old"\n}}}\n'
+    after = entered(BY_NAME["zed"], tmp_path, before)
+    assert "  // mine\n" in after
+    assert '"env": {"A": "b"}, // for work\n' in after
+    assert loads(after)["agent_servers"]["Hermes"]["command"] == COMMAND[0]
+
+
+def test_a_pipe_in_the_settings_place_is_not_waited_for(tmp_path: Path) -> None:
+    path = BY_NAME["zed"].settings_file(tmp_path)
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with pytest.raises(NotEntered, match="It is a pipe"):
+        planned_entry(BY_NAME["zed"], tmp_path, COMMAND)
+
+
+def test_settings_in_a_folder_that_is_closed_to_us_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(self: Path, **_: object) -> os.stat_result:
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "stat", closed)
+    monkeypatch.setattr(os, "open", lambda path, *_: closed(Path(path)))
+    assert BY_NAME["zed"].is_here(tmp_path)
+    with pytest.raises(NotEntered, match="Permission denied"):
+        planned_entry(BY_NAME["zed"], tmp_path, COMMAND)
+
+
+def test_a_folder_of_settings_that_the_person_has_named_is_the_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "named"))
+    assert BY_NAME["neovim"].settings_file(tmp_path) == tmp_path / "named/nvim/after/plugin/hermes_acp.lua"
+    assert BY_NAME["emacs"].settings_file(tmp_path) == tmp_path / ".emacs.d/init.el"
+    assert BY_NAME["neovim"].settings_file(tmp_path / "another").is_relative_to(tmp_path / "another")
+
+
+def test_an_earlier_backup_with_the_same_content_is_enough(tmp_path: Path) -> None:
+    zed, text = BY_NAME["zed"], '{"theme": "x"}'
+    for _ in range(3):
+        entered(zed, tmp_path, text)
+    folder = zed.settings_file(tmp_path).parent
+    assert sorted(path.name for path in folder.iterdir()) == ["settings.json", "settings.json.before-hermes"]
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "/home/me/.cache/uv/archive-v0/hOzIgrDb9ZxkVFs1",
+        "/home/me/.cache/uv/environments-v2/x-1",
+        "/home/me/.cache/pipx/ab12",
+        "/home/me/.local/share/pipx/.cache/ab12",
+    ],
+)
+def test_a_program_that_was_made_for_the_moment_is_entered_nowhere(
+    prefix: str, home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert main(["--non-interactive", "--editor", "zed"]) == 1
+    assert "Install it to stay" in capsys.readouterr().err
+    assert not BY_NAME["zed"].settings_file(Path.home()).exists()
+
+
+def test_installations_that_stay_are_known() -> None:
+    places = (sys.prefix, "/home/me/.local/share/uv/tools/hermes-editor-agent", "/home/me/.local/pipx/venvs/x")
+    assert not any(is_passing(Path(place)) for place in places)
 
 
 def test_entering_twice_changes_nothing(tmp_path: Path) -> None:
@@ -161,6 +230,14 @@ def test_start_up_files_keep_their_lines_and_get_one_block(tmp_path: Path) -> No
     again = emacs.entered(first.replace("/srv/bin/", "/old/bin/"), COMMAND)
     assert first == again
     assert first.startswith("(setq mine 1)\n\n;; hermes-acp: begin")
+
+
+def test_a_block_has_the_line_ends_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / ".emacs").write_bytes(b"(setq a 1)\r\n")
+    entered(BY_NAME["emacs"], tmp_path)
+    after = (tmp_path / ".emacs").read_bytes()
+    assert after.count(b"\n") == after.count(b"\r\n") > 3
+    assert planned_entry(BY_NAME["emacs"], tmp_path, COMMAND).is_done
 
 
 @pytest.mark.skipif(shutil.which("emacs") is None, reason="there is no Emacs: apt-get install emacs-nox")

@@ -141,6 +141,10 @@ def test_any_key_is_read_back_as_it_is(value: str) -> None:
     assert dict(dotenv_values(stream=StringIO(written), interpolate=False)) == {"A": "1", "KEY": value}
 
 
+def test_the_mark_that_editors_of_windows_write_stays_and_is_no_part_of_a_name() -> None:
+    assert with_variable("\ufeffA_KEY=old\r\nB=1\r\n", "A_KEY", "new") == "\ufeffA_KEY=new\r\nB=1\r\n"
+
+
 def test_a_file_in_which_a_new_line_would_mean_something_else_is_refused() -> None:
     with pytest.raises(EnvNotEditable):
         with_variable("A='\n", "KEY", "b c")

@@ -362,6 +362,13 @@ def test_an_older_file_is_saved_in_its_own_format_and_brought_forward(path):
     assert examine(path, now=NOW).version == known_migrations()[-1].number
 
 
+def test_a_pipe_in_its_place_is_not_waited_for(path):
+    path.unlink()
+    os.mkfifo(path)
+    found = examine(path)
+    assert (found.fault, found.remedy) == ("unavailable", "")
+
+
 @pytest.mark.parametrize("foreign", [False, True])
 def test_a_newer_and_another_programs_file_are_not_touched(path, foreign):
     with plain(path) as connection:

@@ -60,10 +60,11 @@ def test_what_setup_enters_is_known_and_well(bare, name, monkeypatch):
 
 
 def test_an_entry_whose_program_is_gone_is_a_problem_that_can_be_mended(bare, zed, monkeypatch):
-    zed({"agent_servers": {"Hermes": {"command": "/gone/bin/hermes-acp", "args": []}}})
-    (finding,) = check_editors(bare(monkeypatch))
-    assert (finding.state, finding.mends) == ("fail", True)
-    assert "/gone/bin/hermes-acp, which is not there" in finding.text
+    for gone in ("/gone/bin/hermes-acp", "~nobody-of-this-name/bin/hermes-acp"):
+        zed({"agent_servers": {"Hermes": {"command": gone, "args": []}}})
+        (finding,) = check_editors(bare(monkeypatch))
+        assert (finding.state, finding.mends) == ("fail", True)
+        assert f"{gone}, which is not there" in finding.text
 
 
 def test_an_entry_under_another_name_is_found_and_left_to_its_owner(bare, zed, monkeypatch):

@@ -50,6 +50,14 @@ def test_a_home_that_is_no_directory_is_told(case, tmp_path):
     assert "is not a directory" in finding.text
 
 
+def test_a_home_that_could_not_be_made_is_told(case, home, tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to("gone")
+    for root, told in ((tmp_path / "file" / "home", "is not a directory"), (tmp_path / "link", "a link to gone")):
+        (finding,) = check_home(case(root))
+        assert (finding.state, told in finding.text) == ("fail", True)
+
+
 def test_a_home_that_cannot_be_written_is_told(case, home, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
     (finding,) = check_home(case())

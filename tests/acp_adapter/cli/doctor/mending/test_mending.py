@@ -1,5 +1,6 @@
 """What --fix mends without a question, editors' entries with one, and what it leaves alone."""
 
+import errno
 import json
 import os
 import time
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.cli.doctor.checks.home import check_leftovers, check_permissions
+from acp_adapter.cli.doctor.mending import table
 from acp_adapter.cli.doctor.mending.database import mend_database
 from acp_adapter.cli.doctor.mending.editors import mend_editors
 from acp_adapter.cli.doctor.mending.leftovers import mend_leftovers
@@ -43,6 +45,36 @@ def test_permissions_of_others_are_taken_away_and_nobody_elses_files_touched(cas
     assert (tmp_path / "linked.yaml").stat().st_mode & 0o777 == 0o644
     assert [finding.state for finding in check_permissions(made)] == ["ok"]
     assert [mended.done for mended in mend_permissions(made, NOBODY)] == [False]
+
+
+def test_a_directory_for_all_users_keeps_its_permissions(case, tmp_path):
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    made = case(shared)
+    assert list(mend_permissions(made, NOBODY)) == []
+    assert shared.stat().st_mode & 0o7777 == 0o1777
+    assert [(finding.state, finding.mends) for finding in check_permissions(made)] == [("fail", False)]
+
+
+def test_a_file_in_the_homes_place_keeps_its_permissions(case, tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "file").chmod(0o644)
+    assert list(mend_permissions(case(tmp_path / "file"), NOBODY)) == []
+
+
+def test_what_cannot_be_mended_does_not_keep_the_rest_from_it(case, home, monkeypatch):
+    def broken(*_):
+        raise PermissionError(errno.EACCES, "Permission denied", "/x")
+
+    monkeypatch.setitem(table._MENDERS, "leftovers", broken)
+    home.chmod(0o755)
+    done = list(table.mend(case(), NOBODY))
+    assert [(each.check, each.done, each.harm) for each in done] == [
+        ("permissions", True, False),
+        ("leftovers", False, True),
+    ]
+    assert done[1].text == "leftovers: /x: Permission denied"
 
 
 def test_leftovers_are_removed_and_their_neighbours_stay(case, home):
