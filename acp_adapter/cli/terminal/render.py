@@ -11,7 +11,7 @@ from typing import Any
 
 from acp_adapter.cli.terminal.cards import Cards
 from acp_adapter.cli.terminal.markdown.message import Message
-from acp_adapter.cli.terminal.safe_text import one_line, safe_text
+from acp_adapter.cli.terminal.safe_text import one_line, safe_text, visible_line, visible_text
 from acp_adapter.cli.terminal.style import Colour, Style
 
 _PLAN_SIGNS: dict[str, tuple[str, Colour]] = {"completed": ("[x]", "green"), "in_progress": ("[>]", "cyan")}
@@ -58,11 +58,11 @@ class Renderer:
 
     def form(self, params: dict[str, Any]) -> str:
         """What a form asks, or the page that is to be opened; the answer follows by `answer`."""
-        first, *more = safe_text(str(params.get("message") or "")).strip().splitlines() or ["The agent asks"]
+        first, *more = visible_text(str(params.get("message") or "")).strip().splitlines() or ["The agent asks"]
         paint = self._style.paint
         lines = [f"  {paint('?', 'yellow', 'bold')} {paint(first, 'bold')}", *(f"    {line}" for line in more)]
         if params.get("mode") == "url":
-            lines.append(f"    {paint(one_line(str(params.get('url'))), 'underline')}")
+            lines.append(f"    {paint(visible_line(str(params.get('url'))), 'underline')}")
         return self._lines("cards", lines)
 
     def answer(self, words: str) -> str:
@@ -113,7 +113,8 @@ class Renderer:
 
     def _show_plan(self, update: dict[str, Any]) -> str:
         entries = update.get("entries")
-        lines = [self._plan_line(entry) for entry in entries or () if isinstance(entry, dict)]
+        entries = entries if isinstance(entries, list) else []
+        lines = [self._plan_line(entry) for entry in entries if isinstance(entry, dict)]
         if lines == self._plan:
             return ""
         self._plan = lines
