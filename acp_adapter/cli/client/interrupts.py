@@ -14,6 +14,7 @@ from types import FrameType, TracebackType
 from typing import Literal, Self
 
 from acp_adapter.cli.client.alarm import Alarm
+from acp_adapter.cli.client.nudging import nudged
 
 Reason = Literal["interrupt", "timeout", "terminated"]
 
@@ -42,9 +43,14 @@ class QuestionAborted(Exception):
 
 
 class Stopping:
-    """Raises `Stopped`, and not again while what it ends is cleaned up: held keys send signal after signal."""
+    """Raises `Stopped`, and not again while what it ends is cleaned up: held keys send signal after signal.
+
+    Attributes:
+        has_stopped: it was raised.
+    """
 
     def __init__(self) -> None:
+        self.has_stopped = False
         self._until = 0.0
 
     def stop(self, reason: Reason) -> None:
@@ -55,6 +61,7 @@ class Stopping:
         """
         now = time.monotonic()
         if now >= self._until:
+            self.has_stopped = True
             self._until = now + _SECONDS_TO_CLEAN_UP
             raise Stopped(reason)
 
@@ -69,7 +76,8 @@ def ended_in_order() -> Iterator[None]:
 
     before = {number: signal.signal(number, stop) for number in _ENDS}
     try:
-        yield
+        with nudged(_ENDS, lambda: stopping.has_stopped):
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

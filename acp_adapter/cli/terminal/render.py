@@ -29,6 +29,7 @@ class Renderer:
         self._plan: list[str] = []
         self._mode: object = None
         self._message: Message | None = None
+        self._ends_open = False
 
     def update(self, update: dict[str, Any], t: float) -> str:
         """What a `session/update` that came at `t` adds; "" for one that a person need not see."""
@@ -93,8 +94,8 @@ class Renderer:
         return self._newlines > 0
 
     def _flow(self, kind: str, update: dict[str, Any], *colours: Colour) -> str:
-        text = _text_of(update.get("content"))
         block = (kind, update.get("messageId"))
+        text = self._whole_ends(block, update.get("content"))
         if block != self._block:
             text = text.lstrip("\n")
             if not text:
@@ -104,6 +105,14 @@ class Renderer:
             return started + self._append(text, *colours)
         self._message = self._message or Message(self._style, *colours)
         return started + self._append(self._message.feed(text))
+
+    def _whole_ends(self, block: object, content: Any) -> str:
+        """The text of `content`; an end of line that came in two pieces, CR and LF, is one."""
+        raw = str(content.get("text") or "") if isinstance(content, dict) and content.get("type") == "text" else ""
+        goes_on = self._ends_open and block == self._block and raw.startswith("\n")
+        self._ends_open = raw.endswith("\r")
+        text = _text_of(content)
+        return text[1:] if goes_on else text
 
     def _show_mode(self, mode: object) -> str:
         if mode == self._mode:

@@ -45,6 +45,10 @@ def test_the_pieces_of_a_message_flow_together():
     assert shown(text("Hel"), text("lo, "), text("you\nthere")) == "Hello, you\nthere\n"
 
 
+def test_an_end_of_line_that_comes_in_two_pieces_is_one():
+    assert shown(text("a\r"), text("\nb\r\n"), text("\nc\r"), text("d")) == "a\nb\n\nc\nd\n"
+
+
 def test_thoughts_and_text_are_paragraphs_of_their_own():
     assert shown(thought("Hm"), thought("mm."), text("Yes.")) == "Hmmm.\n\nYes.\n"
 
