@@ -1,4 +1,4 @@
-"""Signals that came just before a wait began: they are sent again, since the wait would have to end by itself first."""
+"""Signals that came just before a wait began are sent again: else they would be seen only once it is over."""
 
 from __future__ import annotations
 
