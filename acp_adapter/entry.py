@@ -45,8 +45,10 @@ def _leave_working_directory() -> None:
 def _subcommand(name: str, arguments: list[str]) -> int:
     """Each command is the `main` of the module with its name; no other is loaded."""
     _open_closed_streams()
+    from acp_adapter.cli.running import run_command  # noqa: PLC0415 - the server needs none of it
+
     run: Callable[[list[str]], int] = importlib.import_module(f"acp_adapter.cli.commands.{name}").main
-    return run(arguments)
+    return run_command(name, run, arguments)
 
 
 def _open_closed_streams() -> None:

@@ -22,10 +22,12 @@ class Person:
 
     Attributes:
         text: everything that was shown.
+        is_gone: the window was closed.
     """
 
     def __init__(self, master: int, slave: int, types: Sequence[tuple[str, str]]) -> None:
         self.text = ""
+        self.is_gone = False
         self._master, self._slave = master, slave
         self._types = list(types)
         self._seen = 0
@@ -37,6 +39,15 @@ class Person:
     def once(self, words: str, action: Callable[[], object]) -> None:
         """Do this, on the reader's thread, once `words` were shown."""
         self._actions.append((words, action))
+
+    def leave(self) -> None:
+        """Close the window; only as an action of `once`."""
+        self.is_gone = True
+        os.close(self._master)
+
+    def set_modes(self, modes: list[Any]) -> None:
+        """Change the terminal's settings."""
+        termios.tcsetattr(self._slave, termios.TCSANOW, modes)
 
     def modes(self) -> list[Any]:
         """The terminal's settings."""
@@ -55,7 +66,7 @@ class Person:
     def _read(self) -> None:
         decoder, written = codecs.getincrementaldecoder("utf-8")("replace"), ""  # a read may end within a character
         with contextlib.suppress(OSError):
-            while "\x00" not in self.text:
+            while "\x00" not in self.text and not self.is_gone:
                 written += decoder.decode(os.read(self._master, 65536))
                 self.text = written.replace("\r\n", "\n")
                 self._type()
@@ -95,5 +106,9 @@ def at_terminal(
         finally:
             with contextlib.suppress(OSError):
                 person.hear_to_the_end()
+            if person.is_gone:
+                with contextlib.suppress(OSError):  # what could not be written is lost
+                    stdout.close()
     os.close(slave)
-    os.close(master)
+    if not person.is_gone:
+        os.close(master)

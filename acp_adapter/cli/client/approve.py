@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from acp_adapter.cli.terminal.safe_text import one_line
+from acp_adapter.cli.terminal.safe_text import visible_line
 
 Policy = Literal["ask", "edits", "all", "none"]
 Reply = Literal["once", "always", "no", "cancelled", "withdrawn"]
@@ -106,12 +106,12 @@ class Approver:
 
 
 def _options(params: dict[str, Any]) -> list[Option]:
-    return [_option(option) for option in params.get("options") or () if isinstance(option, dict)]
+    return [_option(option) for option in _list(params.get("options")) if isinstance(option, dict)]
 
 
 def _option(option: dict[str, Any]) -> Option:
     kind = str(option.get("kind"))
-    return Option(str(option.get("optionId")), kind, one_line(str(option.get("name") or kind)))
+    return Option(str(option.get("optionId")), kind, visible_line(str(option.get("name") or kind)))
 
 
 def _answer(params: dict[str, Any], reply: Reply, why: str = "") -> Answer:
@@ -125,12 +125,19 @@ def _answer(params: dict[str, Any], reply: Reply, why: str = "") -> Answer:
 def _edits_below(cwd: Path, tool_call: dict[str, Any]) -> bool:
     if tool_call.get("kind") != "edit":
         return False
-    paths = [Path(path) for path in _paths(tool_call)]
-    # What a file really is counts: a link inside may lead outside.
-    return bool(paths) and all(path.resolve().is_relative_to(cwd.resolve()) for path in paths)
+    paths = [cwd / path for path in _paths(tool_call)]
+    try:
+        # What a file really is counts: a link inside may lead outside.
+        return bool(paths) and all(path.resolve().is_relative_to(cwd.resolve()) for path in paths)
+    except (OSError, ValueError, RuntimeError):  # no path at all, or links that lead in a circle
+        return False
 
 
 def _paths(tool_call: dict[str, Any]) -> Iterator[str]:
-    for item in [*(tool_call.get("locations") or ()), *(tool_call.get("content") or ())]:
+    for item in [*_list(tool_call.get("locations")), *_list(tool_call.get("content"))]:
         if isinstance(item, dict) and item.get("path"):
             yield str(item["path"])
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -138,6 +138,8 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def _options(parser: argparse.ArgumentParser, found: argparse.Namespace, text: str) -> PromptOptions:
+    if found.session is not None and not found.session.strip():
+        parser.error("--resume: the id is empty")
     if not found.cwd.is_dir():
         parser.error(f"--cwd: there is no directory {str(found.cwd)!r}")
     return PromptOptions(

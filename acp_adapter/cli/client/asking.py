@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
@@ -9,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from acp_adapter.cli.client.interrupts import Interrupts
-from acp_adapter.cli.terminal.keys import Keys, single_keys
-from acp_adapter.cli.terminal.menu import Drawing, Menu
+from acp_adapter.cli.terminal.drawing import Drawing
+from acp_adapter.cli.terminal.keys import Keys, TerminalGone, single_keys
+from acp_adapter.cli.terminal.menu import Menu
 from acp_adapter.cli.terminal.style import Style
 from acp_adapter.cli.terminal.typed import read_line
 
@@ -46,11 +48,15 @@ class Asking:
             Left, Withdrawn: they did not.
         """
         drawing = Drawing(sys.stdout, self.style)
-        with single_keys(sys.stdin.fileno()) as keys, self.interrupts.question():
-            try:
-                self._choose(menu, hint, keys, drawing)
-            finally:
-                drawing.erase()
+        try:
+            with single_keys(sys.stdin.fileno()) as keys, self.interrupts.question():
+                try:
+                    self._choose(menu, hint, keys, drawing)
+                finally:
+                    with contextlib.suppress(OSError):  # the window is gone, and the menu with it
+                        drawing.erase()
+        except TerminalGone as gone:
+            raise Left from gone
 
     def line(self, prompt: str) -> str:
         """What the person writes, as it is edited by the terminal.
@@ -71,7 +77,7 @@ class Asking:
         return text
 
     def _choose(self, menu: Menu, hint: str, keys: Keys, drawing: Drawing) -> None:
-        shown = None
+        shown: list[str] | None = None
         while True:
             plain = menu.lines(replace(self.style, colour=False), hint)
             if plain != shown:
@@ -83,7 +89,9 @@ class Asking:
             if self.withdrawn():
                 raise Withdrawn
             if not key:
-                keys.keep()
+                if keys.keep():  # a shell was here meanwhile, and has written below
+                    drawing.forget()
+                    shown = None
             elif menu.press(key):
                 return
 
@@ -94,7 +102,10 @@ class Asking:
         while not select.select([sys.stdin], [], [], _SECONDS_TO_LOOK_UP)[0]:
             if self.withdrawn():
                 raise Withdrawn
-        return os.read(sys.stdin.fileno(), _LONGEST_LINE).decode("utf-8", "replace")
+        try:
+            return os.read(sys.stdin.fileno(), _LONGEST_LINE).decode("utf-8", "replace")
+        except OSError:  # the terminal is gone
+            return ""
 
 
 def _never() -> bool:

@@ -73,11 +73,13 @@ class AcpClient:
         self._trace = trace
         self._on_quiet = on_quiet
         self._on_form = on_form
-        self._question: object = None
-        self._withdrawn: set[object] = set()
+        self._session_id: str | None = None
+        self._latest = 0.0
+        self._question = ""
+        self._withdrawn: set[str] = set()
         self._start = time.monotonic()
         self._ids = itertools.count(1)
-        self._answers: dict[object, Json] = {}
+        self._answers: dict[float, Json] = {}
         # A SimpleQueue, because a signal handler may put something while this very thread gets.
         self._inbox: queue.SimpleQueue[tuple[float, bytes | None]] = queue.SimpleQueue()
         self._soon: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
@@ -99,6 +101,10 @@ class AcpClient:
     def is_withdrawn(self) -> bool:
         """Whether the agent has withdrawn the request that is being answered now."""
         return self._question in self._withdrawn
+
+    def attend(self, session_id: str) -> None:
+        """From now on only this session is the handler's: of others it hears nothing, and allows nothing."""
+        self._session_id = session_id
 
     def now(self) -> float:
         """Seconds since the client was made."""
@@ -123,8 +129,8 @@ class AcpClient:
                     f"The agent did not answer {method} within {timeout:g} s. Run it by hand to see what holds it up."
                 ) from error
         answer = self._answers.pop(request_id)
-        if "error" in answer:
-            raise AgentRefused(method, answer["error"])
+        if answer.get("error") is not None or "result" not in answer:
+            raise AgentRefused(method, answer.get("error"))
         result = answer["result"]
         return result if isinstance(result, dict) else {}
 
@@ -170,9 +176,7 @@ class AcpClient:
             frame = _frame(line) or {}
             params = frame.get("params")
             if frame.get("method") == _WITHDRAWAL and isinstance(params, dict):
-                named = params.get("requestId")
-                if isinstance(named, str | int):
-                    self._withdrawn.add(named)
+                self._withdrawn.add(json.dumps(params.get("requestId")))
         self._inbox.put((self.now(), line))
 
     def _handle_next(self, deadline: float | None) -> None:
@@ -196,32 +200,42 @@ class AcpClient:
     def _next(self, deadline: float | None) -> tuple[float, bytes | None]:
         # A signal that comes just before the wait begins is handled only after it, so that none is long.
         longest = SECONDS_TO_SEE_A_SIGNAL if self._on_quiet is None else _SECONDS_OF_QUIET
+        if deadline is not None and self._start + self._latest > deadline:
+            raise queue.Empty  # an agent that never stops talking must not hold us up
         while True:
             remaining = math.inf if deadline is None else max(0.0, deadline - time.monotonic())
             try:
-                return self._inbox.get(timeout=min(remaining, longest))
+                t, item = self._inbox.get(timeout=min(remaining, longest))
             except queue.Empty:
                 if remaining <= longest:
                     raise
                 if self._on_quiet is not None:
                     self._on_quiet(self.now())
+            else:
+                self._latest = t
+                return t, item
 
     def _handle(self, frame: Json, t: float) -> None:
         method = frame.get("method")
         if method is None:
-            self._answers[frame.get("id")] = frame
+            if isinstance(frame.get("id"), int | float):  # ours are numbers
+                self._answers[frame["id"]] = frame
             return
         params = frame.get("params")
         params = params if isinstance(params, dict) else {}
         if "id" in frame:
-            self._question = frame["id"]
+            self._question = json.dumps(frame["id"])
             answer = self._answer(method, params, t)
             self._withdrawn.discard(self._question)
             # A cancellation comes before the answer to the question that it ended: the agent must not go on.
             self._run_soon()
             self._send({"jsonrpc": "2.0", "id": frame["id"], **answer})
-        elif method == "session/update" and isinstance(params.get("update"), dict):
+        elif method == "session/update" and isinstance(params.get("update"), dict) and self._is_ours(params):
             self._handler.on_update(params["update"], t)
+
+    def _is_ours(self, params: Json) -> bool:
+        named = params.get("sessionId")
+        return self._session_id is None or named is None or named == self._session_id
 
     def _answer(self, method: str, params: Json, t: float) -> Json:
         if method == "elicitation/create" and self._on_form is not None:
@@ -229,7 +243,7 @@ class AcpClient:
         if method != "session/request_permission":
             message = f"This client does not serve {method}; it advertised no such capability."
             return {"error": {"code": _METHOD_NOT_FOUND, "message": message}}
-        option = None if self.is_withdrawn() else self._handler.on_permission(params, t)
+        option = None if self.is_withdrawn() or not self._is_ours(params) else self._handler.on_permission(params, t)
         outcome = {"outcome": "cancelled"} if option is None else {"outcome": "selected", "optionId": option}
         return {"result": {"outcome": outcome}}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,7 @@ def open_session(
         )
     lists = _lists_sessions(agent)
     session_id, answer = _new(client, cwd) if earlier is None else _resumed(client, cwd, earlier, lists=lists)
+    client.attend(session_id)
     return Opened(session_id, _mode_ids(answer.get("modes")), initialized_at, client.now())
 
 
@@ -123,12 +125,21 @@ def _resumed(client: AcpClient, cwd: Path, earlier: Earlier, *, lists: bool) -> 
 
 
 def _latest(client: AcpClient, cwd: Path) -> dict[str, Any]:
-    found = next(_listed(client, {"cwd": str(cwd)}), None)
+    # Not every agent heeds the directory that was asked for.
+    listed = _listed(client, {"cwd": str(cwd)})
+    found = next((session for session in listed if _is_in(session, cwd)), None)
     if found is None:
         raise AgentUnsupported(
             f"There is no earlier session in {cwd} to go on with. Leave --continue out to begin one."
         )
     return found
+
+
+def _is_in(session: dict[str, Any], cwd: Path) -> bool:
+    named = session.get("cwd")
+    if not isinstance(named, str) or "\0" in named:
+        return named is None
+    return os.path.realpath(named) == os.path.realpath(cwd)
 
 
 def _named(client: AcpClient, beginning: str) -> dict[str, Any]:
@@ -144,6 +155,7 @@ def _named(client: AcpClient, beginning: str) -> dict[str, Any]:
 def _listed(client: AcpClient, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All sessions that the agent lists, in its order."""
     cursor: object = None
+    seen: set[object] = set()
     while True:
         place = {} if cursor is None else {"cursor": cursor}
         page = client.request("session/list", {**params, **place}, _SECONDS_TO_ANSWER)
@@ -151,9 +163,10 @@ def _listed(client: AcpClient, params: dict[str, Any]) -> Iterator[dict[str, Any
         for session in sessions if isinstance(sessions, list) else ():
             if isinstance(session, dict) and isinstance(session.get("sessionId"), str):
                 yield session
-        last, cursor = cursor, page.get("nextCursor")
-        if not isinstance(cursor, str) or cursor == last:
+        cursor = page.get("nextCursor")
+        if not isinstance(cursor, str) or cursor in seen:
             return
+        seen.add(cursor)
 
 
 def _roots_that_are_there(session: dict[str, Any]) -> list[str]:
@@ -170,4 +183,5 @@ def _lists_sessions(agent: dict[str, Any]) -> bool:
 
 def _mode_ids(modes: Any) -> frozenset[str]:
     offered = modes.get("availableModes") if isinstance(modes, dict) else None
-    return frozenset(str(mode.get("id")) for mode in offered or () if isinstance(mode, dict))
+    offered = offered if isinstance(offered, list) else []
+    return frozenset(str(mode.get("id")) for mode in offered if isinstance(mode, dict))

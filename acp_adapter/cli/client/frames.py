@@ -7,7 +7,9 @@ import sys
 from typing import Any, Literal
 
 from acp_adapter.cli.client.approve import Approver
-from acp_adapter.cli.terminal.safe_text import safe_text
+from acp_adapter.cli.terminal.safe_text import one_line
+
+_MOST_TOLD = 200
 
 
 class Frames:
@@ -30,7 +32,8 @@ class Frames:
 
     def on_stray_line(self, line: str) -> None:
         """Tell stderr that the agent wrote something that is no message."""
-        print(f"hermes-acp prompt: the agent wrote a line that is no message: {safe_text(line)}", file=sys.stderr)
+        told = one_line(line)[:_MOST_TOLD]
+        print(f"hermes-acp prompt: the agent wrote a line that is no message: {told}", file=sys.stderr)
 
     def note(self, text: str) -> None:
         """Nothing: the frames say it all."""

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Literal, Self
 
 from acp_adapter.cli.client.alarm import Alarm
+from acp_adapter.cli.client.nudging import nudged
 
 Reason = Literal["interrupt", "timeout", "terminated"]
 
@@ -20,6 +22,7 @@ TERMINATED = 128 + signal.SIGTERM
 """The exit code after SIGTERM or SIGHUP."""
 
 _SECONDS_TO_CANCEL = 10.0
+_SECONDS_TO_CLEAN_UP = 3.0
 _ENDS = (signal.SIGTERM,) if sys.platform == "win32" else (signal.SIGTERM, signal.SIGHUP)
 
 
@@ -39,16 +42,42 @@ class QuestionAborted(Exception):
     """The turn was cancelled while the person was being asked."""
 
 
+class Stopping:
+    """Raises `Stopped`, and not again while what it ends is cleaned up: held keys send signal after signal.
+
+    Attributes:
+        has_stopped: it was raised.
+    """
+
+    def __init__(self) -> None:
+        self.has_stopped = False
+        self._until = 0.0
+
+    def stop(self, reason: Reason) -> None:
+        """Raise it, unless it was raised a moment ago.
+
+        Raises:
+            Stopped: always, but for that.
+        """
+        now = time.monotonic()
+        if now >= self._until:
+            self.has_stopped = True
+            self._until = now + _SECONDS_TO_CLEAN_UP
+            raise Stopped(reason)
+
+
 @contextmanager
 def ended_in_order() -> Iterator[None]:
     """While the block runs, SIGTERM and SIGHUP raise `Stopped`. Main thread only."""
+    stopping = Stopping()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        raise Stopped("terminated")
+        stopping.stop("terminated")
 
     before = {number: signal.signal(number, stop) for number in _ENDS}
     try:
-        yield
+        with nudged(_ENDS, lambda: stopping.has_stopped):
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -67,6 +96,7 @@ class Interrupts:
         self._cancel: Callable[[], None] | None = None
         self._asking = False
         self._alarm = Alarm()
+        self._stopping = Stopping()
 
     def __enter__(self) -> Self:
         self._old_interrupt = signal.signal(signal.SIGINT, self._on_signal)
@@ -104,7 +134,8 @@ class Interrupts:
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         reason: Reason = "timeout" if self._alarm.rang(number) else "interrupt"
         if self._cancel is None or self.reason is not None:
-            raise Stopped(reason)
+            self._stopping.stop(reason)
+            return
         self.reason = reason
         # An agent that ignores a time-out's cancellation is given up; after Ctrl-C that is for the person to say.
         if self._timeout is not None:

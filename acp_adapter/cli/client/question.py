@@ -54,10 +54,15 @@ def _choose(asking: Asking, options: Sequence[Option]) -> Option | Reply:
     return options[menu.at]
 
 
-def _ask_in_a_line(asking: Asking, _options: Sequence[Option]) -> Reply:
+def _ask_in_a_line(asking: Asking, options: Sequence[Option]) -> Option | Reply:
     # What was typed before the question appeared is no answer to it.
     forget_typed()
+    numbered = {str(number): option for number, option in enumerate(options, 1)}
+    for number, option in numbered.items():
+        print(f"    {number} {option.name}")
     while True:
-        reply = _REPLIES.get(asking.line("    y once, a always, n no: ").strip().lower())
-        if reply is not None:
-            return reply
+        said = asking.line("    a number, or y once, a always, n no: ").strip().lower()
+        if said in _REPLIES:
+            return _REPLIES[said]
+        if said in numbered:
+            return numbered[said]

@@ -13,6 +13,7 @@ from acp_adapter.cli.terminal.render import Renderer
 from acp_adapter.cli.terminal.style import Style
 
 _ERASE_LINE = "\r\x1b[K"
+_SAYING = frozenset({"agent_message_chunk", "agent_thought_chunk"})
 
 
 class Transcript:
@@ -35,7 +36,7 @@ class Transcript:
 
     def on_update(self, update: dict[str, Any], t: float) -> None:
         """Show a session update."""
-        if self.first_text is None and update.get("sessionUpdate") in {"agent_message_chunk", "agent_thought_chunk"}:
+        if self.first_text is None and str(update.get("sessionUpdate")) in _SAYING:
             self.first_text = t
         if update.get("sessionUpdate") == "available_commands_update":
             self.commands = tuple(_names(update.get("availableCommands")))

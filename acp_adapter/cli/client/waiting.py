@@ -32,7 +32,8 @@ class BackgroundWatch:
 
     def on_update(self, update: dict[str, Any], t: float) -> None:
         """Take note of a turn's begin or end."""
-        own = (update.get("_meta") or {}).get("hermes")
+        meta = update.get("_meta")
+        own = meta.get("hermes") if isinstance(meta, dict) else None
         turn = own.get("backgroundTurn") if isinstance(own, dict) else None
         if isinstance(turn, dict):
             self.runs = turn.get("state") == "running"

@@ -99,7 +99,8 @@ class _Chat:
             fail(refusal(refused, self._options), "chat")
             return
         finally:
-            self._view.awaits("", client.now())
+            with suppress(OSError):  # the window is gone; why it ended counts
+                self._view.awaits("", client.now())
         words = ", ".join(part for part in (reason, f"{client.now() - began:.2f} s", self._usage.words()) if part)
         self._view.note(f"[{words}]")
         self._view.end_line()

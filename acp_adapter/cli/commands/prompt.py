@@ -141,8 +141,9 @@ def _turn(  # noqa: PLR0917 - the parts of one conversation
             interrupts.turn_over()
             view.note(f"[{', '.join(filter(None, (stop_reason, f'{client.now():.2f} s', usage.words())))}]")
     finally:
-        view.awaits("", client.now())
-        view.end_line()
+        with suppress(OSError):  # the window is gone, or nobody reads; why it ended counts
+            view.awaits("", client.now())
+            view.end_line()
     return _exit_code(stop_reason, options, interrupts)
 
 

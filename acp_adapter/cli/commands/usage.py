@@ -12,6 +12,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, get_args
 
 from acp_adapter.cli.command_line import add_profile, command_parser
+from acp_adapter.cli.terminal.columns import columns as columns_of
+from acp_adapter.cli.terminal.columns import fitting
 from acp_adapter.cli.terminal.failing import say_failed
 from acp_adapter.cli.terminal.safe_text import one_line
 from agent_core.errors import HermesError
@@ -94,9 +96,10 @@ def _table(by: By, rows: Sequence[Spending], columns: int) -> Iterator[str]:
     widths = [max(len(line[place]) for line in (_HEADINGS, *cells)) for place in range(len(_HEADINGS))]
     room = max(_LEAST_NAME, columns - sum(widths) - 2 * len(widths) - 1)
     names = [_cut(one_line(row.name) or "(deleted sessions)", room) for row in rows]
-    width = max(len(name) for name in (by, *names))
+    width = max(columns_of(name) for name in (by, *names))
     for name, line in zip((by, *names), (_HEADINGS, *cells), strict=True):
-        yield "  ".join((f"{name:<{width}}", *(f"{cell:>{size}}" for cell, size in zip(line, widths, strict=True))))
+        free = " " * (width - columns_of(name))
+        yield "  ".join((f"{name}{free}", *(f"{cell:>{size}}" for cell, size in zip(line, widths, strict=True))))
 
 
 def _cells(row: Spending) -> tuple[str, ...]:
@@ -114,7 +117,9 @@ def _cost(rows: Sequence[Spending]) -> str:
 
 def _cut(name: str, room: int) -> str:
     """A long path or name by its end, which tells more."""
-    return name if len(name) <= room else f"...{name[3 - room :]}"
+    if columns_of(name) <= room:
+        return name
+    return f"...{name[len(name) - fitting(name[::-1], room - 3) :]}"
 
 
 def _parsed(argv: list[str]) -> argparse.Namespace:

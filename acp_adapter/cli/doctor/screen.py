@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 from acp_adapter.cli.doctor.finding import Finding, State
+from acp_adapter.cli.terminal.columns import wrapped
 from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import Colour, Sign, Style
 
@@ -55,10 +55,7 @@ def _wrapped(text: str, style: Style, first: str, rest: str) -> list[str]:
         words = words.translate(_ASCII)
     if not style.width:
         return [f"{first}{words}"]
-    width = max(style.width, _LEAST_WIDTH)
-    return textwrap.wrap(
-        words, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-    ) or [first.rstrip()]
+    return wrapped(words, max(style.width, _LEAST_WIDTH), first, rest) or [first.rstrip()]
 
 
 def _counted(number: int, noun: str) -> str:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acp_adapter.cli.terminal.output_lines import OutputLines
-from acp_adapter.cli.terminal.safe_text import one_line
+from acp_adapter.cli.terminal.safe_text import one_line, visible_text
 
 _LIMITS = {"execute": (200, 20), "think": (60, 20)}
 _OTHER_LIMITS = (15, 0)
 _SURE = 80  # a text this long is in another one by no accident
+_MOST_KEPT = 50_000  # agents that tell only the end of an output tell less
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class CardText:
     opening: list[str] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     live: bool = False
+    _cut: list[str] = field(default_factory=list)
     _empty: bool = True
     _lines: OutputLines | None = None
 
@@ -52,6 +54,11 @@ class CardText:
         if over:
             lines += self._end()
         return lines
+
+    def take_cut(self) -> list[str]:
+        """The lines that were left out of what the card had before its call ran."""
+        cut, self._cut = self._cut, []
+        return cut
 
     def _pieces(self, update: dict[str, Any]) -> list[str]:
         data = meta(update, "terminal_output").get("data")
@@ -78,10 +85,23 @@ class CardText:
         if stale and new and not over:
             return lines  # the last lines of much, with a gap before them: the end of the call tells all
         for text in new:
-            (self.opening if status == "pending" else self.shown).append(text)
-            lines += [*self._end(), *self._feed(text)]
-        # What stands there before the call runs is all there.
-        return lines + (self._end() if status == "pending" else [])
+            lines += self._end()
+            if status == "pending":
+                self.opening.append(text)
+                lines += self._whole(text)
+            else:
+                self.shown.append(text)
+                lines += self._feed(text)
+        return lines
+
+    def _whole(self, text: str) -> list[str]:
+        """What stands there before the call runs: it is all there, and what the person is asked about."""
+        text = visible_text(text)
+        lines = [*self._feed(text), *self._end()]
+        head, tail = _LIMITS.get(self.kind, _OTHER_LIMITS)
+        told = text.removesuffix("\n").split("\n")
+        self._cut += told[head : len(told) - tail] if len(told) > head + tail else []
+        return lines
 
     def _feed(self, text: str) -> list[str]:
         if not text:
@@ -115,11 +135,12 @@ def _added(before: str, after: str) -> str | None:
         return after.partition(before)[2]
     if len(after) >= _SURE and after in before:
         return ""
-    lines = before.splitlines(keepends=True)
-    for start in range(1, len(lines)):
-        kept = "".join(lines[start:])
-        if after.startswith(kept):
-            return after[len(kept) :]
+    start = max(0, len(before) - _MOST_KEPT)
+    head = after[:_SURE]
+    while start := before.find("\n", start) + 1:
+        kept = len(before) - start
+        if kept and before.startswith(head[:kept], start) and after.startswith(before[start:]):
+            return after[kept:]
     return None
 
 

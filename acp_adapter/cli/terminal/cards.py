@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from acp_adapter.cli.terminal.card_text import CardText, meta
-from acp_adapter.cli.terminal.columns import clipped, columns
-from acp_adapter.cli.terminal.diffs import diff_lines
-from acp_adapter.cli.terminal.safe_text import one_line, safe_text
+from acp_adapter.cli.terminal.columns import clipped, columns, wrapped
+from acp_adapter.cli.terminal.diffs import diff_and_rest
+from acp_adapter.cli.terminal.question_text import about
+from acp_adapter.cli.terminal.safe_text import one_line
 from acp_adapter.cli.terminal.style import Colour, Sign, Style
 
 _OVER = ("completed", "failed")
@@ -43,6 +43,7 @@ class Card:
     since: float = 0.0
     parent: str = ""
     diffs: dict[str, Any] = field(default_factory=dict)
+    rest_of_diffs: list[str] = field(default_factory=list)
     text: CardText | None = None
 
     def merge(self, update: dict[str, Any]) -> None:
@@ -98,10 +99,13 @@ class Cards:
         """The lines that say what a permission question is about."""
         card = self._cards.get(str(tool_call.get("toolCallId"))) or Card("")
         paint = self._style.paint
-        lines = [f"  {paint('?', 'yellow', 'bold')} {paint('Allow', 'bold')} {card.kind}: {self._name(card)}"]
-        command = card.raw_input.get("command") if isinstance(card.raw_input, dict) else None
-        if isinstance(command, str) and command.strip() not in one_line(card.title):
-            lines += [f"    $ {line}" for line in safe_text(command).strip().splitlines()]
+        title, *more = about(
+            card.title, card.raw_input, is_told=bool(card.diffs or (card.text and card.text.opening))
+        )
+        places = " ".join(place for place in self._places(card) if place not in title)
+        name = "  ".join(filter(None, (paint(title, "bold"), paint(places, "cyan"))))
+        lines = [f"  {paint('?', 'yellow', 'bold')} {paint('Allow', 'bold')} {one_line(card.kind)}: {name}"]
+        lines += [f"    {line}" for line in (*more, *self._rest(card))]
         self.answer_indent = self._indent(card)
         return [f"{self.answer_indent}{line}" for line in lines]
 
@@ -111,6 +115,14 @@ class Cards:
             return one_line(str(Path(path).relative_to(self._cwd)))
         except ValueError:
             return one_line(path)
+
+    def _rest(self, card: Card) -> list[str]:
+        """What was too long to be shown before: a person who is asked has to see all of it."""
+        cut = card.text.take_cut() if card.text else []
+        bar = self._style.paint(self._style.sign("bar"), "dim")
+        lines = [f"{bar} {line}".rstrip() for line in cut] + card.rest_of_diffs
+        card.rest_of_diffs = []
+        return [self._style.paint("What was left out above:", "dim"), *lines] if lines else []
 
     def _head(self, card: Card, t: float) -> str:
         sign, colour = _SIGNS.get(card.status, ("dot", "dim"))
@@ -149,7 +161,7 @@ class Cards:
             if isinstance(location, dict) and location.get("path"):
                 place, line = self.place(str(location["path"])), location.get("line")
                 if place != ".":  # the working directory itself says nothing
-                    yield place if line is None else f"{place}:{line}"
+                    yield place if line is None else f"{place}:{one_line(str(line))}"
 
     def _diffs(self, card: Card, update: dict[str, Any]) -> list[str]:
         lines: list[str] = []
@@ -160,7 +172,11 @@ class Cards:
             if card.diffs.get(path) != change:  # a proposal and its execution carry the same diff
                 card.diffs[path] = change
                 before = None if change[0] is None else str(change[0])
-                lines += diff_lines(self.place(path), before, str(change[1] or ""), self._style)
+                shown, rest = diff_and_rest(self.place(path), before, str(change[1] or ""), self._style)
+                lines += shown
+                if rest:
+                    lines.append(self._style.paint(f"({len(rest)} more lines of diff)", "dim"))
+                    card.rest_of_diffs += rest
         return lines
 
     def _output(self, card: Card, update: dict[str, Any], *, over: bool) -> list[str]:
@@ -174,9 +190,9 @@ class Cards:
     def _fit(self, card: Card, line: str) -> list[str]:
         # What a command printed stays as it is, to be copied; what somebody says is read.
         room = self._style.width - len(self._indent(card)) - _BODY
-        if not self._style.width or len(line) <= room or (card.kind in _AS_PRINTED and card.status != "failed"):
+        if not self._style.width or columns(line) <= room or (card.kind in _AS_PRINTED and card.status != "failed"):
             return [line]
-        return textwrap.wrap(line, max(room, _LEAST_TITLE), break_long_words=False, break_on_hyphens=False)
+        return wrapped(line, max(room, _LEAST_TITLE))
 
 
 def _list(value: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from acp_adapter.cli.terminal.safe_text import safe_text
+from acp_adapter.cli.terminal.safe_text import visible_text
 from acp_adapter.cli.terminal.style import Colour, Style
 
 _HEADER_LINES = 2
@@ -13,19 +13,28 @@ _MOST_LINES = 120
 
 def diff_lines(path: str, before: str | None, after: str, style: Style) -> list[str]:
     """The change of `path` from `before` (None: the file is new) to `after`, coloured and bounded."""
+    lines, rest = diff_and_rest(path, before, after, style)
+    if rest:
+        lines.append(style.paint(f"({len(rest)} more lines of diff)", "dim"))
+    return lines
+
+
+def diff_and_rest(path: str, before: str | None, after: str, style: Style) -> tuple[list[str], list[str]]:
+    """The lines of the change that are shown, and those for whom it is too long; all are coloured."""
     old_name, new_name = path if before is not None else "/dev/null", path
-    lines = list(
-        difflib.unified_diff(
-            safe_text(before or "").splitlines(), safe_text(after).splitlines(), old_name, new_name, lineterm=""
-        )
-    )
-    shown = [
+    # The ends of lines are told only where they change: then nothing else may.
+    is_told = before is not None and ("\r\n" in before) != ("\r\n" in after)
+    old, new = (_lines(text, tells_ends=is_told) for text in (before or "", after))
+    lines = [
         style.paint(line, *_colours(line, in_header=index < _HEADER_LINES))
-        for index, line in enumerate(lines[:_MOST_LINES])
+        for index, line in enumerate(difflib.unified_diff(old, new, old_name, new_name, lineterm=""))
     ]
-    if len(lines) > _MOST_LINES:
-        shown.append(style.paint(f"({len(lines) - _MOST_LINES} more lines of diff)", "dim"))
-    return shown
+    return lines[:_MOST_LINES], lines[_MOST_LINES:]
+
+
+def _lines(text: str, *, tells_ends: bool) -> list[str]:
+    # Nothing in a change may be taken away: it would be made all the same.
+    return visible_text(text.replace("\r\n", "\\r\n") if tells_ends else text).splitlines()
 
 
 def _colours(line: str, *, in_header: bool) -> tuple[Colour, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -12,7 +13,8 @@ def say_failed(command: str, text: str) -> None:
     """`hermes-acp COMMAND: TEXT`, without secrets and without anything that steers a terminal."""
     from tools.redaction.redactor import redact  # noqa: PLC0415 - most commands do not fail
 
-    print(f"hermes-acp {command}: {safe_text(redact(text))}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # the window is gone, and nobody is there to be told
+        print(f"hermes-acp {command}: {safe_text(redact(text))}", file=sys.stderr, flush=True)
 
 
 def drop_output() -> None:

@@ -8,6 +8,7 @@ import re
 import select
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 if sys.platform != "win32":  # no window there is looked at key by key
     import termios
@@ -27,20 +28,39 @@ _MOST_BYTES = 1024
 _LOCAL_FLAGS = 3
 
 
+class TerminalGone(Exception):
+    """There is nobody at the terminal any more."""
+
+
 @contextlib.contextmanager
 def single_keys(descriptor: int) -> Iterator[Keys]:
     """While the block runs, keys come one by one and are not shown; Ctrl-C and Ctrl-Z stay signals.
 
     What was typed before is dropped: it was no answer to what is asked now.
+
+    Raises:
+        TerminalGone: there is none any more.
     """
-    before = termios.tcgetattr(descriptor)
-    termios.tcflush(descriptor, termios.TCIFLUSH)
+    try:
+        before = termios.tcgetattr(descriptor)
+        termios.tcflush(descriptor, termios.TCIFLUSH)
+    except termios.error as error:
+        raise TerminalGone from error
     keys = Keys(descriptor)
     try:
-        keys.keep()
-        yield keys
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        try:
+            keys.keep()
+            yield keys
+        finally:
+            _restore(descriptor, before)
+    except BaseException:  # a signal may have come in the middle of it
+        _restore(descriptor, before)
+        raise
+
+
+def _restore(descriptor: int, modes: list[Any]) -> None:
+    with contextlib.suppress(termios.error):  # the terminal is gone
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)
 
 
 class Keys:
@@ -50,13 +70,16 @@ class Keys:
         self._descriptor = descriptor
         self._waiting: list[str] = []
 
-    def keep(self) -> None:
-        """Switch to single keys; a shell may have switched back while we were stopped."""
-        modes = termios.tcgetattr(self._descriptor)
-        wanted = modes[_LOCAL_FLAGS] & ~(termios.ICANON | termios.ECHO)
-        if modes[_LOCAL_FLAGS] != wanted:
-            modes[_LOCAL_FLAGS] = wanted
-            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, modes)
+    def keep(self) -> bool:
+        """Switch to single keys; True if that was needed: a shell may have switched back while we were stopped."""
+        with contextlib.suppress(termios.error):  # the terminal is gone; the next key says so
+            modes = termios.tcgetattr(self._descriptor)
+            wanted = modes[_LOCAL_FLAGS] & ~(termios.ICANON | termios.ECHO)
+            if modes[_LOCAL_FLAGS] != wanted:
+                modes[_LOCAL_FLAGS] = wanted
+                termios.tcsetattr(self._descriptor, termios.TCSADRAIN, modes)
+                return True
+        return False
 
     def next(self, seconds: float) -> str:
         """The next key: its sign, or `up`, `down`, `enter`, `escape`, `end`; '' if there was none in time."""
@@ -65,7 +88,10 @@ class Keys:
         return self._waiting.pop(0) if self._waiting else ""
 
     def _read(self) -> list[str]:
-        data = os.read(self._descriptor, _MOST_BYTES)
+        try:
+            data = os.read(self._descriptor, _MOST_BYTES)
+        except OSError:
+            data = b""
         if not data:  # the terminal is gone
             return ["end"]
         # What a key sends may come in two pieces; Escape itself is followed by nothing.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TextIO
 
-from acp_adapter.cli.terminal.columns import columns
-from acp_adapter.cli.terminal.safe_text import one_line
+from acp_adapter.cli.terminal.columns import columns, wrapped
+from acp_adapter.cli.terminal.drawing import rows
+from acp_adapter.cli.terminal.safe_text import visible_line
 from acp_adapter.cli.terminal.style import Style
 
 _INDENT = "    "
@@ -56,10 +55,35 @@ class Menu:
         return False
 
     def lines(self, style: Style, hint: str) -> list[str]:
-        """What is shown of it now, as wide as the window."""
+        """What is shown of it now, as wide as the window, and no higher: then what is chosen and what is near it."""
         width = max(_LEAST_WIDTH, style.width or _UNKNOWN_WIDTH) - 1
-        shown = [line for number in range(len(self._entries)) for line in self._entry(number, style, width)]
-        return [*shown, style.paint(f"{_INDENT}{hint}"[:width], "dim")]
+        hints = wrapped(hint, width, _INDENT, _INDENT)
+        room = style.height - rows(hints, style) - 1  # the last row is the cursor's
+        shown = self._near(style, width, room) if style.height else range(len(self._entries))
+        lines = [line for number in shown for line in self._entry(number, style, width)]
+        above, below = shown.start, len(self._entries) - shown.stop
+        lines[:0] = [style.paint(f"{_INDENT}({above} more above)", "dim")] if above else []
+        lines += [style.paint(f"{_INDENT}({below} more below)", "dim")] if below else []
+        return lines + [style.paint(line, "dim") for line in hints]
+
+    def _near(self, style: Style, width: int, room: int) -> range:
+        """The entries around the chosen one for which there is room, in rows of the window; that one at least."""
+        plain = Style(signs=style.signs, columns=style.columns)
+        if sum(rows(self._entry(number, plain, width), plain) for number in range(len(self._entries))) <= room:
+            return range(len(self._entries))
+        first = last = self.at
+        room -= rows(self._entry(self.at, plain, width), plain) + 2  # two lines say how many others there are
+        is_open = True
+        while is_open:
+            is_open = False
+            for number in (last + 1, first - 1):
+                if not 0 <= number < len(self._entries):
+                    continue
+                taken = rows(self._entry(number, plain, width), plain)
+                if taken <= room:
+                    room, is_open = room - taken, True
+                    first, last = min(first, number), max(last, number)
+        return range(first, last + 1)
 
     def _press_sign(self, key: str) -> bool:
         for number, entry in enumerate(self._entries):
@@ -77,37 +101,6 @@ class Menu:
         letter = f"{entry.letter} " if entry.letter else ("  " if any(each.letter for each in self._entries) else "")
         lead = f"{_INDENT}{sign} {letter}{box}"
         # What is allowed is never cut off: a long name goes on in the next line.
-        room = max(_LEAST_WIDTH, width - columns(lead))
-        first, *more = textwrap.wrap(one_line(entry.label), room) or [""]
-        lines = [f"{lead}{first}", *(f"{' ' * columns(lead)}{line}" for line in more)]
+        room = max(_LEAST_WIDTH, width - columns(lead)) + columns(lead)
+        lines = wrapped(visible_line(entry.label), room, lead, " " * columns(lead), breaks_words=True) or [lead]
         return [style.paint(line, "bold", "cyan") for line in lines] if is_at else lines
-
-
-class Drawing:
-    """Lines at the end of the transcript that are drawn over again, and taken away in the end."""
-
-    def __init__(self, out: TextIO, style: Style) -> None:
-        self._out = out
-        self._style = style
-        self._widths: list[int] = []
-
-    def draw(self, lines: Sequence[str], plain: Sequence[str]) -> None:
-        """Show `lines` in place of those before; `plain` are the same without colours."""
-        self._out.write(self._back() + "\n".join(lines))
-        self._out.flush()
-        self._widths = [columns(line) for line in plain]
-
-    def erase(self) -> None:
-        """Take them away."""
-        self._out.write(self._back())
-        self._out.flush()
-        self._widths = []
-
-    def _back(self) -> str:
-        """To where the first line began; in a window made narrower since, each may take several."""
-        if not self._widths:
-            return ""
-        width = self._style.width or _UNKNOWN_WIDTH
-        above = sum(max(1, -(-taken // width)) for taken in self._widths) - 1
-        up = f"\x1b[{above}A" if above else ""
-        return f"\r{up}\x1b[J"

@@ -15,22 +15,27 @@ class OutputLines:
         self._shown = 0
         self._left_out = 0
         self._tail: deque[str] = deque(maxlen=tail)
-        self._rest = ""
+        self._rest: list[str] = []
 
     @property
     def empty(self) -> bool:
         """Nothing was printed so far."""
-        return not self._shown and not self._rest
+        return not self._shown and not any(self._rest)
 
     def feed(self, text: str) -> list[str]:
         """The lines that `text` completes and that may be shown now."""
-        *lines, self._rest = (self._rest + text).split("\n")
+        first, *others = text.split("\n")
+        self._rest.append(first)
+        if not others:
+            return []
+        lines = ["".join(self._rest), *others[:-1]]
+        self._rest = [others[-1]]
         return [line for raw in lines for line in self._take(raw)]
 
     def finish(self) -> list[str]:
         """The unfinished line, then how much was left out, then the last lines."""
-        lines = self._take(self._rest) if self._rest else []
-        self._rest = ""
+        rest, self._rest = "".join(self._rest), []
+        lines = self._take(rest) if rest else []
         hidden = self._left_out - len(self._tail)
         if hidden > 0:
             lines.append(f"({hidden} more line{'s' if hidden > 1 else ''})")

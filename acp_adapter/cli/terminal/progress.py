@@ -11,7 +11,8 @@ from acp_adapter.cli.terminal.style import Style
 _TURNS = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
 _TURNS_A_SECOND = 8
 _OVER = frozenset({"completed", "failed"})
-_LEAST_WIDTH = 20
+_LEAST_WORDS = 6
+_UNKNOWN_WIDTH = 80
 _MINUTE = 60
 
 
@@ -56,13 +57,16 @@ class Progress:
             words = words if len(self._running) == 1 else f"{words} and {len(self._running) - 1} more"
         turns = _TURNS[0 if self._style.signs else 1]
         facts = "  ".join(part for part in (_length(t - since), self._plan) if part)
-        room = max(_LEAST_WIDTH, (self._style.width or 80) - 1) - len("  x ") - len("  ") - len(facts)
+        # A line that takes two rows could not be taken away again: a window too narrow for it has none.
+        room = (self._style.width or _UNKNOWN_WIDTH) - 1 - len("  x ") - len("  ") - len(facts)
+        if room < _LEAST_WORDS:
+            return ""
         sign = turns[int(t * _TURNS_A_SECOND) % len(turns)]
         paint = self._style.paint
         return f"  {paint(sign, 'cyan')} {clipped(words, room, self._style.sign('more'))}  {paint(facts, 'dim')}"
 
     def _see_call(self, update: dict[str, Any], t: float) -> None:
-        call_id, status = str(update.get("toolCallId")), update.get("status")
+        call_id, status = str(update.get("toolCallId")), str(update.get("status"))
         title = one_line(str(update.get("title") or "")) or self._titles.get(call_id, "")
         self._titles[call_id] = title
         if status in _OVER:

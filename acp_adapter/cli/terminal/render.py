@@ -11,7 +11,7 @@ from typing import Any
 
 from acp_adapter.cli.terminal.cards import Cards
 from acp_adapter.cli.terminal.markdown.message import Message
-from acp_adapter.cli.terminal.safe_text import one_line, safe_text
+from acp_adapter.cli.terminal.safe_text import one_line, safe_text, visible_line, visible_text
 from acp_adapter.cli.terminal.style import Colour, Style
 
 _PLAN_SIGNS: dict[str, tuple[str, Colour]] = {"completed": ("[x]", "green"), "in_progress": ("[>]", "cyan")}
@@ -29,6 +29,7 @@ class Renderer:
         self._plan: list[str] = []
         self._mode: object = None
         self._message: Message | None = None
+        self._ends_open = False
 
     def update(self, update: dict[str, Any], t: float) -> str:
         """What a `session/update` that came at `t` adds; "" for one that a person need not see."""
@@ -58,11 +59,11 @@ class Renderer:
 
     def form(self, params: dict[str, Any]) -> str:
         """What a form asks, or the page that is to be opened; the answer follows by `answer`."""
-        first, *more = safe_text(str(params.get("message") or "")).strip().splitlines() or ["The agent asks"]
+        first, *more = visible_text(str(params.get("message") or "")).strip().splitlines() or ["The agent asks"]
         paint = self._style.paint
         lines = [f"  {paint('?', 'yellow', 'bold')} {paint(first, 'bold')}", *(f"    {line}" for line in more)]
         if params.get("mode") == "url":
-            lines.append(f"    {paint(one_line(str(params.get('url'))), 'underline')}")
+            lines.append(f"    {paint(visible_line(str(params.get('url'))), 'underline')}")
         return self._lines("cards", lines)
 
     def answer(self, words: str) -> str:
@@ -93,8 +94,8 @@ class Renderer:
         return self._newlines > 0
 
     def _flow(self, kind: str, update: dict[str, Any], *colours: Colour) -> str:
-        text = _text_of(update.get("content"))
         block = (kind, update.get("messageId"))
+        text = self._whole_ends(block, update.get("content"))
         if block != self._block:
             text = text.lstrip("\n")
             if not text:
@@ -105,6 +106,14 @@ class Renderer:
         self._message = self._message or Message(self._style, *colours)
         return started + self._append(self._message.feed(text))
 
+    def _whole_ends(self, block: object, content: Any) -> str:
+        """The text of `content`; an end of line that came in two pieces, CR and LF, is one."""
+        raw = str(content.get("text") or "") if isinstance(content, dict) and content.get("type") == "text" else ""
+        goes_on = self._ends_open and block == self._block and raw.startswith("\n")
+        self._ends_open = raw.endswith("\r")
+        text = _text_of(content)
+        return text[1:] if goes_on else text
+
     def _show_mode(self, mode: object) -> str:
         if mode == self._mode:
             return ""
@@ -113,7 +122,8 @@ class Renderer:
 
     def _show_plan(self, update: dict[str, Any]) -> str:
         entries = update.get("entries")
-        lines = [self._plan_line(entry) for entry in entries or () if isinstance(entry, dict)]
+        entries = entries if isinstance(entries, list) else []
+        lines = [self._plan_line(entry) for entry in entries if isinstance(entry, dict)]
         if lines == self._plan:
             return ""
         self._plan = lines

@@ -61,17 +61,24 @@ class Style:
         live: somebody looks at a window: what the agent says is shown as what it means, not as it was written, and
             lines that only say what goes on are drawn and taken away again.
         columns: the columns of the window as it is now; 0 where lines may be as long as they are.
+        rows: its rows; 0 where they are not known.
     """
 
     colour: bool = False
     signs: bool = False
     live: bool = False
     columns: Callable[[], int] = int
+    rows: Callable[[], int] = int
 
     @property
     def width(self) -> int:
         """The columns of the window now, which people make wider and narrower; 0 is without an end."""
         return self.columns()
+
+    @property
+    def height(self) -> int:
+        """The rows of the window now; 0 where they are not known."""
+        return self.rows()
 
     def paint(self, text: str, *colours: Colour) -> str:
         """`text` in `colours`, unchanged where there are none or nothing to paint."""
@@ -89,11 +96,17 @@ def style_for(stream: TextIO, environment: Mapping[str, str] = os.environ) -> St
     if not stream.isatty() or environment.get("TERM") == "dumb":
         return Style()
     signs = (stream.encoding or "").lower().replace("-", "") == "utf8"
-    return Style(not environment.get("NO_COLOR"), signs, live=sys.platform != "win32", columns=lambda: _width(stream))
+    return Style(
+        not environment.get("NO_COLOR"),
+        signs,
+        live=sys.platform != "win32",
+        columns=lambda: _size(stream).columns,
+        rows=lambda: _size(stream).lines,
+    )
 
 
-def _width(stream: TextIO) -> int:
+def _size(stream: TextIO) -> os.terminal_size:
     try:
-        return os.get_terminal_size(stream.fileno()).columns
+        return os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):  # it says that it is a terminal, and has no size
-        return 0
+        return os.terminal_size((0, 0))

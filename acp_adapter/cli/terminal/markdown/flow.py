@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from acp_adapter.cli.terminal.columns import columns, is_wide
+from acp_adapter.cli.terminal.columns import columns, is_wide, parts
 from acp_adapter.cli.terminal.markdown.inline import Piece
 from acp_adapter.cli.terminal.style import Colour, Style
 
@@ -36,8 +36,8 @@ class Flow:
 
     def put(self, pieces: Iterable[Piece]) -> str:
         """What can be shown now that these came: all but the word that may go on."""
-        parts = ((part, colours) for text, colours in pieces for part in _parts(text))
-        return self._painted(placed for part in parts for placed in self._take(*part))
+        split = ((part, colours) for text, colours in pieces for part in parts(text))
+        return self._painted(placed for part in split for placed in self._take(*part))
 
     def settle(self) -> str:
         """The word so far, because nothing more comes for a while; it may still go on."""
@@ -89,18 +89,3 @@ class Flow:
     def _painted(self, pieces: Iterable[Piece]) -> str:
         runs = groupby(pieces, key=lambda piece: piece[1])
         return "".join(self._style.paint("".join(text for text, _ in run), *colours) for colours, run in runs)
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Blanks, wide signs one by one, and what stands between them."""
-    for kind, run in groupby(text, key=_kind):
-        if kind == "wide":
-            yield from run
-        else:
-            yield "".join(run)
-
-
-def _kind(sign: str) -> str:
-    if sign.isspace():
-        return "blank"
-    return "wide" if is_wide(sign) else "word"

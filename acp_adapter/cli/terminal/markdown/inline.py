@@ -102,13 +102,14 @@ class Inline:
             if link[2].strip() in {place, place.removeprefix("mailto:")}:
                 return words, link.end()
             return [*words, (f" ({place})", (*self._colours, "dim"))], link.end()
-        is_open = at + 1 == len(text) or _LINK_BEGUN.fullmatch(text, at) is not None
+        may_be = len(text) - at <= _LONGEST_LINK
+        is_open = at + 1 == len(text) or (may_be and _LINK_BEGUN.fullmatch(text, at) is not None)
         return self._signs(text, at, at + 1, _LONGEST_LINK if is_open else 0, last=last)
 
     def _address(self, text: str, at: int, *, last: bool) -> tuple[list[Piece], int] | None:
         if address := _ADDRESS.match(text, at):
             return [(address[1], (*self._colours, "underline"))], address.end()
-        is_open = _ADDRESS_BEGUN.fullmatch(text, at) is not None
+        is_open = len(text) - at <= _LONGEST_LINK and _ADDRESS_BEGUN.fullmatch(text, at) is not None
         return self._signs(text, at, at + 1, _LONGEST_LINK if is_open else 0, last=last)
 
     def _emphasis(self, text: str, at: int, *, last: bool) -> tuple[list[Piece], int] | None:

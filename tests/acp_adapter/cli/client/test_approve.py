@@ -81,3 +81,23 @@ def test_once_the_turn_is_cancelled_every_question_is(tmp_path):
 @pytest.mark.parametrize("options", [[], [None], [{"optionId": "x", "kind": "unheard_of"}]])
 def test_without_a_fitting_option_the_question_is_cancelled(tmp_path, options):
     assert choice(Approver("all", tmp_path), question(options)) is None
+
+
+def test_a_relative_path_counts_from_the_sessions_directory(tmp_path, monkeypatch):
+    (tmp_path / "in").mkdir()
+    monkeypatch.chdir("/")
+    assert choice(Approver("edits", tmp_path / "in"), question(**edit_of("a.py"))) == "yes"
+    assert choice(Approver("edits", tmp_path / "in"), question(**edit_of("../a.py"))) == "no"
+
+
+def test_what_is_no_path_is_not_inside(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path in ("a\0b", "loop/a"):
+        assert choice(Approver("edits", tmp_path), question(**edit_of(path))) == "no"
+
+
+def test_a_persons_question_has_the_whole_of_each_name(tmp_path):
+    seen = []
+    named = [{"optionId": "y", "kind": "allow_once", "name": "Allow\nand \u202eall"}]
+    Approver("ask", tmp_path, lambda options: seen.extend(options) or "no").decide(question(named))
+    assert [option.name for option in seen] == ["Allow and \\u{202e}all"]

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from acp_adapter.cli.client.client import AcpClient
-from acp_adapter.cli.client.conversation import open_session, send_prompt
+from acp_adapter.cli.client.conversation import Earlier, open_session, send_prompt
 from acp_adapter.cli.client.errors import AgentDied, AgentNotStarted, AgentRefused, AgentSilent, AgentUnsupported
 from tests.support.scripted import agent_command, permission_step, update_step
 
@@ -259,3 +259,90 @@ def test_signals_are_handled_as_before_after_a_conversation(tmp_path):
     before = signal.getsignal(signal.SIGINT)
     converse(tmp_path, "text=x")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def answering(tmp_path, *extra, result='{"stopReason": "end_turn"}', error=""):
+    """A command that sends `extra` before it answers the prompt, and gives each request the same `result`."""
+    program = tmp_path / "agent.py"
+    program.write_text(
+        f"""import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "method" not in asked:
+        print(json.dumps({{"method": "session/update", "params": {{"update": {{"answered": asked}}}}}}))
+    elif asked["method"] == "initialize":
+        print(json.dumps({{"id": asked["id"], "result": {{"protocolVersion": 1}}}}))
+    elif asked["method"] == "session/new":
+        print(json.dumps({{"id": asked["id"], "result": {{"sessionId": "mine", "modes": {{"availableModes": 5}}}}}}))
+    else:
+        for each in {list(extra)!r}:
+            print(json.dumps(each))
+        print(json.dumps({{"id": asked["id"], "result": {result}{error}}}))
+    sys.stdout.flush()
+"""
+    )
+    return [sys.executable, str(program)]
+
+
+def prompted(tmp_path, command):
+    handler = Recorder("yes")
+    with AcpClient(command, handler) as client:
+        return send_prompt(client, open_session(client, tmp_path, "test").session_id, "work"), handler
+
+
+def test_answers_with_ids_that_are_no_numbers_are_passed_over(tmp_path):
+    strange = [{"id": number, "result": {}} for number in ([1], {"a": 1}, None, "x")]
+    assert prompted(tmp_path, answering(tmp_path, *strange))[0] == "end_turn"
+
+
+def test_an_error_that_is_null_is_none(tmp_path):
+    assert prompted(tmp_path, answering(tmp_path, error=', "error": None'))[0] == "end_turn"
+
+
+def test_of_other_sessions_nothing_is_shown_and_nothing_allowed(tmp_path):
+    asks = {"method": "session/request_permission", "params": {"sessionId": "other"}, "id": [1]}
+    tells = {"method": "session/update", "params": {"sessionId": "other", "update": {"sessionUpdate": "plan"}}}
+    _, handler = prompted(tmp_path, answering(tmp_path, tells, asks))
+    assert handler.questions == []
+    assert all("answered" in update for update in handler.updates)
+
+
+def test_an_agent_that_never_stops_talking_does_not_hold_up_who_listens_for_a_while(tmp_path):
+    script = 'while True: print(\'{"method": "session/update", "params": {"update": {}}}\', flush=True)'
+    with AcpClient([sys.executable, "-c", script], Recorder()) as client:
+        assert not client.listen(lambda: False, 0.05)
+        with pytest.raises(AgentSilent):
+            client.request("initialize", {}, timeout=0.05)
+        client.close(patient=False)
+
+
+def listing(tmp_path, pages):
+    program = tmp_path / "agent.py"
+    program.write_text(
+        f"""import json, sys
+pages = {pages!r}
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params = asked["method"], asked["params"]
+    result = {{"protocolVersion": 1, "agentCapabilities": {{"sessionCapabilities": {{"list": {{}}}}}}}}
+    if method == "session/list":
+        result = pages[params.get("cursor", "")]
+    print(json.dumps({{"id": asked["id"], "result": result}}), flush=True)
+"""
+    )
+    return [sys.executable, str(program)]
+
+
+def test_a_list_of_sessions_that_leads_in_a_circle_ends(tmp_path):
+    pages = {"": {"nextCursor": "a"}, "a": {"nextCursor": "b"}, "b": {"nextCursor": "a"}}
+    with (
+        AcpClient(listing(tmp_path, pages), Recorder()) as client,
+        pytest.raises(AgentUnsupported, match="no earlier session"),
+    ):
+        open_session(client, tmp_path, "test", Earlier())
+
+
+def test_the_last_session_is_one_of_this_directory_also_where_the_agent_lists_all(tmp_path):
+    sessions = [{"sessionId": "other", "cwd": "/"}, {"sessionId": "here", "cwd": f"{tmp_path}/."}]
+    with AcpClient(listing(tmp_path, {"": {"sessions": sessions}}), Recorder()) as client:
+        assert open_session(client, tmp_path, "test", Earlier()).session_id == "here"

@@ -100,6 +100,22 @@ def test_a_signal_that_ends_us_leaves_the_terminal_as_it_was(number, monkeypatch
     assert stopped.value.reason == "terminated"
 
 
+def test_a_terminal_that_is_gone_denies(monkeypatch):
+    with at_terminal(monkeypatch) as person:
+        person.once(ASKED, person.leave)
+        assert ask() == "no"
+
+
+def test_after_a_shell_was_there_the_question_is_asked_anew_below_it(monkeypatch):
+    with at_terminal(monkeypatch, (ASKED, ""), (ASKED, "y")) as person:
+        before = person.modes()
+        person.once(ASKED, lambda: person.set_modes(before))  # as a shell does while we are stopped
+        answer = ask()
+        assert person.modes() == before
+    assert isinstance(answer, Option)
+    assert person.text.count(ASKED) == 2
+
+
 def test_ctrl_c_cancels_the_turn_and_the_question(monkeypatch):
     cancelled = threading.Event()
     with Interrupts(None) as interrupts, at_terminal(monkeypatch) as person:
@@ -129,6 +145,12 @@ def test_a_terminal_that_only_goes_forward_asks_for_a_line(typed, reply, monkeyp
     with at_terminal(monkeypatch, (asked, first), *((asked, line) for line in rest), term="dumb") as person:
         assert ask() == reply
     assert "\x1b" not in person.text
+    assert f"    3 {OPTIONS[2].name}\n" in person.text
+
+
+def test_a_terminal_that_only_goes_forward_takes_the_number_of_an_answer(monkeypatch):
+    with at_terminal(monkeypatch, ("n no: ", "9\n"), ("n no: ", "3\n"), term="dumb"):
+        assert ask() == OPTIONS[2]
 
 
 def test_where_there_is_no_terminal_nobody_is_asked(capsys):

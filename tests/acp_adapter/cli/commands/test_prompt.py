@@ -154,6 +154,7 @@ def test_the_prompt_is_read_from_standard_input(prompt, run):
         (["--offline", "--model", "m", "x"], "--offline goes without"),
         (["--agent", "a 'b", "x"], "--agent"),
         (["--agent", "", "x"], "the command is empty"),
+        (["--resume", "", "x"], "--resume: the id is empty"),
         (["one", "two"], "two"),
     ],
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.cli.commands.usage import main, usage_lines
+from acp_adapter.cli.terminal.columns import columns
 from agent_core.sessions.archive.spending import Spending
 
 LONG = "/srv/projects/customers/a-very-long-name-of-a-company/and-its-newest-web-shop"
@@ -48,6 +49,14 @@ def test_at_a_hundred_and_twenty_columns_there_is_room_for_more_of_them() -> Non
     lines = list(usage_lines(FOUND, 30, 120))  # type: ignore[arg-type]
     assert max(map(len, lines)) <= 120
     assert any(line.startswith(("...", LONG[:20])) and "customers" in line for line in lines)
+
+
+def test_names_in_wide_signs_take_their_columns() -> None:
+    wide = {"project": (Spending("/srv/" + "日本語" * 20, 1, 2, 0, 1, 0.5, 0),)}
+    head, row, *_ = usage_lines(wide, 30, 60)  # type: ignore[arg-type]
+    assert columns(head) == columns(row) <= 60
+    assert row.startswith("...")
+    assert "日本語  " in row
 
 
 def test_where_nothing_was_used_it_says_so_and_makes_no_database(

@@ -10,6 +10,7 @@ import pytest
 
 from acp_adapter.cli.doctor.finding import failing, warning, well
 from acp_adapter.cli.doctor.screen import finding_lines, summary_lines
+from acp_adapter.cli.terminal.columns import columns
 from acp_adapter.cli.terminal.style import Style, style_for
 
 GOLDEN = Path(__file__).parent / "golden" / "screen.txt"
@@ -99,3 +100,10 @@ def test_all_that_is_well_is_said_so():
 def test_nothing_that_was_found_steers_the_terminal():
     (line,) = finding_lines(well("running", "/tmp/\x1b[2J\x9b2Jevil\nnext\u202e"), Style())
     assert line == "+ running      /tmp/evil next"
+
+
+def test_what_is_found_in_wide_signs_fits_the_window_too():
+    found = well("running", "設定は正しく読まれました。" * 8)
+    lines = finding_lines(found, Style(signs=True, columns=lambda: 60))
+    assert max(map(columns, lines)) <= 60
+    assert "".join(line[15:] for line in lines) == found.text

@@ -55,6 +55,13 @@ def test_it_never_fills_the_last_column_of_the_window():
     assert "...  0 s" in line
 
 
+def test_in_a_window_that_is_too_narrow_there_is_none():
+    for width in (1, 10, 15):
+        tiny = progress(style=Style(live=True, columns=lambda width=width: width))
+        assert tiny.line(1.0) == ""
+    assert progress(style=Style(live=True, columns=lambda: 20)).line(1.0) == "  | Thinking  1 s"
+
+
 def test_after_the_end_there_is_none_and_nothing_of_it_comes_back():
     ended = progress(call("a", "in_progress", title="make"))
     ended.begin("", 2.0)
@@ -64,4 +71,5 @@ def test_after_the_end_there_is_none_and_nothing_of_it_comes_back():
 
 
 def test_what_makes_no_sense_is_passed_over():
-    assert "Thinking" in progress(update("plan", entries=5), update("plan", entries=[5]), {}).line(3.0)
+    strange = (update("plan", entries=5), update("plan", entries=[5]), call(["c"], ["x"]), {})
+    assert "Thinking" in progress(*strange).line(3.0)

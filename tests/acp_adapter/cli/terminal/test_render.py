@@ -45,6 +45,10 @@ def test_the_pieces_of_a_message_flow_together():
     assert shown(text("Hel"), text("lo, "), text("you\nthere")) == "Hello, you\nthere\n"
 
 
+def test_an_end_of_line_that_comes_in_two_pieces_is_one():
+    assert shown(text("a\r"), text("\nb\r\n"), text("\nc\r"), text("d")) == "a\nb\n\nc\nd\n"
+
+
 def test_thoughts_and_text_are_paragraphs_of_their_own():
     assert shown(thought("Hm"), thought("mm."), text("Yes.")) == "Hmmm.\n\nYes.\n"
 
@@ -337,6 +341,62 @@ def test_a_question_shows_the_whole_command():
     assert renderer.answer("Allow once") == "    -> Allow once\n"
 
 
+def asked(*updates, **tool_call):
+    renderer = Renderer(PLAIN, CWD)
+    for each in updates:
+        renderer.update(each, 0.0)
+    out = renderer.question({"toolCall": {"toolCallId": "c1", **tool_call}}, 0.0)
+    return out[out.index("  ? Allow") :].splitlines()
+
+
+def test_a_question_shows_all_lines_of_a_title():
+    assert asked(title="git status\nrm -rf ~", kind="execute") == ["  ? Allow execute: git status", "    rm -rf ~"]
+
+
+def test_a_question_tells_what_would_not_be_seen_of_a_command():
+    command = {"command": "git status \x1b];rm -rf ~\x07"}
+    assert asked(title="git status", kind="execute", rawInput=command) == [
+        "  ? Allow execute: git status",
+        "    $ git status \\x1b];rm -rf ~\\x07",
+    ]
+
+
+def test_a_question_shows_a_command_that_is_a_list_of_words():
+    words = {"command": ["sh", "-c", "rm -rf ~"]}
+    assert asked(title="List", kind="execute", rawInput=words)[1:] == ["    $ sh -c 'rm -rf ~'"]
+
+
+def test_a_question_about_a_call_that_shows_nothing_tells_what_it_is_given():
+    assert asked(title="delete", rawInput={"id": 7, "force": True})[1:] == ['    with {"id": 7, "force": true}']
+    assert asked(title="Read a.txt", kind="read", rawInput={"path": "a.txt", "limit": None})[1:] == []
+    assert asked(call(content=content("deletes it")), title="delete", rawInput={"id": 7})[1:] == []
+
+
+def test_a_question_shows_what_was_too_long_before():
+    before = call(title="Send", content=content("".join(f"line {number}\n" for number in range(40))))
+    lines = asked(before)
+    assert lines[1:3] == ["    What was left out above:", "    | line 15"]
+    assert lines[-1] == "    | line 39"
+    new = [{"type": "diff", "path": "/srv space/a", "newText": "".join(f"{number}\n" for number in range(300))}]
+    lines = asked(call(title="Edit", kind="edit", content=new))
+    assert lines[2] == "    +117"
+    assert lines[-1] == "    +299"
+
+
+def test_nothing_from_the_agent_steers_the_terminal_at_a_question():
+    place = {"path": "/x", "line": "\x1b]52;c;eA==\x07"}
+    lines = asked(title="t", kind="execute\x1b[2J", locations=[place], rawInput={"a": "\x1b[2J"})
+    assert "".join(lines).isprintable()
+
+
+def test_a_change_hides_nothing_and_tells_the_ends_of_lines_where_they_change():
+    hidden = [{"type": "diff", "path": "/a", "oldText": "a\n", "newText": "# \x1b]\nimport os  # \x07\n"}]
+    out = shown(call(title="Edit", content=hidden))
+    assert "+# \\x1b]\n    +import os  # \\x07\n" in out
+    ends = [{"type": "diff", "path": "/a", "oldText": "a\nb\n", "newText": "a\r\nb\r\n"}]
+    assert "    +a\\r\n" in shown(call(title="Edit", content=ends))
+
+
 def test_nothing_from_the_agent_steers_the_terminal():
     evil = "a\x1b[2Jb\x1b]0;title\x07c\x9b5md\x08e\u202ef\x07"
     live = change(_meta={"terminal_output": {"terminal_id": "t", "data": f"{evil}\n"}})
@@ -360,6 +420,8 @@ def test_plain_output_has_no_character_beyond_ascii_of_its_own():
         update("a_kind_of_the_future", content=5),
         update("agent_message_chunk"),
         update("plan", entries=None),
+        update("plan", entries=5),
+        {"sessionUpdate": ["agent_message_chunk"]},
         update("tool_call", toolCallId="c", title=None, locations="x", content=[None, {}, {"type": "content"}]),
     ],
 )

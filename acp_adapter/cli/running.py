@@ -1,0 +1,49 @@
+"""How a subcommand is run: with standard streams that are there, and an end that a shell understands."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+
+from acp_adapter.cli.terminal.failing import drop_output, say_failed
+
+FAILED = 1
+INTERRUPTED = 130
+_OF_OUTPUT = frozenset({errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG})
+
+
+def run_command(name: str, run: Callable[[list[str]], int], arguments: list[str]) -> int:
+    """Run `run`, the `main` of the subcommand `name`; the exit code.
+
+    What it does not handle itself ends it in order: Ctrl-C, and output that nobody reads or that has no room.
+    """
+    open_streams()
+    try:
+        try:
+            return run(arguments)
+        finally:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        drop_output()
+        return FAILED
+    except OSError as problem:
+        if problem.filename is not None or problem.errno not in _OF_OUTPUT:
+            raise
+        drop_output()
+        say_failed(name, f"The output could not be written: {problem.strerror}.")
+        return FAILED
+
+
+def open_streams() -> None:
+    """Put the null device where a standard stream was closed: what is opened next would get its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - a number
