@@ -12,7 +12,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from acp_adapter.errors import wire_error
@@ -24,6 +24,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.settings.background import BackgroundPart
 from tools.asking import Field, PersonQuestion
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from acp_adapter.session import SessionState

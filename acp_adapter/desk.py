@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from acp_adapter.choosing import Chooser
 from acp_adapter.commands.command import ServerState
@@ -16,6 +15,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.options import Option
 from agent_core.providers.choice import ModelChoice
 from agent_core.sessions.records import NewSession
+from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry
 from tools.toolsets import select
 

@@ -44,20 +44,10 @@ def _leave_working_directory() -> None:
 
 def _subcommand(name: str, arguments: list[str]) -> int:
     """Each command is the `main` of the module with its name; no other is loaded."""
-    _open_closed_streams()
     from acp_adapter.cli.running import run_command  # noqa: PLC0415 - the server needs none of it
 
     run: Callable[[list[str]], int] = importlib.import_module(f"acp_adapter.cli.commands.{name}").main
     return run_command(name, run, arguments)
-
-
-def _open_closed_streams() -> None:
-    """Who was started without a stream gets the null device: another file would get its number, and the output."""
-    for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_RDWR)
-            os.set_inheritable(descriptor, True)
-            setattr(sys, name, os.fdopen(descriptor, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def _serve(arguments: list[str]) -> int:

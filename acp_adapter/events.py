@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from acp_adapter.cards.looks import look_of
@@ -46,6 +46,7 @@ from agent_core.prompt_parts import SaidText
 from agent_core.sessions.store import Journal
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import Interrupt, TodoItem
+from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 
 Severity = Literal["info", "warning", "error"]

@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.first_answer import FirstAnswer, Shown
 from acp_adapter.version import __version__
 from agent_core.errors import HermesError, RequestError
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.choices import SessionChoices

@@ -6,10 +6,11 @@ import json
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeGuard
 
 from acp_adapter.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

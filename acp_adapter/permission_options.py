@@ -6,7 +6,6 @@ ACP v1, `PermissionOption`: ids are ours and stay the same, kinds tell the edito
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from acp_adapter.cards.titles import unmasked
@@ -27,6 +26,7 @@ from tools.approval.actions import (
 )
 from tools.approval.questions import Answer, Question
 from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, PublicWeb, SameThing
+from tools.light_dataclass import dataclass
 
 Kind = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 

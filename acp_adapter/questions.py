@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +13,7 @@ from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorProblem, Edi
 from acp_adapter.forms import UnfitValue, WrongForm, as_text, read_form, requested_schema
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import Interrupt
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

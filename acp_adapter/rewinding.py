@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tools.approval.actions import WritePath
 from tools.approval.questions import Answer, Question
 from tools.context import TodoItem
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.result import ShownText, ToolResult
 
 RunBlocking = Callable[[Callable[[], dict[str, Any]]], Awaitable[dict[str, Any]]]

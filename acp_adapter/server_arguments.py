@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from acp_adapter.cli import SUBCOMMANDS
 from acp_adapter.version import __version__
+from tools.light_dataclass import dataclass
 
 _DESCRIPTION = """\
 The ACP coding agent. An editor starts it and speaks the Agent Client Protocol over stdin and stdout.

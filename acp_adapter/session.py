@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from acp_adapter.behind import Behind
@@ -20,6 +20,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
 from tools.approval.policy import Mode
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers

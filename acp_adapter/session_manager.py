@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -27,6 +26,7 @@ from agent_core.events import SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.sessions.records import NewSession, SessionRecord
 from agent_core.workspace import Workspace
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers

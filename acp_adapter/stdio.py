@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from tools.light_dataclass import dataclass
 
 if sys.platform == "win32":
     import msvcrt

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from acp_adapter.capabilities import ClientCapabilities
@@ -25,6 +25,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import Content
 from agent_core.prompt_parts import SaidPart
 from agent_core.turn.result import ConversationResult, StopReason, TurnUsage
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

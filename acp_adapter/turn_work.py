@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.commands import refresh_offer
@@ -29,6 +29,7 @@ from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
 from acp_adapter.jsonrpc import RequestId
+from tools.light_dataclass import dataclass
 
 FINAL = frozenset({"completed", "failed"})
 MOST_ENDED_CARDS = 4096

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
+
+from tools.light_dataclass import dataclass
 
 _KERNEL = Path("/proc/sys/kernel/osrelease")
 _SETTINGS = Path("/etc/wsl.conf")

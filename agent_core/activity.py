@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, CallRunning, ToolProgress
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.asking import PersonAnswer, PersonPage, PersonQuestion

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tools.light_dataclass import dataclass
 
 PROGRAMMATIC = frozenset({"execute_code"})
 """Tools whose calls are programs that call other tools: an answer of nothing else gives its request back."""

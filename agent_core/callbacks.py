@@ -7,13 +7,13 @@ side by side each from its own thread, in order for each call.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.context.compaction import Compaction
 from agent_core.messages import Message
 from agent_core.providers.base import FinishReason, Usage
 from tools.context import Interrupt, TodoItem
+from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
+
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:  # loading these takes longer than all else that the first session's answer needs
     from agent_core.providers.base import ReasoningEffort

@@ -6,7 +6,7 @@ import io
 import os
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from agent_core.providers.resolution.names import plain
 from agent_core.settings.model import SHARED_PARTS, Settings, normalized
 from agent_core.settings.unknown import unknown_keys
 from agent_core.settings.words import describe, told
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from agent_core.options import Option
 from agent_core.prompt_parts import SaidPart
 from tools.context import TodoItem
+from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 
 

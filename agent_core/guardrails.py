@@ -11,8 +11,9 @@ no_progress    the same call, of a tool that only reads, gave the same result
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.settings.guardrails import GuardrailSettings

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.errors import SettingsError
+from tools.light_dataclass import dataclass
 
 _PROFILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.config import Configuration
@@ -12,6 +11,7 @@ from agent_core.project_policy import ApprovalMode, ProjectPolicy, read_project_
 from tools.approval.rules.parsing import allowlist_rules, parse_rule
 from tools.approval.rules.paths import with_real_places
 from tools.approval.rules.rule import PermissionRule
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from agent_core.prompt.context_files.settings import ContextNarrowing
 from tools.approval.rules.parsing import RuleError, parse_rule
 from tools.approval.rules.rule import PermissionRule
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NONBLOCK
 
 ApprovalMode = Literal["auto", "all", "off"]

@@ -6,7 +6,8 @@ Data is base64 text, as it came.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 _WAV = frozenset({"wav", "wave", "vnd.wave"})
 _MP3 = frozenset({"mp3", "mpeg", "mpeg3"})

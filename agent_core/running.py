@@ -9,13 +9,14 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from agent_core.activity import Activity, Doing, span
 from agent_core.sessions.live.leases import ProcessIdentity, is_alive
 from agent_core.sessions.records import Holder
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 from tools.redaction.redactor import redact
 

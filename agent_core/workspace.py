@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ from tools.environments.local_files import LocalFileSystem
 from tools.environments.local_processes import LocalProcesses
 from tools.files.history import FileHistory, NoHistory
 from tools.files.seen import FilesSeen
+from tools.light_dataclass import dataclass
 from tools.settings import TerminalSettings, ToolSettings
 from tools.shell.memory import ShellMemory
 from tools.shell.processes import Processes

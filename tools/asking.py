@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 Kind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
 """A line of text, a number, a whole number, yes or no, one of several, any of several."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 
 from tools.errors import ToolError
 from tools.files.searching import SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 from tools.recall import SessionRecall
 from tools.result import ChangedFile, ResultImage, SavedOutput, ToolResult
 from tools.settings import ToolSettings

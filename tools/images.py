@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 MAX_IMAGE_BYTES = 5 * 1024 * 1024 // 4 * 3
 """Bytes of one image; as base64 text they are 5 MiB."""

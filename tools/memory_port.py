@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 
 MemoryTarget = Literal["memory", "user"]
 """The agent's own notes, and what it knows of the user."""

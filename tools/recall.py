@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from tools.light_dataclass import dataclass
 
 Role = Literal["user", "assistant", "tool"]
 

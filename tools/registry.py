@@ -12,10 +12,10 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from tools.calling.remembered_check import Check, RememberedCheck
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
+
+from tools.light_dataclass import dataclass
 
 MAX_SHOWN_CHARS = 20_000
 """Characters of one text that a front end shows; of a longer one it shows a part, and leads to a file with all."""

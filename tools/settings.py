@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tools.browser.settings import BrowserSettings
+from tools.light_dataclass import dataclass
 from tools.programs.settings import ProgramSettings
 from tools.shell.passthrough import Passthrough
 from tools.web.settings import WebSettings

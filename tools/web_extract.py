@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 from tools.registry import registry
 from tools.result import SavedOutput, ShownText, ToolResult, error, ok
 from tools.web.port import Web, WebRequest

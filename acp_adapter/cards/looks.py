@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from acp_adapter.cards.blocks import text_block
@@ -44,6 +43,7 @@ from acp_adapter.cards.tool_titles import (
     web_extract_title,
     web_search_title,
 )
+from tools.light_dataclass import dataclass
 
 Update = dict[str, Any]
 

@@ -7,8 +7,8 @@ the file as it is on disk, and one that differs in more gets them from the disk'
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
+from tools.light_dataclass import dataclass
 from tools.text.encoding import TextFile, with_newlines
 
 _MARK = "\ufeff"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

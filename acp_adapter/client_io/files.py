@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +28,7 @@ from tools.environments.file_errors import told_as_file_error
 from tools.environments.resolved_open import holding
 from tools.errors import FileChanged
 from tools.files.searching import SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 from tools.text.encoding import decode
 
 log = logging.getLogger(__name__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.client_io.files import EditorFileSystem
 from tools.context import FileSystem
 from tools.errors import FileAccessError
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.client_io.memory import EditorMemory
@@ -18,6 +17,7 @@ from acp_adapter.editor_calls import EditorCalls, EditorGone, EditorRefused, Edi
 from tools.context import FileStat, FileSystem, Interrupt
 from tools.environments.resolved_open import open_resolved
 from tools.errors import FileAccessError, FileChanged, FileMissing, ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_NONBLOCK, set_mode
 from tools.text.encoding import decode
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from agent_core.events import Command, SessionEvent
 from agent_core.prompt_parts import SaidPart, SaidText
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from acp_adapter.commands.shelf import CommandShelf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acp_adapter.commands.command import Desk, Told, Typed
 from agent_core.callbacks import CompressionStep, Status
@@ -18,6 +18,7 @@ from agent_core.messages import Message, closing, repaired
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
+from tools.light_dataclass import dataclass
 
 _BROKEN_OFF = "Broken off: nothing was compressed, and the model still sees the conversation as it did."
 _NOTHING = "There is nothing to compress: {why} Nothing was changed."

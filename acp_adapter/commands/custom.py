@@ -12,12 +12,12 @@ The text is only ever a prompt, and only where the person types the command's na
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from acp_adapter.commands.arguments import has_places, placed
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Typed
 from agent_core.sessions.archive.titles import clean_title
+from tools.light_dataclass import dataclass
 
 Origin = Literal["project", "yours"]
 

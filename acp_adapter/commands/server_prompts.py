@@ -6,13 +6,14 @@ import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acp_adapter.commands.command import AsPrompt, Desk, SlashCommand, Typed
 from agent_core.errors import RequestError, TurnInterrupted
 from agent_core.events import Command
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.mcp.offers import OfferedPrompt, PromptArgument

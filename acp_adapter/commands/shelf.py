@@ -8,7 +8,6 @@ import re
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from acp_adapter.commands.command import SlashCommand
 from acp_adapter.commands.custom import CustomCommand, Origin, read_command
 from acp_adapter.commands.server_prompts import PromptCommand, prompt_commands
 from acp_adapter.commands.skills import SkillCommand, skill_commands
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 if TYPE_CHECKING:

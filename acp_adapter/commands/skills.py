@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acp_adapter.commands.arguments import ALL, placed
@@ -12,6 +12,7 @@ from acp_adapter.commands.markdown import code, plain
 from agent_core.errors import RequestError
 from agent_core.events import Command
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.skills.library import Skill

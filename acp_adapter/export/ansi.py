@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acp_adapter.export.markup import NOTHING, Html, join, tag, text
+from tools.light_dataclass import dataclass
 from tools.text.terminal_output import plain_text
 
 _GRAPHICS = re.compile(r"\x1b\[([0-9;:]{0,64})m")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agent_core.events import ContextUsed
 from agent_core.messages import text_of
 from agent_core.sessions.records import StoredEvent, StoredMessage, TurnRecord
+from tools.light_dataclass import dataclass
 
 _CHARS_A_TOKEN = 4
 

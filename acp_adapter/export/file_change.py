@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 _CONTEXT = 3
 _MOST_COMPARED = 3_000

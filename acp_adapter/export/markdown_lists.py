@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from acp_adapter.export.markdown_inline import inline
 from acp_adapter.export.markup import Html, join, tag, text
+from tools.light_dataclass import dataclass
 
 ITEM = re.compile(r"(?P<indent> {0,3})(?P<mark>[-*+]|\d{1,9}[.)])(?:(?P<space> {1,4})(?P<text>\S.*)?|(?P<bare>)$)")
 """A line that begins an item; `text` is None or absent where the item's first line is empty."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_core.prompt_parts import SaidPart
 from agent_core.sessions.records import SessionRecord
 from tools.context import TodoItem
+from tools.light_dataclass import dataclass
 from tools.result import Shown, ShownDiff, ShownOutput
 
 CardStatus = Literal["completed", "failed", "interrupted"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from acp_adapter.export.figures import TurnFigures, figures_of
 from acp_adapter.export.making_cards import card_of_events
@@ -26,6 +25,7 @@ from agent_core.events import (
 from agent_core.prompt_parts import SaidText
 from agent_core.sessions.events.message_events import events_from_messages
 from agent_core.sessions.records import StoredEvent, StoredMessage, Transcript, TurnRecord
+from tools.light_dataclass import dataclass
 
 _LONGEST_TITLE = 80
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from tools.light_dataclass import dataclass
 
 _RANGE = re.compile(r"L(\d{1,9})(?:C\d{1,9})?(?:([-:])L?(\d{1,9})(?:C\d{1,9})?)?", re.IGNORECASE)
 _RANGE_AT_END = re.compile(rf"#({_RANGE.pattern})\Z", re.IGNORECASE)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from acp_adapter.links.words import named_only, text_part
 from agent_core.messages import Content, Part
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

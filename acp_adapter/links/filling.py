@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from agent_core.messages import Content, Part
 from tools.approval.actions import Action
 from tools.context import ToolContext
 from tools.errors import Denied, FileMissing, ToolError
+from tools.light_dataclass import dataclass
 from tools.result import ShownText, ToolResult, error, ok
 
 _TOOL = "read_file"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -16,6 +16,7 @@ from agent_core.messages import Part
 from tools.context import ToolContext
 from tools.environments.file_errors import told_as_file_error
 from tools.errors import FileRefused, ToolError
+from tools.light_dataclass import dataclass
 from tools.text.pages import NotText, Page, read_page
 
 _HEAD = 16

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from acp_adapter.recording.exchanges import Row
+from tools.light_dataclass import dataclass
 
 _MOST_ROWS = 20_000
 _MOST_CHARACTERS = 20_000_000

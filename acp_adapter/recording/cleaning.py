@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from acp_adapter.recording.streams import Entry, Held, Stream
 from acp_adapter.recording.values import clean_beginning, clean_value
+from tools.light_dataclass import dataclass
 from tools.redaction.redactor import Redact
 
 _CHUNKS = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})

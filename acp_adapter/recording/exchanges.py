@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
 from acp_adapter.recording.frames import Frame
+from tools.light_dataclass import dataclass
 
 Kind = Literal["request", "answer", "error", "notification", "stray"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from tools.light_dataclass import dataclass
 
 _PACKED_FROM = 1_000
 _MOST_NAME = 200

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeGuard
 
 from acp_adapter.recording.frames import Frame
 from agent_core.errors import RequestError
+from tools.light_dataclass import dataclass
 
 _LONGEST = 1e9
 """Seconds, more than thirty years: no recording lasts so long, and what is said of more is not a time."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from tools.light_dataclass import dataclass
 from tools.redaction.redactor import Redact
 
 Entry = dict[str, Any]

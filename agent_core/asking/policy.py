@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from agent_core.providers.errors import ClassifiedError, Reason
+from tools.light_dataclass import dataclass
 
 LONGEST_WAIT = 300.0
 _ONCE: frozenset[Reason] = frozenset({"unknown", "thinking_signature"})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.messages import Message
 from agent_core.providers.base import ModelRequest
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

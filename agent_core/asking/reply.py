@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.asking.arguments import settled_arguments
 from agent_core.callbacks import AgentCallbacks
@@ -26,6 +26,7 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import ModelChoice
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.errors import AuthRequired
 from agent_core.interrupt import CancelToken
@@ -13,6 +13,7 @@ from agent_core.providers.credentials.credential import Credential
 from agent_core.providers.credentials.oauth import BearerSource
 from agent_core.providers.credentials.pool import CredentialPool
 from agent_core.providers.errors import ClassifiedError
+from tools.light_dataclass import dataclass
 
 Connect = Callable[[ModelChoice], Provider]
 

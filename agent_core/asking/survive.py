@@ -6,7 +6,7 @@ What a failure means is `providers.errors.classify`'s to say, what to do about i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.asking import policy
 from agent_core.asking.attempt import ask_once
@@ -24,6 +24,7 @@ from agent_core.providers.base import Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, classify
 from agent_core.turn.history import TurnHistory
+from tools.light_dataclass import dataclass
 from tools.result import error
 
 _GO_ON = (

@@ -6,9 +6,10 @@ The history itself stays whole. What is left out stays out, so that the requests
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.messages import Content, Message, Part, TextPart, text_of
+from tools.light_dataclass import dataclass
 
 _NO_IMAGE = "[An image was here. The model's server did not take it.]"
 _NO_AUDIO = "[A recording was here. The model's server did not take it.]"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from agent_core.asking.attempt import ask_once
 from agent_core.asking.policy import Refresh, Rotate, Situation, decide
@@ -17,6 +16,7 @@ from agent_core.providers.base import Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.errors import ClassifiedError, Reason, classify
 from agent_core.providers.knowledge.pricing import cost_of
+from tools.light_dataclass import dataclass
 
 # Some local servers leave the model's thoughts within the answer.
 _THOUGHTS = re.compile(r"\A\s*<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from agent_core.messages import Message
 from agent_core.providers.base import ModelRequest, ReasoningEffort
@@ -11,6 +10,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.resolution.traits import seems_to_reason
 from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
 from agent_core.settings.model import AuxiliaryTask, Settings
+from tools.light_dataclass import dataclass
 
 AuxiliaryTaskName = str
 TASKS: Mapping[AuxiliaryTaskName, float] = {"title": 30.0, "compression": 120.0, "vision": 30.0, "approval": 30.0}

@@ -7,10 +7,11 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent_core.background.tasks import TaskState
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.background.news import NewsBox
 from agent_core.background.tasks import TaskBoard, TaskControl, TaskError, TaskState
 from agent_core.background.telling import ended, how_it_ended, matched, was_stopped
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 from tools.shell.processes import Processes, ProcessEvent, ProcessInfo
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from agent_core.background.news import News, NewsBox
@@ -13,6 +13,7 @@ from agent_core.background.processes import follow
 from agent_core.background.tasks import TaskBoard, TaskInfo
 from agent_core.background.telling import cut_off, lost
 from agent_core.errors import StoreError
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.shell.processes import Processes

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agent_core.errors import RequestError
+from tools.light_dataclass import dataclass
 
 TaskKind = Literal["process", "delegation", "hook"]
 TaskState = Literal["running", "paused", "done", "failed", "stopped", "lost"]

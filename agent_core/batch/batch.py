@@ -6,11 +6,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.batch.items import Item
 from agent_core.batch.outcome import FINAL, Outcome
 from agent_core.batch.results import Results
+from tools.light_dataclass import dataclass
 
 Run = Callable[[Item], Outcome]
 

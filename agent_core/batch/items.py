@@ -6,11 +6,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from agent_core.errors import RequestError
+from tools.light_dataclass import dataclass
 
 _OWN = ("id", "prompt", "cwd", "model")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

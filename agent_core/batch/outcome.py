@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from tools.light_dataclass import dataclass
 
 Status = Literal["completed", "stopped", "failed", "timed_out", "cancelled"]
 """`stopped`: at a limit or by a refusal, as `stop_reason` says; `cancelled`: by whoever ran the batch."""

@@ -13,7 +13,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from agent_core.config import ConfigSource, Overrides
 from agent_core.errors import HermesError
 from agent_core.home import Home
 from agent_core.interrupt import CancelToken
+from tools.light_dataclass import dataclass
 
 # What an agent is made of is loaded where one runs: whoever hands the items out needs none of it.
 if TYPE_CHECKING:

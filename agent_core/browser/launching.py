@@ -9,7 +9,6 @@ import os
 import shlex
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from tools.browser.settings import BrowserSettings
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
 from tools.environments.process_groups import signal_group
+from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL, own_user
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
 from tools.environments.http_proxy import Proxy, proxy_for
 from tools.errors import ToolError, ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.web.port import WebError
 from tools.web.urls import Target, target_of
 

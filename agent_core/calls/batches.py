@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from tools.light_dataclass import dataclass
 from tools.registry import Parallel
 
 _TALKING = frozenset({"clarify", "exit_plan_mode"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_core.asking.reply import CallIds
@@ -18,6 +18,7 @@ from agent_core.turn.turn import Turn
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
 from tools.files.seen import FilesSeen
+from tools.light_dataclass import dataclass
 from tools.programs.seen import SeenByProgram
 from tools.result import ToolResult
 

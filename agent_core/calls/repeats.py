@@ -11,10 +11,11 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.guardrails import Circle, Tally, Thresholds, decide, farewell, refusal, warning
 from agent_core.messages import ToolCall, parse_arguments
+from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 
 # What works without anything having come of it: the model only talks to itself.

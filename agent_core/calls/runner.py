@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tools.calling.result_budget import AnswerShare, fitted
 from tools.context import AgentServices
 from tools.dispatch import dispatch, unknown_tool
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry
 from tools.result import ToolResult, error
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from agent_core.calls.batches import PlannedCall, are_compatible
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from agent_core.callbacks import CompressionStep, Status
 from agent_core.context.compaction import Compaction, CompactionReason, is_possible
@@ -19,6 +18,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import Message, repaired
 from agent_core.providers.base import Usage
 from agent_core.services import SessionServices
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from agent_core.compressing.session_compression import Measure, SessionCompression
 from agent_core.context.engine import WindowUse
@@ -14,6 +13,7 @@ from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
 from agent_core.turn.history import TurnHistory
+from tools.light_dataclass import dataclass
 
 _MOST_REFUSALS = 3
 _TO_DO = "Send a shorter prompt, or type /reset to let the model begin anew."

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_core.messages import Message, text_of
+from tools.light_dataclass import dataclass
 
 _DECODER = json.JSONDecoder(strict=False)
 _LONGEST_PAYLOAD = 200_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_core.context.compaction import Compaction
 from agent_core.context.cutting import group_starts
@@ -17,6 +17,7 @@ from agent_core.context.drafts import Drafting
 from agent_core.context.engine import Compressed, CompressionRequest, Summarise, WindowUse
 from agent_core.context.recording import Budget, Recorded, Recording
 from agent_core.context.thrashing import Effort
+from tools.light_dataclass import dataclass
 from tools.redaction.redactor import Redact, redact
 from tools.untrusted.fence import fenced
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_core.asking.view import Omissions
 from agent_core.context.compaction import Compaction
@@ -12,6 +12,7 @@ from agent_core.context.cutting import head_end, last_words, tail_start
 from agent_core.context.pruned import pruned
 from agent_core.context.view import shown
 from agent_core.messages import Message, text_of
+from tools.light_dataclass import dataclass
 
 _CHARS_A_TOKEN = 3
 _LEAST_CUT = 400

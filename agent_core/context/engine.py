@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from agent_core.context.compaction import Compaction, CompactionReason
 from agent_core.messages import Message
 from tools.context import TodoItem
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from agent_core.context.calls import MadeCall, made_calls, payload_of
 from agent_core.context.result_lines import last_line, patched_paths, target_of
@@ -21,6 +20,7 @@ from agent_core.context.shortening import one_line
 from agent_core.context.values import values_in
 from agent_core.messages import Message, said_in, text_of
 from tools.context import TodoItem
+from tools.light_dataclass import dataclass
 
 _LINE, _COMMAND = 240, 160
 _WRITERS = frozenset({"write_file", "patch"})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.context.calls import MadeCall, made_calls
 from agent_core.context.result_lines import result_line
 from agent_core.context.shortening import shrunk_arguments
 from agent_core.messages import Message
+from tools.light_dataclass import dataclass
 
 _SMALL = 400
 _SMALL_ARGUMENTS = 400

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agent_core.context.compaction import Compaction
 from agent_core.context.engine import CompressionRequest, Prose, Summarise
@@ -11,6 +11,7 @@ from agent_core.context.facts import collect
 from agent_core.context.prose import checked, question
 from agent_core.context.summary import Fence, assembled
 from agent_core.messages import text_of
+from tools.light_dataclass import dataclass
 from tools.redaction.redactor import Redact
 
 CHARS_A_TOKEN = 3

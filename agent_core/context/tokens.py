@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_core.context.estimate import message_tokens, text_tokens, tools_tokens
 from agent_core.messages import Message
 from agent_core.providers.base import ModelRequest, Usage
+from tools.light_dataclass import dataclass
 
 _LEAST, _MOST = 0.25, 4.0
 """Times the estimate that a server's count may be; what is beyond is no count of the request."""

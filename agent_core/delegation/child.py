@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from agent_core.background.tasks import TaskState
@@ -16,6 +16,7 @@ from agent_core.errors import HermesError
 from agent_core.interrupt import CancelToken
 from agent_core.messages import Message
 from tools.delegation_port import AgentReport, AgentStatus, AgentTask
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.agent import AIAgent

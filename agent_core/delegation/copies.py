@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.leavings import is_gone, remove_behind, settle, write_rest
@@ -21,6 +21,7 @@ from tools.context import Interrupt
 from tools.environments.git_state import git_root
 from tools.errors import ToolError
 from tools.file_locks import lock
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC
 
 log = logging.getLogger(__name__)

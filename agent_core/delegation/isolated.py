@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from tools.context import ToolContext
 from tools.delegation_port import AgentReport
 from tools.environments.output_file import save_text
 from tools.errors import Denied, FileAccessError, ToolError
+from tools.light_dataclass import dataclass
 from tools.result import ShownDiff
 
 if TYPE_CHECKING:

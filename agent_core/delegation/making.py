@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_core.compressing.engines import with_engine
@@ -16,6 +16,7 @@ from tools.approval.questions import Approver
 from tools.delegation_port import AgentTask
 from tools.errors import ToolError
 from tools.files.seen import FilesSeen
+from tools.light_dataclass import dataclass
 from tools.shell.memory import ShellMemory
 from tools.toolbox import Toolbox
 from tools.toolsets import select, wrong_names

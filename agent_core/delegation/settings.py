@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.settings.delegation import DelegationPart
 from tools.delegation_port import DelegationLimits
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.turn.loop import Target

@@ -6,11 +6,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.callbacks import CallFinished, CallOutput, CallRequested, CallRunning, Step, ToolProgress
 from agent_core.interrupt import CancelToken
+from tools.light_dataclass import dataclass
 from tools.result import ShownDiff
 
 _LAST_WORDS = 2_000

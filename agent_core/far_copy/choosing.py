@@ -7,7 +7,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.far_copy.facts import is_name
@@ -15,6 +15,7 @@ from agent_core.quiet_git import git
 from tools.context import Interrupt
 from tools.environments.git_state import git_root
 from tools.environments.ignore_files import ignored_everywhere
+from tools.light_dataclass import dataclass
 
 ADVICE = "terminal.sync needs git on this machine; with terminal.sync: off nothing is copied."
 _LISTED = ("ls-files", "-z", "--exclude-standard")

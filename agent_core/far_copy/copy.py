@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.far_copy import scripts
@@ -22,6 +22,7 @@ from tools.context import Interrupt
 from tools.environments.far.wrapping import new_token
 from tools.environments.git_state import git_root, git_state
 from tools.errors import CommandError, ToolError
+from tools.light_dataclass import dataclass
 
 _LARGEST = 16 * MEGABYTE
 _MOST_FETCHED = 128 * MEGABYTE

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 MARKER = ".hermes-acp-copy"
 """The file at the top of a copy that says whose it is, and whether it is whole."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.far_copy.choosing import Chosen
@@ -11,6 +11,7 @@ from agent_core.far_copy.facts import NOTHING, Fact
 from agent_core.far_copy.looking import Looked
 from agent_core.far_copy.packing import is_file_here
 from agent_core.far_copy.state import State
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

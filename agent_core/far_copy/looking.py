@@ -8,11 +8,11 @@ import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from agent_core.far_copy.facts import Fact, digest_of, is_name
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -11,13 +11,13 @@ import tarfile
 import time
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.far_copy.facts import Fact, Tree, digest_of
 from tools.context import Interrupt
 from tools.environments.resolved_open import open_resolved
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_NOCTTY, O_NONBLOCK
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +20,7 @@ from tools.environments.far.machine import Streams
 from tools.environments.far.wrapping import new_token, quoted
 from tools.environments.process_groups import signal_group
 from tools.errors import CommandError, ToolInterrupted
+from tools.light_dataclass import dataclass
 
 _PIECE = 65_536
 _MOST_WORDS = 100_000

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.background.news import News
@@ -16,6 +15,7 @@ from agent_core.far_copy.place import Place, PlaceGone
 from agent_core.far_copy.state import State, Store, states_in
 from agent_core.interrupt import CancelToken
 from tools.environments.backends import Begin
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

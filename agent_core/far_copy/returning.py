@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.emptied import remove_emptied
@@ -15,6 +15,7 @@ from tools.approval.actions import WritePath
 from tools.approval.questions import Answer, Approver, Question
 from tools.context import FileSystem, Interrupt
 from tools.errors import Denied, FileAccessError, ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.result import ShownDiff
 
 _MOST_SHOWN = 40

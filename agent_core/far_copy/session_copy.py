@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from tools.approval.policy import Rules
 from tools.environments.gated_files import GatedFileSystem
 from tools.errors import ToolError, ToolInterrupted
 from tools.files.history import FileHistory
+from tools.light_dataclass import dataclass
 from tools.result import ShownText, ToolResult, error, ok
 
 if TYPE_CHECKING:

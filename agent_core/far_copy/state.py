@@ -8,12 +8,13 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 
 from agent_core.far_copy.facts import Fact, Pair
 from agent_core.far_copy.packing import PART
 from tools.file_locks import lock
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC
 
 _FILE, _NEW, _LOCK = "copy.json", "copy.json.new", "lock"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from agent_core.hooks.hook import NOTHING, Hook, HookCall, HookFailed, Verdict
 from agent_core.hooks.names import HookName
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

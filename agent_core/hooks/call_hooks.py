@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from agent_core.hooks.asking import HookAsker
@@ -12,6 +12,7 @@ from tools.approval.questions import Answer, Question
 from tools.calling.hooks import CallRefused
 from tools.calling.remarks import remarked
 from tools.context import Interrupt, ToolContext
+from tools.light_dataclass import dataclass
 from tools.mcp_port import CALL_BY_NAME
 from tools.result import ToolResult
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.hooks.hook import Hook, HookCall, Verdict
@@ -14,6 +13,7 @@ from agent_core.settings.hooks import CommandHookPart
 from tools.context import Interrupt
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
+from tools.light_dataclass import dataclass
 
 _SHOWN = 60
 

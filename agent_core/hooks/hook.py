@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal
 
 from agent_core.hooks.names import HookName, names_of_tool
 from tools.context import Interrupt
+from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 
 SECONDS = 60.0

@@ -9,7 +9,7 @@ import selectors
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.hooks.bounded import in_background
@@ -20,6 +20,7 @@ from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
 from tools.environments.process_groups import signal_group
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL
 
 _READ_BYTES = 64 * 1024

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.lsp.documents import Document
@@ -14,6 +13,7 @@ from agent_core.lsp.problems import problems_of
 from agent_core.lsp.server import LanguageServer, Running
 from tools.diagnostics.port import Problem
 from tools.diagnostics.report import new_of
+from tools.light_dataclass import dataclass
 
 _MOST_UNCHECKED = 64
 _AGAIN_CODES = frozenset({-32801, -32802})  # ContentModified, ServerCancelled: the same question may be asked again

@@ -9,7 +9,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.lsp.checking import Checking, Edit
@@ -22,6 +21,7 @@ from tools.diagnostics.syntax import MAX_CHARS, syntax_problems
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 from tools.extras import install_line
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from agent_core.lsp.errors import LspFailure
 from agent_core.lsp.peer import Peer
 from agent_core.lsp.problems import problems_of
 from tools.diagnostics.port import Problem
+from tools.light_dataclass import dataclass
 
 _MOST_OPEN = 8
 _UNNUMBERED_TIMES = 3  # nobody knows which text it is about: the last one counts

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agent_core.lsp.languages import Places
 from agent_core.lsp.peer import Peer
+from tools.light_dataclass import dataclass
 
 _CLIENT_CAPABILITIES: Mapping[str, Any] = {
     "general": {"positionEncodings": ["utf-16"]},

@@ -6,8 +6,10 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from tools.light_dataclass import dataclass
 
 Command = tuple[str, ...]
 

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent_core.lsp.documents import Documents
@@ -19,6 +18,7 @@ from agent_core.mcp.child import Child
 from agent_core.mcp.errors import McpFailure
 from agent_core.mcp.specs import ServerSpec
 from tools.environments.guardian import Guardian
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

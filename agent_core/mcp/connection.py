@@ -6,7 +6,7 @@ import asyncio
 import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from agent_core.mcp.specs import McpLimits, ServerSpec
 from agent_core.mcp.streams import WatchedStream, child_streams, too_long
 from agent_core.mcp.trust import trust_of
 from tools.environments.guardian import Guardian
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     import ssl

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tools.asking import Field, Kind, PersonPage, PersonQuestion, Value, wants_secret
+from tools.light_dataclass import dataclass
 
 _MOST_FIELDS = 20
 _LONGEST_TEXT = 2_000

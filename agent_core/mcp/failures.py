@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.mcp.errors import McpFailure, McpHopeless
 from agent_core.mcp.specs import ServerSpec
+from tools.light_dataclass import dataclass
 from tools.text.terminal_output import plain_text
 
 _TAIL_LINES = 8

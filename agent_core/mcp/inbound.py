@@ -11,13 +11,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.interrupt import CancelToken
 from agent_core.mcp.specs import ServerSpec
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientRequestContext

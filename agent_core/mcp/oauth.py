@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_core.mcp.errors import McpHopeless
 from agent_core.mcp.specs import ServerSpec
 from agent_core.mcp.token_file import ServerTokens, place_of
 from agent_core.providers.credentials.shared_file import SharedFileError
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider

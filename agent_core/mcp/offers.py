@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_core.mcp.schemas import Schema, UnusableSchema, safe_schema, short_description
 from agent_core.mcp.specs import ServerPolicy, State
+from tools.light_dataclass import dataclass
 
 _MOST_PROMPTS = 100
 _MOST_RESOURCES = 1_000

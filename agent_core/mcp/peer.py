@@ -7,13 +7,13 @@ import importlib.metadata
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_core.mcp.errors import McpCallFailed, McpFailure
 from agent_core.mcp.failures import CLOSED
 from agent_core.mcp.inbound import Inbound
 from agent_core.mcp.specs import ServerPolicy
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from mcp import ClientSession

@@ -8,7 +8,7 @@ import hmac
 import html
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -22,6 +22,7 @@ from agent_core.mcp.peer import Offers, speaking
 from agent_core.mcp.specs import McpLimits, ServerSpec
 from agent_core.mcp.token_file import ServerTokens
 from tools.environments.guardian import Guardian
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from mcp.client.auth import AuthorizationCodeResult

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
+from tools.light_dataclass import dataclass
 from tools.redaction.redactor import redact
 
 Transport = Literal["stdio", "http", "sse"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_core.memory.entries import used
 from agent_core.memory.files import MemoryUnusable
 from agent_core.memory.store import NAMES, MemoryStore
+from tools.light_dataclass import dataclass
 from tools.memory_port import MemoryTarget
 from tools.untrusted.scanner import scan
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from tools.light_dataclass import dataclass
 from tools.memory_port import MemoryOperation, MemoryRefused
 
 SIGN = "§"

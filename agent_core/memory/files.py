@@ -9,9 +9,9 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK, own_user, set_mode
 
 LARGEST = 256 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.interrupt import CancelToken
 from agent_core.memory.block import Snapshot, snapshot_of
@@ -13,6 +13,7 @@ from agent_core.memory.fencing import RecallBlocked, fenced
 from agent_core.memory.hosting import ProviderHost
 from agent_core.memory.store import MemoryStore
 from agent_core.messages import Message
+from tools.light_dataclass import dataclass
 from tools.memory_port import Memory
 from tools.registry import ToolEntry
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.memory import files
 from agent_core.memory.entries import SIGN, changed, entries_of, listed, used
 from agent_core.memory.files import Found, MemoryGarbled, MemoryUnusable
+from tools.light_dataclass import dataclass
 from tools.memory_port import MemoryChange, MemoryOperation, MemoryRefused, MemoryTarget
 from tools.untrusted.scanner import scan
 

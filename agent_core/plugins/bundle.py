@@ -7,10 +7,10 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tools.home_tools.modules import LoadFailed
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 _MOST_FILES = 500

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from agent_core.plugins.context import PluginContext
 from agent_core.plugins.manifest import Manifest
 from agent_core.plugins.offers import Offers, Origin, PluginStatus
 from tools.home_tools.modules import LoadFailed, home_package, load_module, run_bounded
+from tools.light_dataclass import dataclass
 from tools.registry import ToolRegistry
 
 TOOLS = "tools"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tools.home_tools.modules import LoadFailed
+from tools.light_dataclass import dataclass
 
 MANIFESTS = ("plugin.yaml", "plugin.yml")
 API_VERSION = 1

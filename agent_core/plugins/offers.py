@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.compressing.engines import MakeEngine

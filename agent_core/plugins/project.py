@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.plugins.bundle import Stamp, keep, kept, read_bundle, stamp_of
@@ -22,6 +22,7 @@ from agent_core.plugins.offers import PluginStatus, State
 from agent_core.plugins.state import PluginState
 from agent_core.providers.credentials.shared_file import SharedFileError
 from tools.home_tools.modules import LoadFailed
+from tools.light_dataclass import dataclass
 from tools.registry import ToolEntry, ToolRegistry
 
 log = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ import os
 import platform
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.git_state import GitState, git_state
+from tools.light_dataclass import dataclass
 
 ALWAYS = ("rg",)
 # A program counts where one of these files is in the session's directory.

@@ -6,7 +6,7 @@ What is the same in all sessions comes first and what differs most comes last, s
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.prompt.context_files.loaded import ContextFiles
 from agent_core.prompt.context_files.telling import HEADING, left_out_line, told
@@ -16,6 +16,7 @@ from agent_core.prompt.families import Family, family_text
 from agent_core.prompt.guidance import offered_text, working_text
 from agent_core.prompt.identity import DEFAULT_IDENTITY
 from agent_core.prompt.platforms import platform_text
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

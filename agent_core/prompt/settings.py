@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.prompt.context_files.settings import ContextFileSettings
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
 
 from agent_core.messages import Message
 from agent_core.providers.made_once import RequestParts
+from tools.light_dataclass import dataclass
 
 ApiMode = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse", "offline"]
 FinishReason = Literal["stop", "tool_calls", "length", "refusal"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, Self
 from urllib.parse import urlsplit, urlunsplit
 
 from agent_core.messages import Message
 from agent_core.providers.base import ApiMode
+from tools.light_dataclass import dataclass
 
 DEFAULT_STALL = 180.0
 

@@ -7,12 +7,13 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from agent_core.errors import ProviderStatusError
+from tools.light_dataclass import dataclass
 
 LONGEST_WAIT = 24 * 3600.0
 _FIRST_FAILURE, _LAST_FAILURE = 400, 599

@@ -13,8 +13,9 @@ A rule fits when all that it names is there. The first rule that fits decides, s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.providers.errors import Reason

@@ -7,7 +7,7 @@ import math
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError
@@ -16,6 +16,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.error_facts import ErrorFacts, asked_wait, body_wait, compiled, read_facts, stated_wait
 from agent_core.providers.error_patterns import Flags, Rule
 from agent_core.providers.wire.failures import readable
+from tools.light_dataclass import dataclass
 from tools.redaction.redactor import redact
 
 Reason = Literal[

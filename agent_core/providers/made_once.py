@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
+
+from tools.light_dataclass import dataclass
 
 _Made = TypeVar("_Made")
 # How deep pieces lie in a request's body: body, messages, message, content.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from agent_core.errors import ProviderStatusError, TurnInterrupted
 from agent_core.messages import Message, said_in, text_of
@@ -23,6 +22,7 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.offline_script import HELP, Call, Fail, Pause, Say, Step, parse_script, split_script
+from tools.light_dataclass import dataclass
 
 _NO_REQUESTS_LEFT = "The script has more lines than this turn has requests.\n"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from agent_core.providers.base import ReasoningDelta, StreamEvent, TextDelta
+from tools.light_dataclass import dataclass
 
 HELP = """\
 This is the offline model: a stand-in that needs no key and no network, and thinks nothing of its own. \

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.providers.knowledge.pricing import Spent
 from tools.context import TodoItem
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import HermesError, StoreError, UnknownSession
@@ -19,6 +18,7 @@ from agent_core.sessions.live.leases import is_alive, refuse_living
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.outputs import SavedOutputs
 from agent_core.sessions.records import SessionRecord
+from tools.light_dataclass import dataclass
 from tools.recall import SessionRecall
 
 if TYPE_CHECKING:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.context.compaction import Compaction
 from agent_core.errors import UnknownSession
 from agent_core.events import SessionEvent
 from agent_core.messages import Message
 from agent_core.sessions.kept_state import KeptState
+from tools.light_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from agent_core.events import SessionEvent
 from agent_core.messages import Message
 from agent_core.providers.knowledge.pricing import Spent
+from tools.light_dataclass import dataclass
 
 SUB_AGENT = "sub-agent"
 """The source of sessions that worked for another one, their parent: they are in no list. (SQL has it as text.)"""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import yaml
+
+from tools.light_dataclass import dataclass
 
 Path = Sequence[object]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from agent_core.settings.model import SHARED_PARTS, Settings
 from agent_core.settings.places import Layout, Place
 from agent_core.settings.unknown import unknown_keys
 from agent_core.settings.words import told
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

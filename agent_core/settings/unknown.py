@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from pydantic import BaseModel
@@ -12,6 +11,7 @@ from pydantic import BaseModel
 from agent_core.settings.hooks import HooksPart
 from agent_core.settings.model import OLD_NAMES, Settings
 from agent_core.settings.part import SettingsPart
+from tools.light_dataclass import dataclass
 
 _LIKELY = 0.8
 _PERHAPS = 0.6

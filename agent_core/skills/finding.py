@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.skills.reading import is_below
+from tools.light_dataclass import dataclass
 from tools.skills.port import SKILL_FILE, Origin
 
 PROJECT_FOLDERS = (".hermes/skills", ".agents/skills", ".claude/skills")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from tools.light_dataclass import dataclass
 
 LONGEST_NAME = 64
 LONGEST_DESCRIPTION = 1_024

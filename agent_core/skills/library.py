@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.skills.finding import Found, Source, survey
 from agent_core.skills.frontmatter import BadSkill, Head, read_skill
 from agent_core.skills.reading import Refusal, Unreadable, as_text, read_file
+from tools.light_dataclass import dataclass
 from tools.skills.port import SKILL_FILE, Origin, SkillFacts, SkillProblem
 from tools.untrusted.scanner import scan
 

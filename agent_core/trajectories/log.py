@@ -9,7 +9,6 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +17,7 @@ from agent_core.messages import Message
 from agent_core.trajectories.sharegpt import conversations
 from agent_core.turn.result import TurnUsage
 from tools.file_locks import lock, open_to_lock
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 from tools.redaction.redactor import Redact, redact
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_core.asking.reply import Reply
 from agent_core.callbacks import CallFinished, Status
@@ -12,6 +11,7 @@ from agent_core.messages import ToolCall, assistant_message, parse_arguments, to
 from agent_core.services import SessionServices
 from agent_core.turn.result import STOP, ConversationResult, StopReason
 from agent_core.turn.turn import Turn
+from tools.light_dataclass import dataclass
 from tools.result import error
 
 CLOSING_NOTE = (

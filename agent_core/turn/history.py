@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
 from agent_core.messages import Content, Message, closing, user_message
 from agent_core.sessions.store import SessionStore
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from zlib import crc32
 
 from agent_core.asking.reply import CallIds, Reply
@@ -40,6 +40,7 @@ from agent_core.turn.turn import Turn
 from agent_core.workspace import Workspace
 from tools.delegation_port import Delegation, DelegationLimits, describing
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.result import ToolResult
 from tools.toolsets import get_tool_definitions, select
 

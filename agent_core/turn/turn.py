@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.asking.route import Route, TurnRoute
 from agent_core.budget import IterationBudget
@@ -17,6 +17,7 @@ from agent_core.turn.history import TurnHistory
 from agent_core.turn.result import TurnUsage, add_usage, no_usage
 from agent_core.turn.steering import Steering
 from agent_core.verifying.edits import UncheckedEdits
+from tools.light_dataclass import dataclass
 
 
 @dataclass(slots=True)

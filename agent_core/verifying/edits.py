@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.messages import Content, ToolCall, parse_arguments, text_of
 from agent_core.verifying.commands import is_check, only_brings
+from tools.light_dataclass import dataclass
 from tools.result import ChangedFile, ShownDiff, ToolResult
 
 _CODE = frozenset({

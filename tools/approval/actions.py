@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 _WEB_PORTS = frozenset({80, 443})
 

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tools.approval.actions import Action, RunCommand, describe
 from tools.approval.asked_time import AskedTime
@@ -19,6 +19,7 @@ from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.waiting import OneAtATime, OpenQuestion
 from tools.context import Interrupt
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

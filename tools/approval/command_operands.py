@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from tools.approval.command_steering import is_address, is_mild_option, sets_something
 from tools.approval.sensitive import why_sensitive_to_write
+from tools.light_dataclass import dataclass
 
 # None that may name the directory that files go to in the same word, as `-tD` and `--target-directory=D` do.
 _PLAIN_OPTION = re.compile(r"-t|-[A-Za-su-z]+|--[a-z-]+|--(?!t)[a-z-]+=[\w,]+")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.approval.command_operands import Operands, real_path
 from tools.approval.commands import classify_command
 from tools.approval.dangers.repeatable import REMOTE, STASHES
 from tools.changes.wrappers import bare_name
+from tools.light_dataclass import dataclass
 
 Words = tuple[str, ...]
 

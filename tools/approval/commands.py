@@ -7,11 +7,11 @@ in it by its own language (`scripts/`), and patterns are a second net. What is n
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.approval.command_patterns import DANGEROUS_PATTERNS
 from tools.approval.dangers.finding import Finding, Level
+from tools.light_dataclass import dataclass
 
 SOMEWHERE = Path("/srv/somewhere/project")
 """Stands for a directory that nobody has named: deep enough that a few `..` do not reach the root."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from tools.approval.command_prefix import prefix_of
 from tools.approval.scopes import CommandsLike, FilesBelow, Grant, SameKind, SameThing
+from tools.light_dataclass import dataclass
 
 RecordKind = Literal[
     "run",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from tools.approval.grant_words import words_of
 from tools.approval.kept_file import KeptGrantsError
 from tools.approval.kept_grants import KeptGrant, KeptGrants
 from tools.approval.scopes import Grant, SameThing, same_thing
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tools.approval.kept_file import (
     without_entry,
 )
 from tools.approval.scopes import Grant
+from tools.light_dataclass import dataclass
 
 FILE_NAME = "permissions.yaml"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tools.approval.actions import LeavePlan
@@ -10,6 +9,7 @@ from tools.approval.approvals import Approvals
 from tools.approval.policy import Mode
 from tools.approval.questions import Question
 from tools.context import Interrupt
+from tools.light_dataclass import dataclass
 
 PLAN_NOTE = (
     "[Plan mode is on: read and think, change nothing. Commands run only if they surely change nothing. "

@@ -5,7 +5,7 @@ It is a pure function of the action, the session's mode, the user's rules and th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +30,7 @@ from tools.approval.process_input import classify_input, reads_commands
 from tools.approval.rules.matching import denied_by, is_allowed_by
 from tools.approval.rules.rule import Hit, PermissionRule
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
+from tools.light_dataclass import dataclass
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 EditPolicy = Literal["mode", "ask"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +9,7 @@ from tools.approval.actions import Action
 from tools.approval.policy import Mode
 from tools.approval.scopes import Grant, Scope
 from tools.context import Interrupt
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

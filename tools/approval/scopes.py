@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -24,6 +23,7 @@ from tools.approval.actions import (
     WritePath,
 )
 from tools.approval.command_prefix import CommandPrefix, prefix_of
+from tools.light_dataclass import dataclass
 
 Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
 """`session` is the same thing for the rest of the session; the wider ones last as long."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from tools.bash.reading import INHERITED, UNKNOWN, Argument, Input, Invocation, Redirection
 from tools.bash.scope import Scope
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tools.bash.reading import UNKNOWN, Argument
 from tools.bash.wrappers import Wrapper
+from tools.light_dataclass import dataclass
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=([\s\S]*)", re.ASCII)
 _MAX_SUBCOMMAND_PLACE = 4

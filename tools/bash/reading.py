@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tools.bash.unknown import UNKNOWN as UNKNOWN  # noqa: PLC0414 - whoever reads readings finds it here
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

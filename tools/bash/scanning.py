@@ -6,10 +6,10 @@ Heredocs, comments and continued lines are taken out of the text, so that places
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tools.bash.budget import Budget
 from tools.bash.lexing import Lexer
+from tools.light_dataclass import dataclass
 
 _KEYWORD = re.compile(
     r"(?:then|do|else|elif|if|while|until|\{|!|time|coproc|case|esac|for|select|function|\[\[|done|fi|\})"

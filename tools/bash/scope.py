@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from tools.bash.budget import MAX_VALUES
 from tools.bash.reading import UNKNOWN
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from tools.bash import doubts
@@ -17,6 +17,7 @@ from tools.bash.scope import Function, Scope
 from tools.bash.sink import Sink
 from tools.bash.statements import Statements
 from tools.bash.words import Words
+from tools.light_dataclass import dataclass
 
 
 class FrameChanges(TypedDict, total=False):

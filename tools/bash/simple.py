@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tools.bash.machine import Call
@@ -12,6 +11,7 @@ from tools.bash.reading import UNKNOWN, Argument, Input, Redirection
 from tools.bash.scanning import Scanner, Skeleton
 from tools.bash.scope import Value
 from tools.bash.words import Words
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.bash.shell import Shell

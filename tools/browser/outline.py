@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 _REF = re.compile(r" \[ref=([\w]+)\]")
 _POINTER = " [cursor=pointer]"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from tools.context import Interrupt
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 
 Direction = Literal["up", "down"]
 

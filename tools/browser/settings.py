@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 CDP_URL = "BROWSER_CDP_URL"
 EXECUTABLE = "BROWSER_EXECUTABLE"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from tools.light_dataclass import dataclass
 from tools.settings import ToolSettings
 
 _CHARS_A_TOKEN = 4

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tools.calling.coercion import DoesNotFit, coerced, expectation, kinds_of, shown, takes_null
+from tools.light_dataclass import dataclass
 from tools.registry import MCP, ToolEntry
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from tools.changes.shell_syntax import Redirect, Script, Simple, Word
 from tools.changes.skipped_folders import is_generated
 from tools.changes.targets import Targets
 from tools.changes.wrappers import Arguments, bare_name, run_by_xargs, unwrapped
+from tools.light_dataclass import dataclass
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _KEYWORDS = frozenset(

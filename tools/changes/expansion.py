@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import translate
 
 from tools.changes.disk_view import DiskView
 from tools.changes.shell_syntax import Word
+from tools.light_dataclass import dataclass
 
 _SPECIAL = "*?[]{},~"
 # Quoted special characters are carried as private ones, so that each step leaves them alone.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tools.changes.expansion import Surroundings
 from tools.changes.targets import Targets
 from tools.changes.wrappers import Arguments
+from tools.light_dataclass import dataclass
 
 _PYTHON = (".py", ".pyi", ".ipynb")
 _WEB = (".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".css", ".scss", ".less", ".html", ".json",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from tools.light_dataclass import dataclass
 
 # Stands for the content of what is there and was not read: too large, unreadable, a directory.
 UNKNOWN_HASH = "?"

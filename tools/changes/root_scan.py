@@ -8,11 +8,12 @@ import stat
 import time
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tools.changes.facts import Facts, facts_of
 from tools.changes.skipped_folders import is_generated, is_looked_into_last, marks_a_cache
+from tools.light_dataclass import dataclass
 
 _ENTRIES_PER_LOOK_AT_THE_CLOCK = 64
 _FILE_TYPES = frozenset({stat.S_IFREG, stat.S_IFLNK})

@@ -7,10 +7,11 @@ is marked as not certain, and so is one that was too long to be read to its end.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tools.changes.shell_syntax import Redirect, Script, Simple, Subshell, Word
 from tools.changes.shell_words import Budget, TooMuch, WordReader
+from tools.light_dataclass import dataclass
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _COMMENT = re.compile(r"#[^\n]*")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 Kind = Literal["pdf", "docx", "xlsx", "pptx", "odf"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -19,6 +19,7 @@ from tools.environments.far.machine import Streams
 from tools.environments.far.probe import FarFacts
 from tools.environments.guardian import Guardian
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 from tools.settings import ToolSettings
 from tools.shell.processes import Processes
 

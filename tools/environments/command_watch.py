@@ -9,7 +9,6 @@ import signal
 import struct
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from tools.environments.exit_watch import open_exit_watch
@@ -17,6 +16,7 @@ from tools.environments.prompt_watch import PromptWatch
 from tools.environments.shell_report import MAX_REPORT_BYTES
 from tools.environments.shell_start import StartedShell
 from tools.environments.wake import WakePipe
+from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL
 
 _READ_BYTES = 65_536

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tools.approval.policy import Confines, Decision
@@ -13,6 +13,7 @@ from tools.environments.gated_hosts import GatedHosts
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.sandbox.port import Confinement, Level, Limits, Network, Sandbox
 from tools.environments.workspace_secrets import WorkspaceSecrets
+from tools.light_dataclass import dataclass
 
 _MOST_NAMES = 3
 

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -19,6 +18,7 @@ from tools.documents.kinds import Kind
 from tools.environments.child_env import child_environment
 from tools.environments.process_groups import UNSEEN
 from tools.errors import ToolInterrupted
+from tools.light_dataclass import dataclass
 
 _BLOCK = 1 << 16
 _OURS = str(Path(__file__).parents[2])

@@ -13,13 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.child_env import child_environment
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.process_groups import signal_group
 from tools.environments.resolved_open import open_resolved
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_NONBLOCK, SIGKILL, own_user
 
 _QUIET = (

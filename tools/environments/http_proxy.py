@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import urllib.request
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import unquote, urlsplit
 
+from tools.light_dataclass import dataclass
 from tools.web.addresses import inside_by_name
 from tools.web.port import WebError
 from tools.web.urls import Target

@@ -16,7 +16,6 @@ import secrets
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.changes.facts import CLOCK_STEP_NS, Facts, facts_of
@@ -24,6 +23,7 @@ from tools.environments.agreed_writes import AgreedWrites
 from tools.environments.git_settings import looking_settings, running_settings
 from tools.environments.places_run_later import MOST_BYTES, places_in, read_file
 from tools.environments.resolved_open import Spot, holding
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_NOCTTY, O_NONBLOCK, set_mode
 
 _EXECUTABLE = 0o111

@@ -6,7 +6,7 @@ import errno
 import os
 import stat as modes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -17,6 +17,7 @@ from tools.environments.replacing import create_at, move_at, replace_at
 from tools.environments.resolved_open import Spot, holding, open_resolved
 from tools.errors import FileChanged, FileMissing, FileRefused
 from tools.files.searching import SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_DIRECTORY, O_NOCTTY, O_NONBLOCK
 from tools.settings import SearchSettings
 

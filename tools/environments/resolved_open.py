@@ -16,9 +16,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from tools.light_dataclass import dataclass
 from tools.os_flags import NOT_ON_WINDOWS, O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 
 _ANY_LINK = getattr(os, "O_NOFOLLOW_ANY", 0)

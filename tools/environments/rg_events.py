@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from tools.light_dataclass import dataclass
 
 # A match that spans more lines than this is cut short.
 _MAX_LINES_OF_MATCH = 40

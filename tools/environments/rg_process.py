@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -24,6 +24,7 @@ from tools.context import Interrupt
 from tools.environments.child_env import child_environment
 from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import ToolError, ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL
 
 # The user's own rg settings must not change what a search means.

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -27,6 +27,7 @@ from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
 from tools.environments.search_ground import held_for_search
 from tools.errors import ToolError
 from tools.files.searching import SearchHit, SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_NONBLOCK
 from tools.settings import SearchSettings
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -12,6 +11,7 @@ from tools.context import FileStat, FileSystem
 from tools.environments.resolving import real_path
 from tools.errors import FileAccessError
 from tools.files.searching import SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tools.environments.ignore_files import ignore_files
 from tools.environments.resolved_open import open_resolved
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK
 
 _NAME_ONLY = getattr(os, "O_PATH", os.O_RDONLY | O_NONBLOCK)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.export_listing import read_exports
+from tools.light_dataclass import dataclass
 from tools.shell.memory import ShellState
 
 _START, _MIDDLE, _END = b"\0shell\0", b"\0", b"\0end\0"

@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -19,6 +18,7 @@ from tools.environments.process_groups import signal_group
 from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import REPORTING
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 from tools.os_flags import NOT_ON_WINDOWS
 
 if TYPE_CHECKING:

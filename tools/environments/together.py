@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from tools.errors import FileAccessError, ToolError, ToolInterrupted
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

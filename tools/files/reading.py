@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,6 +10,7 @@ from tools.documents.kinds import HEAD_BYTES, Document, document_of
 from tools.errors import ToolError
 from tools.files.seen import DocumentText
 from tools.images import MAX_IMAGE_BYTES, image_facts, other_format, refusal
+from tools.light_dataclass import dataclass
 from tools.result import ResultImage
 from tools.text.pages import NotText, page_of_lines, read_page
 

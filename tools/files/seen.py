@@ -11,8 +11,10 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+
+from tools.light_dataclass import dataclass
 
 _MAX_FILES = 500
 _MAX_PAGES = 64

@@ -7,12 +7,12 @@ import importlib
 import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.home_tools.modules import LoadFailed, home_package, load_module, run_bounded
 from tools.home_tools.sources import export, trusted_text
 from tools.home_tools.trust import why_not_trusted
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from tools.light_dataclass import dataclass
 from tools.outline.model import BadOutline, Outline, unpacked
 
 log = logging.getLogger(__name__)

@@ -6,12 +6,13 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tools.context import ToolContext
 from tools.errors import Denied, FileAccessError, ToolError, ToolInterrupted
 from tools.files.searching import SearchQuery
+from tools.light_dataclass import dataclass
 from tools.outline.cache import OutlineCache, Stamp
 from tools.outline.languages import TONGUES, Tongue, grammar, is_installed, tongue_of
 from tools.outline.model import Outline

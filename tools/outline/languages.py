@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from tools.errors import ToolError
 from tools.extras import install_line
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Query

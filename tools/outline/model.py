@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 Kind = Literal["class", "function", "method", "type", "value", "impl"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tools.light_dataclass import dataclass
 from tools.outline.languages import Grammar
 from tools.outline.model import KINDS, Definition, Kind, Outline
 

@@ -11,10 +11,10 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
+from tools.light_dataclass import dataclass
 from tools.outline.model import Outline
 
 _DAMPING = 0.5

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tools.light_dataclass import dataclass
 from tools.outline.ranking import Ranked
 
 BYTES_A_TOKEN = 3.5

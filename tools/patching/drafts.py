@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.arguments import display
@@ -12,6 +11,7 @@ from tools.environments.together import FileChange
 from tools.errors import FileMissing, ToolError
 from tools.files.seen import digest_of
 from tools.files.whole_file import read_whole
+from tools.light_dataclass import dataclass
 from tools.text.encoding import TextFile, decode
 
 

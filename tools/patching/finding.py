@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from tools.light_dataclass import dataclass
 from tools.patching.likeness import Likeness, folded, indexes, is_blank, keys
 from tools.patching.merging import merged
 from tools.patching.spans import Span, TextLines, line_ending

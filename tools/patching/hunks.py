@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from tools.light_dataclass import dataclass
 from tools.patching.anchors import KeyedText
 from tools.patching.hunk_spans import hunk_span
 from tools.patching.likeness import is_blank, runs

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from tools.light_dataclass import dataclass
 from tools.patching.likeness import indent_of, is_blank
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 from tools.patching.hunk_parsing import parse_hunks
 from tools.patching.paths import FILE_HEADER, MOVE_HEADER, named
 from tools.patching.unwrapping import BEGIN, END, NumberedLine, unwrapped

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from tools.light_dataclass import dataclass
 from tools.patching.anchors import KeyedText, anchor_ends, below_anchors
 from tools.patching.hunk_spans import hunk_span
 from tools.patching.likeness import Likeness, is_blank, keys, runs

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 from tools.patching.finding import Place, alike_places, may_be_alike, places_within, span_of
 from tools.patching.likeness import Likeness
 from tools.patching.misses import MAX_LINES_TOLD, described_lines, not_found

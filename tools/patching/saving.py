@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tools.arguments import display
@@ -14,6 +13,7 @@ from tools.environments.together import ChangesTogether, FileChange, change_all
 from tools.errors import ToolInterrupted
 from tools.files.seen import digest_of
 from tools.files.whole_file import saved_text
+from tools.light_dataclass import dataclass
 from tools.patching.drafts import Draft
 from tools.result import Shown, ShownDiff, ShownText
 from tools.text.diffs import compact_diff

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 
 _MAX_QUOTED = 60
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from tools.context import CommandOutcome, Interrupt
+from tools.light_dataclass import dataclass
 from tools.programs.settings import ProgramSettings
 from tools.result import ToolResult
 

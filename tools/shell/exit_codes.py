@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tools.light_dataclass import dataclass
 from tools.shell.exit_meanings import ANSWERS, FAILURES, GENERAL
 
 _SEPARATORS = frozenset(";&|\n")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from tools.context import CommandOutcome, CommandSpec
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

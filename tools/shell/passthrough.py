@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from tools.light_dataclass import dataclass
 
 _SIGNS = frozenset("*?[")
 _OWN_PREFIX = "HERMES_"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.context import CommandOutcome, ToolContext
 from tools.errors import Denied, ToolError
+from tools.light_dataclass import dataclass
 from tools.shell.memory import ShellMemory, ShellOutcome, ShellState
 
 

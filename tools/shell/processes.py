@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from tools.context import Interrupt
+from tools.light_dataclass import dataclass
 from tools.shell.memory import ShellMemory
 
 if TYPE_CHECKING:

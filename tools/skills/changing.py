@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from tools import arguments
 from tools.context import ToolContext
 from tools.environments.together import ChangesTogether, FileChange, change_all
 from tools.errors import FileChanged, ToolError, ToolInterrupted
+from tools.light_dataclass import dataclass
 from tools.result import ShownDiff
 from tools.skills.paths import inner_path
 from tools.skills.port import SKILL_FILE, SkillFacts, Skills

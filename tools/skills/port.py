@@ -7,9 +7,10 @@ What changes a skill is written by the tools through the session's file system, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
+
+from tools.light_dataclass import dataclass
 
 Origin = Literal["yours", "external", "plugin", "project"]
 """Where a skill comes from: the home, a folder that the settings name, a plugin, or the project, which may be

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from tools.light_dataclass import dataclass
 from tools.text.legacy import guess_encoding
 
 SAMPLE_BYTES = 8192

@@ -6,11 +6,11 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import accumulate, count
 from operator import add
 
+from tools.light_dataclass import dataclass
 from tools.text.line_difference import describe_difference, normalised
 
 _NAME = re.compile(r"\w+")

@@ -6,11 +6,12 @@ import codecs
 import hashlib
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import BinaryIO
 
 from tools.errors import ToolError
 from tools.files.seen import digest_of, new_digest
+from tools.light_dataclass import dataclass
 from tools.settings import ReadSettings
 from tools.text.encoding import SAMPLE_BYTES, byte_order_mark, decode, looks_binary, unmarked_wide
 from tools.text.legacy import guess_encoding

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 _TAGS = range(0xE0000, 0xE0080)
 _TAG_BASE = 0xE0000

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 Kind = Literal["context", "skill", "memory", "tool_result", "web"]
 """Where a text comes from. The first three become a part of what the model is told, and may be blocked."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 

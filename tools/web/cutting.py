@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.output_file import save_text
+from tools.light_dataclass import dataclass
 from tools.result import SavedOutput
 
 MAX_SAVED_CHARS = 2_000_000

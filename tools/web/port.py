@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
 
 from tools.context import Interrupt
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 
 Trouble = Literal["url", "address", "redirect", "connection", "tls", "timeout", "size", "answer"]
 """What kind of failure it was: the URL itself; where it leads; the way there; what came back."""

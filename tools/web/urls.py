@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tools.light_dataclass import dataclass
 from tools.web.port import WebError
 
 if TYPE_CHECKING:

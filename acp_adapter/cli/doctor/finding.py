@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 State = Literal["ok", "warn", "fail"]
 """Nothing has to be done; it works, but less well; something does not work."""

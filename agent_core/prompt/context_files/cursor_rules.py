@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from agent_core.prompt.context_files.globs import fits
+from tools.light_dataclass import dataclass
 
 FOLDER = ".cursor/rules"
 _ENDING = ".mdc"

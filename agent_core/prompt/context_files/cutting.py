@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tools.light_dataclass import dataclass
 
 _HEAD, _TAIL = 0.7, 0.2
 _NEAR = 400

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.prompt.context_files.cursor_rules import FOLDER
@@ -19,6 +19,7 @@ from agent_core.prompt.context_files.settings import ContextFileSettings
 from tools.environments.backends import Elsewhere
 from tools.environments.far.wrapping import quoted
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 _MOST_FILES = 40
 _FETCH = """cd {cwd} 2>/dev/null && here=$(pwd -P) || exit 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from agent_core.prompt.context_files.cursor_rules import FOLDER, CursorRule, parse_rule, rule_files
@@ -15,6 +15,7 @@ from agent_core.prompt.context_files.names import CURSOR, HERMES, chain, present
 from agent_core.prompt.context_files.reading import FileText, Region, Unreadable, read_text
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from tools.environments.git_state import git_root
+from tools.light_dataclass import dataclass
 from tools.untrusted.scanner import scan
 
 _MOST_FILES = 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from agent_core.prompt.context_files.names import chain
 from agent_core.prompt.context_files.reading import Region
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.prompt.context_files.telling import left_out_line, told_of_work, work_mark
+from tools.light_dataclass import dataclass
 from tools.patching.paths import paths_of
 from tools.result import ToolResult
 

@@ -6,10 +6,10 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.resolved_open import open_resolved
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_NOCTTY, O_NONBLOCK
 from tools.text.encoding import decode
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from agent_core.prompt.context_files.names import DEFAULT_NAMES
+from tools.light_dataclass import dataclass
 
 _LEAST, _MOST = 20_000, 500_000
 _SHARE = 0.06

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any, Self
+
+from tools.light_dataclass import dataclass
 
 KEPT = 7 * 24 * 3600.0
 """Seconds after which a key that nobody used is forgotten."""

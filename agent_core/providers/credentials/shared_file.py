@@ -11,11 +11,11 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agent_core.errors import HermesError, TurnInterrupted
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NONBLOCK, set_mode, sync_directory
 
 log = logging.getLogger(__name__)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agent_core.providers.credentials.shared_file import Draft, SharedFile, SharedFileError
 from agent_core.providers.credentials.tokens import OAuthToken, token_entry, token_from
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_core.errors import ProviderError
+from tools.light_dataclass import dataclass
 
 LEEWAY = 60.0
 """Seconds before its end at which a token is renewed."""

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from agent_core.providers.knowledge.model_list import UnreadableList, read_page
+from tools.light_dataclass import dataclass
 
 USUAL_PORTS: Mapping[str, Sequence[int]] = MappingProxyType(
     {"ollama": (11434,), "lmstudio": (1234,), "vllm": (8000,), "llamacpp": (8080,)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit, urlunsplit
 
@@ -16,6 +16,7 @@ from agent_core.providers.knowledge.model_list import ListedModel, Page, Unreada
 from agent_core.providers.resolution.addresses import service_at
 from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Listing, Service
 from agent_core.providers.wire.failures import readable
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     import httpx2

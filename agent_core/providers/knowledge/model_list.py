@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from agent_core.providers.choice import ModelFacts
+from tools.light_dataclass import dataclass
 
 _WINDOWS = ("context_length", "context_window", "max_model_len", "max_context_length", "max_input_tokens")
 """The window, as OpenRouter and Together, Groq, vLLM, Mistral and Anthropic call it."""

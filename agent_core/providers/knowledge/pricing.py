@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Self
 
 from agent_core.providers.base import CacheTtl, Usage
 from agent_core.providers.choice import ModelFacts
+from tools.light_dataclass import dataclass
 
 _MILLION = 1_000_000
 _NOTHING = Usage(0, 0, 0, 0, 0)

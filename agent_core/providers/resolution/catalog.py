@@ -7,11 +7,12 @@ Nothing here is guessed: what a service does not document is left out of its dia
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from agent_core.providers.base import ApiMode
 from agent_core.providers.choice import Dialect
+from tools.light_dataclass import dataclass
 
 Access = Literal["key", "optional", "sign-in"]
 """What a request needs: a key, nothing (a key is used if there is one), or the token of a signed-in account."""

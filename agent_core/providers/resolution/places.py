@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_core.providers.base import ApiMode
@@ -11,6 +10,7 @@ from agent_core.providers.resolution.addresses import same_server
 from agent_core.providers.resolution.catalog import SERVICES
 from agent_core.providers.resolution.servers import Server
 from agent_core.providers.resolution.wishes import Wish, choose
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from agent_core.providers.resolution.addresses import belongs_to, check_address, service_at
 from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Service
 from agent_core.providers.resolution.names import ALIASES, plain, unknown_provider
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from agent_core.providers.resolution.names import canonical, split_model
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_core.errors import ProviderProtocolError
@@ -27,6 +27,7 @@ from agent_core.providers.wire.anthropic_blocks import AFTER_CALLS, AFTER_TEXT
 from agent_core.providers.wire.anthropic_thinking import claude
 from agent_core.providers.wire.failures import decoded, reported_error
 from agent_core.providers.wire.sse import DONE
+from tools.light_dataclass import dataclass
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_core.messages import Message
 from agent_core.providers.base import ModelRequest, ReasoningEffort
 from agent_core.providers.choice import ModelChoice
+from tools.light_dataclass import dataclass
 
 _USUAL_LIMIT = 8192
 _LEAST_BUDGET = 1024

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_core.errors import ProviderProtocolError, ProviderStatusError
@@ -26,6 +26,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT
 from agent_core.providers.wire.chat_completions import token_count
 from agent_core.providers.wire.failures import decoded, readable
+from tools.light_dataclass import dataclass
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",

@@ -6,7 +6,6 @@ import contextlib
 import json
 import ssl
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from agent_core.errors import (
@@ -16,6 +15,7 @@ from agent_core.errors import (
     TransportFault,
 )
 from agent_core.providers.choice import ModelChoice
+from tools.light_dataclass import dataclass
 
 _MAX_TEXT = 300
 _AGAIN = "Send the prompt again; if that fails too, check model.base_url."

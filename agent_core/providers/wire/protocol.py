@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_core.providers.base import FinishReason, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
+from tools.light_dataclass import dataclass
 
 
 class Decoder(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from agent_core.errors import ProviderProtocolError
@@ -28,6 +28,7 @@ from agent_core.providers.wire.chat_completions import token_count
 from agent_core.providers.wire.failures import decoded, reported_error
 from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, PARAGRAPH, Item, outline_of_message
 from agent_core.providers.wire.sse import DONE
+from tools.light_dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -6,12 +6,12 @@ import functools
 import os
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
 
 from agent_core.errors import ProviderConnectionError
+from tools.light_dataclass import dataclass
 
 _VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 _ADVICE = "give the path of a PEM file with the CA's certificate, or of a directory that `openssl rehash` prepared"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from agent_core.errors import SessionInUse
 from agent_core.sessions.archive.session_rows import DELETING, IN_USE
@@ -20,6 +19,7 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive
 from agent_core.sessions.records import Holder
 from agent_core.sessions.search.index import forget_deleted
+from tools.light_dataclass import dataclass
 
 Pause = Callable[[float], None]
 """Waits for so many seconds."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_core.errors import RequestError, StoreError
@@ -26,6 +25,7 @@ from agent_core.messages import Message
 from agent_core.sessions.archive.transcripts import decoded
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.events.stored_values import plain_text
+from tools.light_dataclass import dataclass
 
 _PROMPT = re.compile(r"(?P<turn>.+)-(?:prompt|user-1)")
 _ANSWER = re.compile(r"(?P<turn>.+)-(?:message|thought|note|status|question)-(?P<number>[1-9]\d{0,8})")

@@ -15,7 +15,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any, Self
 
 from agent_core.errors import RequestError, UnknownSession
@@ -23,6 +22,7 @@ from agent_core.sessions.archive.session_records import COLUMNS, record_from
 from agent_core.sessions.archive.session_rows import ARCHIVED, DELETING, IN_USE, path_text
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.records import SessionPage, SessionRecord
+from tools.light_dataclass import dataclass
 
 MOST_ON_A_PAGE = 1_000
 _VERSION = 1

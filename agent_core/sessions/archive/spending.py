@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_core.sessions.archive.session_rows import path_from
 from agent_core.sessions.database.database import Database
+from tools.light_dataclass import dataclass
 
 By = Literal["day", "model", "project"]
 

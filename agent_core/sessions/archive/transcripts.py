@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from agent_core.errors import StoreError
@@ -16,6 +15,7 @@ from agent_core.sessions.archive.session_rows import Row
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.events.event_codec import decode, unreadable
 from agent_core.sessions.records import SessionRecord, StoredEvent, StoredMessage, Transcript, TurnRecord
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from agent_core.own_files import open_file
+from tools.light_dataclass import dataclass
 
 APPLICATION_ID = 0x48414350
 """«HACP»: marks this program's databases."""

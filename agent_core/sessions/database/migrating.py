@@ -9,12 +9,12 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from agent_core.sessions.database.file_header import APPLICATION_ID
 from agent_core.sessions.database.patience import retried
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")

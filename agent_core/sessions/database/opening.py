@@ -10,7 +10,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -34,6 +33,7 @@ from agent_core.sessions.database.store_faults import (
     primary_code,
 )
 from tools.file_locks import lock, open_to_lock
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, set_mode
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from agent_core.sessions.events.stored_values import (
     text_in,
     text_or_none,
 )
+from tools.light_dataclass import dataclass
 from tools.result import ResultImage, Shown, ShownDiff, ShownOutput, ShownText, ToolResult
 
 

@@ -7,7 +7,6 @@ programs wrote is lifted step by step to the newest form, and read as that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from agent_core.errors import StoreError
@@ -25,6 +24,7 @@ from agent_core.sessions.events.call_codec import CallSoFar, call_body, events_o
 from agent_core.sessions.events.prompt_codec import part_body, read_part
 from agent_core.sessions.events.stored_values import Body, list_in, number_in, plain, plain_text, text_in
 from tools.context import TodoItem
+from tools.light_dataclass import dataclass
 
 Item = UserSaid | AgentText | AgentThought | Noticed | CallSoFar | PlanChanged | ContextUsed | ContextCompacted
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_core.events import (
@@ -30,6 +29,7 @@ from agent_core.events import (
 )
 from agent_core.sessions.events.event_codec import Item, encode
 from agent_core.sessions.events.journal_items import CallItem, Content, TextItem, WholeItem
+from tools.light_dataclass import dataclass
 
 _LONG = 64 * 1024
 """Characters: a row that is longer is not written again each time that it grows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from agent_core.events import (
@@ -22,6 +22,7 @@ from agent_core.events import (
 from agent_core.sessions.events.call_codec import CallSoFar
 from agent_core.sessions.events.event_codec import Item
 from agent_core.sessions.events.growing_text import GrowingText
+from tools.light_dataclass import dataclass
 
 _MAX_OUTPUT = 1_000_000
 """Characters of one call's live output that are kept: a command may print for hours."""

@@ -14,10 +14,10 @@ import secrets
 import time
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.errors import StoreError, StoreFault
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC
 
 _PLAIN, _ZLIB = b"\0", b"\1"

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.sessions.files.keeping import Keeper
@@ -27,6 +27,7 @@ from agent_core.sessions.files.version_rows import (
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
 from tools.context import CommandSpec
+from tools.light_dataclass import dataclass
 from tools.result import ChangedFile
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.errors import StoreError
@@ -16,6 +15,7 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.looking import FileState, kept_mode, sha256
 from agent_core.sessions.files.paths import shown_path
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

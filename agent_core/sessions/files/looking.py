@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Literal
 
 from tools.environments.resolved_open import Spot
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 
 LINK_MODE = stat.S_IFLNK

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from agent_core.sessions.files.looking import NOTHING, UNKNOWN, FileState
 from agent_core.sessions.files.paths import path_from, stored_path
+from tools.light_dataclass import dataclass
 
 Origin = Literal["tool", "command", "found", "rewind", "redo"]
 """Who changed a file: an editing tool; a command that names it; whoever did while a command ran that does not; the

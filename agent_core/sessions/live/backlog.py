@@ -7,7 +7,6 @@ done: a turn is known by its id and begin, a message by how many of its turn are
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Protocol
 
 from agent_core.errors import StoreError
@@ -19,6 +18,7 @@ from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import PackedMessage, insert_message, withdraw_messages
 from agent_core.sessions.live.turn_rows import close_turn, drop_empty_turn, find_turn, insert_turn
 from agent_core.sessions.records import NewSession
+from tools.light_dataclass import dataclass
 
 
 class Operation(Protocol):

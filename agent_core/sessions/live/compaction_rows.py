@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from agent_core.context.compaction import Compaction, is_possible
 from agent_core.errors import StoreError
 from agent_core.sessions.database.bodies import pack, unpack
 from agent_core.sessions.live.message_rows import IN_HISTORY
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from agent_core.errors import StoreError
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

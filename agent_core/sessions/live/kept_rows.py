@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from agent_core.errors import StoreError, UnknownSession
 from agent_core.sessions.archive.session_rows import DELETING, Row
@@ -15,6 +15,7 @@ from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.spending_rows import add_spending
 from agent_core.sessions.live.spent_columns import spent_from, usage_text
 from tools.context import TodoItem
+from tools.light_dataclass import dataclass
 
 _QUERY = (
     "SELECT kept, system_hash, tools_hash, model, requests, usage, cost,"

@@ -13,12 +13,13 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from agent_core.errors import SessionInUse, UnknownSession
 from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.records import Holder
+from tools.light_dataclass import dataclass
 
 LEASE = 60.0
 """Seconds that a lease holds unless it is renewed."""

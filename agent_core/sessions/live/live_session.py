@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from agent_core.messages import Message
 from agent_core.sessions.database.opening import OpenFile
 from agent_core.sessions.live.backlog import AddMessage, CloseTurn, Operation
 from agent_core.sessions.live.live_turn import LiveTurn
+from tools.light_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_core.sessions.events.journal import JournalRow, TurnJournal
 from agent_core.sessions.live.message_rows import count_messages
 from agent_core.sessions.live.turn_rows import PackedEvent, packed_events, write_events
+from tools.light_dataclass import dataclass
 
 
 @dataclass(slots=True, eq=False)

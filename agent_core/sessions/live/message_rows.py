@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import cast
 
 from agent_core.messages import Message
 from agent_core.sessions.database.bodies import pack, unpack
+from tools.light_dataclass import dataclass
 
 IN_HISTORY = (
     "session_id = ?1 AND hidden = '' AND turn > coalesce((SELECT max(number) FROM turns"

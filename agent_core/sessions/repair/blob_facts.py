@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.sessions.files.blobs import BlobStore
+from tools.light_dataclass import dataclass
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 

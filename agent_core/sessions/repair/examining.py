@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,7 @@ from agent_core.sessions.live.leases import holder_of, is_alive
 from agent_core.sessions.records import Holder
 from agent_core.sessions.repair.blob_facts import BlobFacts, blob_facts
 from agent_core.sessions.repair.findings import Findings, Problem, Remedy
+from tools.light_dataclass import dataclass
 
 _PATIENCE = 2.0
 _MOST_FAULTS = 20

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from agent_core.errors import StoreFault
 from agent_core.sessions.records import Holder
 from agent_core.sessions.repair.blob_facts import BlobFacts
+from tools.light_dataclass import dataclass
 
 Remedy = Literal["", "in place", "rebuild"]
 """What `repair` would do: nothing; mend it where it is; set the file aside and save what can be read of it."""

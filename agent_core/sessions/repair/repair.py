@@ -13,7 +13,6 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.errors import StoreError
@@ -25,6 +24,7 @@ from agent_core.sessions.repair.blob_facts import mark_missing
 from agent_core.sessions.repair.examining import examine
 from agent_core.sessions.repair.findings import Findings
 from agent_core.sessions.repair.salvage import Salvaged, salvage
+from tools.light_dataclass import dataclass
 
 _PATIENCE = 5.0
 _SHM_IN_USE = 128  # the byte of the log's index that every connection holds a lock on

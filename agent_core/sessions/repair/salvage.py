@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from agent_core.errors import StoreError
@@ -19,6 +19,7 @@ from agent_core.sessions.database.opening import connect
 from agent_core.sessions.database.store_faults import READING_FAULTS
 from agent_core.sessions.repair.salvage_rows import DamagedTable, Row
 from agent_core.sessions.repair.salvage_source import damaged
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC
 
 # The search index and its texts are made again from the messages.

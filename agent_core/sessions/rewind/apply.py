@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -42,6 +42,7 @@ from agent_core.sessions.rewind.rows import (
     turns_to_undo,
 )
 from tools.errors import FileAccessError, FileChanged
+from tools.light_dataclass import dataclass
 
 _TRIES = 3
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from agent_core.sessions.files.paths import settled
 from agent_core.sessions.files.version_rows import PRUNED, Change
 from agent_core.sessions.rewind.preview import Previews
 from agent_core.sessions.rewind.records import Action, FileStep, StepState, Trail
+from tools.light_dataclass import dataclass
 
 _MOST_BELOW = 10_000
 _BY_CHANCE = "it changed while a command ran that does not name it"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.looking import Found
 from agent_core.sessions.rewind.records import FileStep
+from tools.light_dataclass import dataclass
 from tools.text.diffs import compact_diff
 
 _DIFF_CHARS = 4_000

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from agent_core.sessions.files.looking import FileState
 from agent_core.sessions.records import TurnRecord
+from tools.light_dataclass import dataclass
 
 RewindKind = Literal["undo", "redo"]
 Action = Literal["restore", "create", "delete", "chmod", "nothing"]

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_core.errors import RequestError, StoreError, UnknownSession
@@ -20,6 +19,7 @@ from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.live.message_rows import IN_HISTORY
 from agent_core.sessions.records import COMPACTED, RESET, TurnRecord
 from agent_core.sessions.rewind.records import RewoundTurn
+from tools.light_dataclass import dataclass
 
 _IN_EFFECT, _TAKEN_BACK, _UNFINISHED = 0, 1, 2
 _PROMPT_CHARS = 200

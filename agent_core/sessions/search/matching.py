@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from agent_core.sessions.archive.session_rows import DELETING
+from tools.light_dataclass import dataclass
 
 # Only the newest are ranked: a word that is in every message costs no more than a usual one.
 _MAX_MATCHES = 2_000

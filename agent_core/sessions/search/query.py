@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from agent_core.sessions.search.texts import prepared
 from tools.errors import ToolError
+from tools.light_dataclass import dataclass
 from tools.recall import Role
 
 _ROLES: tuple[Role, ...] = ("user", "assistant", "tool")

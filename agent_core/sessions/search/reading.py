@@ -6,13 +6,13 @@ import logging
 import re
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from agent_core.errors import StoreError
 from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.search.excerpts import around_match, beginning, told
+from tools.light_dataclass import dataclass
 from tools.recall import RecalledMessage, RecalledSession
 
 log = logging.getLogger(__name__)

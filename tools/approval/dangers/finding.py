@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 Level = Literal["safe", "ordinary", "dangerous", "forbidden"]
 """How far a command reaches: proven to change nothing, contained by the sandbox, asked about, never."""

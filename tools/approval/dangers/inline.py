@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tools.approval.dangers.verb_tables import LOCAL
 from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

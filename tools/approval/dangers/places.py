@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tools.approval.dangers.words import shown
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 from tools.bash.reading import UNKNOWN, Argument, Invocation
+from tools.light_dataclass import dataclass
 
 Kind = Literal[
     "nothing", "disk", "device", "network", "own", "sensitive", "startup", "inside", "temporary", "system", "outside",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from tools.bash.reading import UNKNOWN, Argument
+from tools.light_dataclass import dataclass
 
 _ABBREVIATED = 5  # `--rec` may stand for `--recursive`; shorter ones are more often something else
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tools.approval.dangers.hidden import SHELLS
@@ -18,6 +18,7 @@ from tools.bash.machine import Call
 from tools.bash.printing import printed
 from tools.bash.read import read_command
 from tools.bash.reading import UNKNOWN, Argument, Invocation, Reading
+from tools.light_dataclass import dataclass
 
 WRITES = frozenset({">", ">>", ">|", "&>"})
 _COPIERS = frozenset({"mv", "cp", "install", "ln"})

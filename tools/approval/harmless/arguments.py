@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tools.bash.reading import UNKNOWN, Argument, Invocation
+from tools.light_dataclass import dataclass
 
 Texts = tuple[str | None, ...]
 """Arguments; None where one may be any word, or several. A text may hold `UNKNOWN`: then it is an operand."""

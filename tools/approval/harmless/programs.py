@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from tools.approval.harmless import reading_programs as reading
 from tools.approval.harmless import shell_words as shell
 from tools.approval.harmless.arguments import Call, Check, always, any_of, bare, only, starting, without
 from tools.approval.harmless.git import is_harmless_git
+from tools.light_dataclass import dataclass
 
 Shows = Literal["text", "names", "matches", "contents"]
 """What a program shows of the paths in its arguments: nothing, that they are there, some lines, everything.

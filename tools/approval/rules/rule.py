@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 RuleKind = Literal["run", "read", "write", "delete", "host", "mcp", "search", "tool"]
 

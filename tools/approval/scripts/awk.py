@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from tools.approval.scripts.effects import CONNECTS, HIDDEN, SHOWS_VARIABLES, TOO_MUCH, Effects
 from tools.approval.scripts.verdict import ScriptVerdict
 from tools.bash.reading import UNKNOWN
+from tools.light_dataclass import dataclass
 
 _MAX_CHARS = 16_000
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ from tools.approval.dangers.finding import Finding
 from tools.approval.scripts.verdict import ScriptVerdict, verdict_of
 from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
 from tools.bash.reading import UNKNOWN
+from tools.light_dataclass import dataclass
 
 Strong = Literal["dangerous", "forbidden"]
 # More than a person would read: whoever has so many hides one among them.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tools.approval.dangers.finding import Finding, Level
+from tools.light_dataclass import dataclass
 
 INLINE = "runs an inline script"
 

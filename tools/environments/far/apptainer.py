@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.far.docker import mount_field
@@ -23,6 +22,7 @@ from tools.environments.far.leading import leading
 from tools.environments.far.machine import Streams
 from tools.environments.far.owning import is_left, owned_name
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

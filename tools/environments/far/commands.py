@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO
 
 from tools.context import CommandOutcome, CommandSpec, Interrupt
@@ -26,6 +26,7 @@ from tools.environments.shell_report import read_report
 from tools.environments.shell_start import FarCommand, Input, StartedShell, pseudo_terminal
 from tools.environments.watched_run import QUIET_SECONDS, run_to_end
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 from tools.settings import TerminalSettings
 from tools.shell.memory import ShellCommand
 

@@ -16,7 +16,6 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tools.environments.backends import Rescue
 from tools.environments.far.machine import Streams, ended
 from tools.environments.far.owning import PREFIX, is_left, owned_name
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

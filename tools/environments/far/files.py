@@ -6,7 +6,6 @@ import errno
 import io
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +15,7 @@ from tools.environments.file_errors import file_error
 from tools.environments.local_files import is_pseudo
 from tools.errors import FileAccessError, FileChanged, FileMissing, FileRefused
 from tools.files.searching import SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 
 _MOST_BYTES = 256 * 1024 * 1024
 

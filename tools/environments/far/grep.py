@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
@@ -16,6 +15,7 @@ from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
 from tools.environments.ripgrep import Looks
 from tools.errors import ToolError
 from tools.files.searching import SearchHit, SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 from tools.settings import SearchSettings
 
 _LINE = re.compile(r"(.+?):(\d+):(.*)", re.DOTALL)

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import IO
 
 from tools.environments.far.exchange import TooMuch, exchanged
@@ -27,6 +27,7 @@ from tools.environments.far.wrapping import new_token, quoted
 from tools.environments.guardian import Guardian
 from tools.environments.process_groups import signal_group
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

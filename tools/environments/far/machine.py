@@ -6,11 +6,11 @@ import contextlib
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import IO, Protocol, runtime_checkable
 
 from tools.environments.process_groups import signal_group
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 
 class NotConnected(CommandError):

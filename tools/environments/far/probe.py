@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tools.environments.export_listing import read_exports
@@ -13,6 +13,7 @@ from tools.environments.far.link import Link
 from tools.environments.far.machine import Streams
 from tools.environments.far.wrapping import READING, Framing, wrap
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 _SECONDS = 30.0
 _MOST_BYTES = 16 * 1024 * 1024

@@ -6,7 +6,6 @@ import errno
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +19,7 @@ from tools.environments.rg_process import Runner
 from tools.environments.ripgrep import SNIFFED_BYTES, Looks, Search
 from tools.errors import CommandError
 from tools.files.searching import SearchQuery, SearchResult
+from tools.light_dataclass import dataclass
 from tools.settings import SearchSettings
 
 # When this end lets go, its input ends there: then it is killed, for it may search on for long without a word.

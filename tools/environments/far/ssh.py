@@ -16,13 +16,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tools.environments.far.link import line_from
 from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.far.owning import began, is_gone
 from tools.errors import CommandError
+from tools.light_dataclass import dataclass
 
 # Servers allow ten sessions to a connection (MaxSessions), the keeper's among them.
 _MOST_SESSIONS = 9

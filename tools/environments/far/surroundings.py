@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
@@ -15,6 +14,7 @@ from tools.environments.git_settings import looking_settings
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import CommandError, ToolError
+from tools.light_dataclass import dataclass
 
 _GIT = """
 cd {root} 2>/dev/null || exit 0

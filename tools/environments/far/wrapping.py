@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tools.environments.shell_report import REPORTING
+from tools.light_dataclass import dataclass
 
 _TOKEN_BYTES = 8
 _MOST_GREETING, _MOST_REPORT = 256 * 1024, 16 * 1024 * 1024

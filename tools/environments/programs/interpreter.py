@@ -6,8 +6,9 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from tools.light_dataclass import dataclass
 
 _FOLDERS = (".venv", "venv")
 _NAMES = ("python3", "python")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from tools.light_dataclass import dataclass
 
 ALLOW = 0x7FFF0000
 NOTIFY = 0x7FC00000

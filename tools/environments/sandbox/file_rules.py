@@ -10,12 +10,12 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from tools.environments.sandbox import kernel
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _TRUNCATE, _IOCTL_DEV = 1 << 0, 1 << 1, 1 << 2, 1 << 14, 1 << 15

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.file_rules import FileRules, Witness
 from tools.environments.sandbox.places import DEVICES, SHARED_MEMORY
 from tools.environments.sandbox.port import Confinement
+from tools.light_dataclass import dataclass
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
 _MAKE_CHAR, _MAKE_DIR, _MAKE_REG, _MAKE_SOCK, _MAKE_FIFO, _MAKE_BLOCK, _MAKE_SYM = (1 << bit for bit in range(6, 13))

@@ -11,12 +11,12 @@ import functools
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.call_numbers import number_of
+from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tools.environments.sandbox_network.port import Notice

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, Protocol
+
+from tools.light_dataclass import dataclass
 
 Level = Literal["read-only", "workspace-write", "full"]
 Network = Literal["off", "proxy", "on"]

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tools.environments.sandbox_network.gone import NobodyWaits
 from tools.environments.sandbox_network.port import HostGate
 from tools.errors import ToolError, ToolInterrupted
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

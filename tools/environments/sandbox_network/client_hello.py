@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 MOST_BYTES = 64 * 1024
 """How much of a connection is looked at: no client's first message is as long."""

@@ -11,7 +11,6 @@ import stat
 import struct
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from tools.environments.sandbox_network.asking import Desk, Place, shown_place
@@ -19,6 +18,7 @@ from tools.environments.sandbox_network.fence import Fence, NotFenced
 from tools.environments.sandbox_network.hosts import HostRules
 from tools.environments.sandbox_network.listening import OwnListeners, is_of_this_machine
 from tools.environments.sandbox_network.refusals import Refusals
+from tools.light_dataclass import dataclass
 from tools.web.addresses import IPAddress
 
 _FAMILY = struct.Struct("=H")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, Self
 
 from tools.environments.sandbox_network.port import NetworkRules
 from tools.environments.sandbox_network.registries import REGISTRIES
+from tools.light_dataclass import dataclass
 
 Allowance = Literal["user", "listed", "no"]
 """Who says yes: the user's settings, our own lists (for public addresses), nobody."""

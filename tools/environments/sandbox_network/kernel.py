@@ -14,8 +14,9 @@ import socket
 import struct
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
+
+from tools.light_dataclass import dataclass
 
 if sys.platform != "win32":
     import fcntl

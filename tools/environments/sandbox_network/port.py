@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from tools.context import Interrupt
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

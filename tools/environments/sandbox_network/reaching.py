@@ -7,7 +7,6 @@ import ipaddress
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any
 
 from tools.environments.http_connecting import LookUp, look_up
@@ -17,6 +16,7 @@ from tools.environments.sandbox_network.connecting import ProxyDoor
 from tools.environments.sandbox_network.hosts import Allowance, HostRules
 from tools.environments.sandbox_network.listening import OwnListeners, is_of_this_machine
 from tools.environments.sandbox_network.refusals import Refusals
+from tools.light_dataclass import dataclass
 from tools.web.addresses import Inside, inside, inside_by_name
 from tools.web.port import WebError
 from tools.web.urls import Target

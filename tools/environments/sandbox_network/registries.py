@@ -8,7 +8,7 @@ for all comers) are not here, nor are those that take uploads under a name of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

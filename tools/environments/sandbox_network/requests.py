@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tools.environments.sandbox_network.hosts import host_name
+from tools.light_dataclass import dataclass
 
 MOST_HEAD = 64 * 1024
 """Bytes of a head; a longer one is refused."""

@@ -7,7 +7,6 @@ import os
 import secrets
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from tools.environments.http_connecting import LookUp, look_up
 from tools.environments.sandbox_network.asking import Desk
@@ -20,6 +19,7 @@ from tools.environments.sandbox_network.reaching import Reaching
 from tools.environments.sandbox_network.refusals import Refusals
 from tools.environments.sandbox_network.supervisor import Supervisor
 from tools.environments.sandbox_network.variables import proxy_variables
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

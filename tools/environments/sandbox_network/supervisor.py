@@ -9,12 +9,12 @@ import select
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tools.environments.sandbox_network import kernel
 from tools.environments.sandbox_network.connecting import Caller, Connecting, Reach
 from tools.environments.sandbox_network.kernel import Gone, Notification
 from tools.environments.sandbox_network.port import Others
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -7,10 +7,10 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from tools.environments.sandbox_network.sock_diag import LISTENING, aligned, dump
+from tools.light_dataclass import dataclass
 
 _QUESTION = struct.Struct("=BBHIIIII")
 _ENTRY = struct.Struct("=BBBBIII")

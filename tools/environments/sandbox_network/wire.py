@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tools.environments.http_proxy import Proxy
 from tools.environments.sandbox_network.reaching import NotReached, Way
+from tools.light_dataclass import dataclass
 
 CHUNK = 1 << 18
 """Bytes that are taken at a time."""

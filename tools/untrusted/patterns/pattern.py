@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
+from tools.light_dataclass import dataclass
 from tools.untrusted.folding import folded
 from tools.untrusted.threats import FAMILY_WORDS, Family, Kind
 

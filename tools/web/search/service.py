@@ -6,10 +6,10 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tools.context import Interrupt
+from tools.light_dataclass import dataclass
 from tools.web.port import SearchHit, Web, WebError, WebRequest, WebResponse
 
 _MAX_SNIPPET = 500

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tools.approval.scripts.code.syntax import Token
 from tools.bash.reading import UNKNOWN
+from tools.light_dataclass import dataclass
 
 _JOINERS = frozenset({".", "?."})
 _ENDS_BARE = frozenset({";", ")", "}", "]", "=>", "&&", "||", "?", "|"})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from tools.approval.dangers.finding import Finding
 from tools.approval.scripts.code.syntax import Syntax
 from tools.approval.scripts.effects import CHANGES_RIGHTS, DELETES, ENDS
 from tools.approval.scripts.naming import names
+from tools.light_dataclass import dataclass
 
 Does = Literal[
     "like",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from tools.approval.scripts.python.folding import text_of, words_of
 from tools.approval.scripts.python.names import Names
 from tools.bash.reading import UNKNOWN
+from tools.light_dataclass import dataclass
 
 _MAX_CALLS = 3_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tools.approval.dangers.finding import Finding
 from tools.approval.scripts.effects import (
@@ -20,6 +19,7 @@ from tools.approval.scripts.effects import (
     SHOWS_SECRETS,
 )
 from tools.approval.scripts.naming import each, names
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tools.environments.backends import Elsewhere, Wanted
@@ -14,6 +13,7 @@ from tools.environments.far.cloud.port import Cloud
 from tools.environments.far.making import experimental, side_of, with_places_there
 from tools.errors import CommandError
 from tools.extras import install_line
+from tools.light_dataclass import dataclass
 
 _MEGABYTES_OF_A_GIGABYTE = 1024
 _LIFETIME = 3600

@@ -6,8 +6,9 @@ All of them block, may be called from several threads, and may raise whatever th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
+
+from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
