@@ -1,0 +1,42 @@
+"""The mode and the options that the person chooses for a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.model.lived import MODES, Lived
+from tests.model.process import PATIENCE
+from tests.model.world import World
+
+
+async def mode(world: World, session: Lived) -> None:
+    """Another mode, by either of the two methods."""
+    session.mode = world.chance.choice(MODES)
+    world.did(f"mode: {session.mode} in {session.id}")
+    if world.chance.random() < 0.5:
+        chosen = {"sessionId": session.id, "modeId": session.mode}
+        await world.agent.request("session/set_mode", chosen, PATIENCE)
+        return
+    await _option(world, session, "mode", session.mode)
+
+
+async def edits(world: World, session: Lived) -> None:
+    """The option that shows every edit first."""
+    session.edits = world.chance.choice(("mode", "ask"))
+    world.did(f"edits: {session.edits} in {session.id}")
+    await _option(world, session, "edits", session.edits)
+
+
+def check_choices(session: Lived, answer: dict[str, Any]) -> None:
+    """Mode and options are as they were left."""
+    if "modes" in answer:
+        told = answer["modes"]["currentModeId"]
+        assert told == session.mode, f"{session.id} is in mode {told}, not {session.mode}"
+    options = {option["id"]: option.get("currentValue") for option in answer["configOptions"]}
+    wanted = {"mode": session.mode, "edits": session.edits}
+    assert wanted.items() <= options.items(), f"options of {session.id}: {options}, wanted {wanted}"
+
+
+async def _option(world: World, session: Lived, name: str, value: str) -> None:
+    chosen = {"sessionId": session.id, "configId": name, "value": value}
+    check_choices(session, await world.agent.request("session/set_config_option", chosen, PATIENCE))
