@@ -38,6 +38,16 @@ async def run(world: World, steps: int) -> None:
         (step,) = world.chance.choices(possible, [each.weight for each in possible])
         await step.act()
         await check(world)
+    await last(world)
+
+
+async def last(world: World) -> None:
+    """A session with a command: what killed processes have left of temporary files goes with it."""
+    await life.new(world)
+    *_, session = world.sessions.values()
+    await choices.choose_mode(world, session, "dont_ask")
+    await turns.command(world, session)
+    await check(world)
 
 
 async def check(world: World) -> None:
@@ -77,6 +87,9 @@ def _in_session(world: World, session: Lived) -> list[Step]:
         Step(10, lambda: _cancelled(world, session)),
         Step(5, lambda: choices.mode(world, session)),
         Step(2, lambda: choices.edits(world, session)),
+        Step(2, lambda: choices.model(world, session)),
+        Step(3, lambda: midway.mode_at_question(world, session)),
+        Step(3, lambda: midway.behind(world, session)),
         Step(5, lambda: rewinds.undo(world, session)),
         Step(3, lambda: rewinds.redo(world, session)),
         Step(2, lambda: rewinds.foreign(world, session)),

@@ -66,6 +66,8 @@ def fold_cut(world: World, running: Running) -> None:
 def _allowed(running: Running, call_id: str, call: Call, kept: set[tuple[str, str]], *, is_whole: bool) -> bool:
     """Whether a call may be done. With `is_whole` it must have been asked about where it has to be."""
     session, answers = running.session, running.person.answers
+    if running.switch is not None and running.switch[0] == call_id:
+        session.mode = running.switch[1]
     if is_whole and call.after(session.files) is None:
         assert call_id not in answers, f"{call_id} was asked about, which cannot be done: {call}"
         return False

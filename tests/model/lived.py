@@ -13,6 +13,7 @@ Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 Edits = Literal["mode", "ask"]
 End = Literal["whole", "cancelled", "killed", "command"]
 Verdict = Literal["runs", "asks", "refused"]
+FIRST_MODEL = "custom:test-model"
 MODES: tuple[Mode, ...] = ("plan", "default", "accept_edits", "dont_ask")
 
 
@@ -69,6 +70,7 @@ class Lived:
     cwd: Path
     mode: Mode = "default"
     edits: Edits = "mode"
+    model: str = FIRST_MODEL
     turns: list[Turn] = field(default_factory=list)
     undone: list[list[Turn]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)

@@ -36,6 +36,7 @@ class Person:
         assert call not in self.answers, f"asked twice about {call}"
         if self.silent_from is not None and len(self.answers) >= self.silent_from:
             self.answers[call] = ""
+            self.silent_from = None
             self.is_asked.set()
             return None
         offered = {str(option["optionId"]) for option in params["options"]}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.model.calls import Steps
-from tests.model.lived import Lived, Turn
+from tests.model.lived import Lived, Mode, Turn
 from tests.model.person import Person
 from tests.model.process import PATIENCE, AgentProcess
 from tests.model.told import ToldModel, prompt_of
@@ -26,7 +26,9 @@ class Running:
     """A turn on its way.
 
     Attributes:
-        since: the first frame of it.
+        since: the first frame of it, its prompt.
+        behind: the turn that it waits for.
+        switch: the call at whose question another mode was chosen, and the mode.
     """
 
     session: Lived
@@ -35,6 +37,8 @@ class Running:
     answer: asyncio.Future[Any]
     since: int
     undone: list[list[Turn]]
+    behind: Running | None = None
+    switch: tuple[str, Mode] | None = None
 
 
 @dataclass(slots=True)
@@ -126,8 +130,15 @@ class World:
 
     def took(self, running: Running) -> None:
         """Keep what was shown of a turn that is over."""
-        frames = self.agent.frames[running.since :]
+        since = running.since if running.behind is None else self.answered_at(running.behind)
+        frames = self.agent.frames[since : self.answered_at(running)]
         running.turn.updates = [frame.update for frame in frames if frame.is_update(running.session.id)]
+
+    def answered_at(self, running: Running) -> int:
+        """The frame that answers a turn's prompt, or the next that comes."""
+        frames, asked = self.agent.frames, self.agent.frames[running.since].id
+        places = (at for at in range(running.since, len(frames)) if not frames[at].ours and frames[at].id == asked)
+        return next((at for at in places if frames[at].method is None), len(frames))
 
     def _prompt(self, session: Lived, turn: Turn, person: Person, undone: list[list[Turn]]) -> Running:
         since = len(self.agent.frames)

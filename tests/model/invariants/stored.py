@@ -120,6 +120,8 @@ def _says(event: dict[str, Any], turn: Turn) -> bool:
 
 
 def _ids(world: World) -> set[str]:
+    if not world.database.exists():
+        return set()
     with _reading(world.database) as connection:
         return {row[0] for row in connection.execute("SELECT id FROM sessions")}
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.model.invariants.files import on_disk
 from tests.model.invariants.shown import check_shown
+from tests.model.invariants.stored import stored_of
 from tests.model.lived import Lived
 from tests.model.process import PATIENCE
 from tests.model.steps.choices import check_choices
@@ -37,7 +38,8 @@ async def load(world: World, session: Lived) -> None:
     frames = world.agent.frames[since:]
     session.reopened()
     check_choices(session, answer)
-    check_shown(session, [frame.update for frame in frames if frame.is_update(session.id)])
+    results = {message["tool_call_id"] for message in stored_of(world, session) if message["role"] == "tool"}
+    check_shown(session, [frame.update for frame in frames if frame.is_update(session.id)], results)
 
 
 async def resume(world: World, session: Lived) -> None:
@@ -58,7 +60,9 @@ async def fork(world: World, session: Lived) -> None:
     turns = copy.deepcopy(session.turns)
     for turn in turns:
         turn.before, turn.after = {}, {}
-    made = Lived(answer["sessionId"], place, session.mode, session.edits, turns, files=dict(session.files))
+    made = Lived(
+        answer["sessionId"], place, session.mode, session.edits, session.model, turns, files=dict(session.files)
+    )
     world.sessions[made.id] = made
     check_choices(made, answer)
 

@@ -1,15 +1,17 @@
-"""What is asked about a session while a turn runs in it: its end, and to be loaded, which is refused."""
+"""What is asked about a session while a turn runs in it: its end, to be loaded, another mode, one more prompt."""
 
 from __future__ import annotations
 
 import pytest
 
+from tests.model.calls import some_steps, told
 from tests.model.folding import fold_cut, fold_whole
-from tests.model.lived import Lived
+from tests.model.invariants.stored import knows_turn
+from tests.model.lived import MODES, Lived
 from tests.model.process import PATIENCE
 from tests.model.steps.life import forget
-from tests.model.steps.turns import PLACES, begin_cut, cancel
-from tests.model.world import World
+from tests.model.steps.turns import PLACES, begin_cut, cancel, finish_whole
+from tests.model.world import Running, World
 from tests.support.editor import RpcError
 
 
@@ -50,3 +52,63 @@ async def load_in_turn(world: World, session: Lived) -> None:
         with pytest.raises(RpcError, match="A prompt is running"):
             await world.agent.request(method, place, PATIENCE)
     await cancel(world, cut)
+
+
+async def mode_at_question(world: World, session: Lived) -> None:
+    """Another mode while a question is open: it is withdrawn where it needs no answer any more, and else answered."""
+    mode = world.chance.choice(MODES)
+    cut = begin_cut(world, session, "question")
+    running = cut.running
+    await cut.reached
+    if running.answer.done():
+        await finish_whole(world, running)
+        return
+    ((call_id, _),) = ((call, answer) for call, answer in running.person.answers.items() if not answer)
+    world.did(f"mode at a question: {mode} at {call_id}")
+    await world.agent.request("session/set_mode", {"sessionId": session.id, "modeId": mode}, PATIENCE)
+    running.switch = call_id, mode
+    call = next(call for each, call in running.turn.calls() if each == call_id)
+    before, session.mode = session.mode, mode
+    if session.verdict(call, world.kept.get(session.cwd, set())) == "asks":
+        running.person.answers[call_id] = "allow_once"
+        world.agent.answer_late("allow_once")
+    else:
+        del running.person.answers[call_id]
+    session.mode = before
+    await finish_whole(world, running)
+    session.mode = mode
+
+
+async def behind(world: World, session: Lived) -> None:
+    """A prompt while a turn runs: it waits for that turn's end, and is cancelled with it."""
+    is_cancelled = world.chance.random() < 0.5
+    cut = begin_cut(world, session, "stream")
+    await cut.reached
+    name = world.named()
+    steps = some_steps(name, session.files, world.chance)
+    world.did(f"prompt behind another: {name} in {session.id}: {told(steps)}")
+    waiting = world.begin(session, steps, world.person(), name)
+    waiting.behind = cut.running
+    if is_cancelled:
+        await cancel(world, cut)
+        await _cancelled(world, waiting)
+        return
+    world.persons[session.id] = cut.running.person
+    world.model.let_go()
+    await world.agent.answer(cut.running.answer, cut.running.turn.name, PATIENCE)
+    world.persons[session.id] = waiting.person
+    await finish_whole(world, cut.running)
+    await finish_whole(world, waiting)
+
+
+async def _cancelled(world: World, waiting: Running) -> None:
+    """It is kept if its turn had come when it was cancelled."""
+    answer = await world.agent.answer(waiting.answer, f"the cancelled {waiting.turn.name}", PATIENCE)
+    assert answer["stopReason"] == "cancelled", answer
+    session, turn = waiting.session, waiting.turn
+    if knows_turn(world, session, turn):
+        turn.end = "cancelled"
+        world.took(waiting)
+        fold_cut(world, waiting)
+    else:
+        session.drop(turn)

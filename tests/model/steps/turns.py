@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from tests.model.calls import Sleep, some_steps, told
+from tests.model.calls import Remove, Sleep, some_steps, told
 from tests.model.folding import fold_cut, fold_whole
 from tests.model.invariants.sent import check_sent
 from tests.model.lived import Lived
@@ -39,6 +39,13 @@ async def whole(world: World, session: Lived) -> None:
     world.did(f"turn: {name} of {session.id}, {session.mode}, {session.edits}: {told(steps)}")
     running = world.begin(session, steps, world.person(), name)
     await finish_whole(world, running)
+
+
+async def command(world: World, session: Lived) -> None:
+    """A turn that runs a command and no more."""
+    name = world.named()
+    world.did(f"turn: {name} of {session.id}, {session.mode}: a command")
+    await finish_whole(world, world.begin(session, ((Remove("nothing.txt"),),), world.person(), name))
 
 
 async def finish_whole(world: World, running: Running) -> None:
