@@ -33,6 +33,7 @@ async def run(world: World, steps: int) -> None:
     """So many steps, from the agent's start to its end."""
     await world.start()
     await life.new(world)
+    await check(world)
     for _ in range(steps):
         possible = _possible(world)
         (step,) = world.chance.choices(possible, [each.weight for each in possible])
