@@ -77,7 +77,8 @@ def _allowed(running: Running, call_id: str, call: Call, kept: set[tuple[str, st
         return verdict == "runs"
     answer = answers.get(call_id)
     if answer is None:
-        assert not is_whole, f"{call_id} was not asked about: {call}, mode {session.mode}, edits {session.edits}"
+        card = merged_cards(running.turn.updates).get(call_id)
+        assert not is_whole, f"{call_id} was not asked about: {call}, mode {session.mode}, {session.edits}: {card}"
         return False
     return session.answered(call, answer, kept)
 

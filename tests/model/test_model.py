@@ -52,7 +52,7 @@ async def _live(seed: str, steps: int, home: Path, directory: Path) -> Counter[s
 
 
 async def test_a_few_steps_leave_what_they_should(home: Path, tmp_path: Path) -> None:
-    await _live("tiny", 12, home, tmp_path / "run")
+    await _live("tiny", 8, home, tmp_path / "run")
 
 
 @pytest.mark.long

@@ -79,7 +79,7 @@ def _check_broken(turn: Turn, piece: Sequence[dict[str, Any]], results: Collecti
         now = again.get(call_id, {})
         is_there = now.get("status") == "completed" or (call_id not in results and _UNKNOWN in str(now))
         assert card["status"] != "completed" or is_there, f"{call_id} was shown as done, and now: {now}"
-        is_known = "rawInput" not in card or "?" not in str(now.get("title"))
+        is_known = not card.get("rawInput") or "?" not in str(now.get("title"))
         assert is_known, f"{call_id} was {card}, and now: {now}"
     text = "".join(each.partition(_NOTE)[0].removesuffix("\n\n") for each in merged_view(piece).texts())
     assert turn.text.startswith(text) or not text, f"{turn.name} said {turn.text!r}, shown again: {text!r}"
