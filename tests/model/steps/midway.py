@@ -71,7 +71,7 @@ async def mode_at_question(world: World, session: Lived) -> None:
     before, session.mode = session.mode, mode
     if session.verdict(call, world.kept.get(session.cwd, set())) == "asks":
         running.person.answers[call_id] = "allow_once"
-        world.agent.answer_late("allow_once")
+        world.agent.answer_late(session.id, "allow_once")
     else:
         del running.person.answers[call_id]
     session.mode = before

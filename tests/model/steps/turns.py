@@ -117,7 +117,7 @@ async def cancel(world: World, cut: Cut) -> None:
         running.turn.end = "cancelled"
         fold_cut(world, running)
     if not cut.withdraws:
-        world.agent.answer_late("allow_once")
+        world.agent.answer_late(running.session.id, "allow_once")
     check_sent(world, running.session, running.turn)
 
 
