@@ -123,6 +123,14 @@ class Editor(Connection):
                 task.cancel()
                 self._answer(request_id, _outcome("cancelled"))
 
+    def answer_late(self, session_id: str, option: str) -> None:
+        """Answer a session's permission requests that are still open, whether anybody waits for them or not."""
+        for key, (request_id, of_session, task) in list(self._permissions.items()):
+            if of_session == session_id:
+                del self._permissions[key]
+                task.cancel()
+                self._answer(request_id, _outcome(option))
+
     async def wait_for_update(
         self, session_id: str, kind: str, timeout: float = 30, *, since: int = 0, **fields: Any
     ) -> dict[str, Any]:

@@ -131,6 +131,11 @@ class Connection:
     def resume_reading(self) -> None:
         self._inbox.resume()
 
+    @property
+    def ended(self) -> bool:
+        """Whether the agent has closed its output, and all of it was read."""
+        return self._ended
+
     def close_stdin(self) -> None:
         """The agent sees the end of its input, after what was sent before."""
         self._outbox.finish()

@@ -194,6 +194,19 @@ def test_a_second_load_may_show_the_same_tool_calls_again():
     talk.answer(load, {})
 
 
+def test_a_load_while_a_turn_runs_leaves_its_tool_calls_until_it_is_refused_or_the_turn_is_over():
+    load = {"sessionId": SESSION, "cwd": "/w", "mcpServers": []}
+    talk, prompt = in_turn()
+    talk.card(status="in_progress")
+    refused = talk.ask("session/load", load)
+    talk.change(status="completed")
+    talk.refuse(refused)
+    accepted = talk.ask("session/load", load)
+    end(talk, prompt)
+    talk.card(status="completed")
+    talk.answer(accepted, {})
+
+
 def test_a_refused_second_prompt_leaves_the_first_turn_running():
     talk, prompt = in_turn()
     talk.card()

@@ -224,6 +224,8 @@ class WireInvariants:
         session.prompts.remove(key)
         if oldest and session.unfinished() and not session.own_turn:
             raise WireViolation(f"the prompt was answered while tool calls were open: {session.unfinished()}")
+        if session.replaying and not session.prompts and not session.own_turn:
+            session.cards = {}  # all of them are shown again
 
     def _session(self, session_id: str, what: str) -> Session:
         session = self.sessions.get(session_id)
@@ -354,7 +356,7 @@ def _reopened(known: Session | None, *, replaying: bool) -> Session:
     """A session while it is loaded; the replay creates its tool calls anew, a resumed one keeps them."""
     if known is None:
         return Session(replaying=replaying)
-    cards = {} if replaying and not known.own_turn else known.cards
+    cards = {} if replaying and not known.own_turn and not known.prompts else known.cards
     return Session(prompts=known.prompts, replaying=replaying, own_turn=known.own_turn, cards=cards)
 
 

@@ -27,7 +27,8 @@ _MESSAGES = (
 )
 _UNTOLD = (
     "SELECT id, turn, body, created_at, hidden FROM messages WHERE session_id = ?1 AND hidden != 'undone'"
-    " AND turn NOT IN (SELECT turn FROM events WHERE session_id = ?1) ORDER BY id"
+    " AND (turn NOT IN (SELECT turn FROM events WHERE session_id = ?1)"
+    " OR turn IN (SELECT turn FROM events WHERE session_id = ?1 AND open = 1)) ORDER BY id"
 )
 _EVENTS = (
     "SELECT turn, position, kind, version, body, open, created_at FROM events"
@@ -58,7 +59,8 @@ def read_rows(connection: sqlite3.Connection, session_id: str, *, all_messages: 
     """A session's rows. Making a transcript of them takes longer and needs no connection.
 
     Args:
-        all_messages: False leaves out those of turns that have events: what is shown does not need them.
+        all_messages: False leaves out those of turns that have events and no call that broke off: what is shown
+            does not need them.
 
     Raises:
         UnknownSession: there is no such session.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from agent_core.calls.live_output import with_tail
 from agent_core.events import (
@@ -18,7 +19,7 @@ from agent_core.events import (
     ToolRequested,
     ToolRunning,
 )
-from agent_core.messages import INTERRUPTED_RESULT
+from agent_core.messages import INTERRUPTED_RESULT, parse_arguments
 from agent_core.sessions.events.message_events import events_from_messages
 from agent_core.sessions.records import StoredEvent, StoredMessage, Transcript, TurnRecord
 from tools.result import ToolResult, error
@@ -48,7 +49,7 @@ def replayed(transcript: Transcript, *, is_running: bool = False) -> Iterator[Se
         goes_on = is_running and turn is turns[-1] and turn.ended_at is None
         open_end = _STILL_RUNNING if goes_on else _CUT_OFF
         if turn.number in events:
-            happened = _stored(events[turn.number], open_end)
+            happened = _stored(events[turn.number], messages.get(turn.number, ()), open_end)
         else:
             said = [stored.message for stored in messages.get(turn.number, ()) if stored.hidden != "undone"]
             happened = events_from_messages(said, turn.id, transcript.session.cwd, open_end.text)
@@ -86,11 +87,32 @@ def _turns(transcript: Transcript, used: set[int]) -> Sequence[TurnRecord]:
     return sorted((*found, *made_up), key=lambda turn: turn.number)
 
 
-def _stored(stored: Iterable[StoredEvent], open_end: ToolResult) -> Iterator[SessionEvent]:
+def _stored(
+    stored: Iterable[StoredEvent], messages: Sequence[StoredMessage], open_end: ToolResult
+) -> Iterator[SessionEvent]:
     for one in stored:
-        yield from one.events
+        events = tuple(_with_arguments(one.events, messages)) if one.open else one.events
+        yield from events
         if one.open:
-            yield from _broken_off(one.events, open_end)
+            yield from _broken_off(events, open_end)
+
+
+def _with_arguments(events: Sequence[SessionEvent], messages: Sequence[StoredMessage]) -> Iterator[SessionEvent]:
+    """The events of a call that broke off; what it was asked to do is known from the answer that called it."""
+    for event in events:
+        yield event
+        if isinstance(event, ToolAnnounced) and (found := _arguments_of(event.call_id, messages)) is not None:
+            yield ToolRequested(event.call_id, event.name, found, event.cwd, announced=True, parent=event.parent)
+
+
+def _arguments_of(call_id: str, messages: Sequence[StoredMessage]) -> dict[str, Any] | None:
+    """None where no answer with the call is stored, or they cannot be read."""
+    for stored in messages:
+        for call in stored.message.get("tool_calls", ()):
+            if call["id"] == call_id:
+                with suppress(ValueError):
+                    return parse_arguments(call["function"]["arguments"])
+    return None
 
 
 def _broken_off(events: Sequence[SessionEvent], result: ToolResult) -> Iterator[ToolFinished]:

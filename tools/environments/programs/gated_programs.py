@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
 
 from tools.approval.gate import Gate
 from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.local_commands import LocalEnvironment
+from tools.environments.own_directories import OwnDirectory
 from tools.environments.programs.interpreter import Interpreter, project_interpreter, system_interpreter
 from tools.environments.programs.local_programs import ProgramEnvironment
 from tools.environments.programs.starting import asked_command
-from tools.environments.removing import remove_tree
 from tools.files.history import FileHistory
 from tools.programs.port import CallTool, Program, ProgramOutcome
 from tools.settings import TerminalSettings
@@ -105,8 +104,8 @@ class GatedPrograms:
 @contextmanager
 def _empty_directory() -> Iterator[Path]:
     """Whatever the program makes of it, what it has done is told."""
-    place = Path(mkdtemp(prefix="hermes-program-"))
+    made = OwnDirectory("hermes-program-")
     try:
-        yield place
+        yield made.path
     finally:
-        remove_tree(place)
+        made.close()

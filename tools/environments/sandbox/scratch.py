@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.environments.removing import remove_tree
+from tools.environments.own_directories import OwnDirectory
 from tools.environments.sandbox.port import Level
 
 
@@ -16,7 +15,7 @@ class Scratch:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._path: Path | None = None
+        self._directory: OwnDirectory | None = None
         self._is_closed = False
 
     def path(self) -> Path:
@@ -28,9 +27,12 @@ class Scratch:
         with self._lock:
             if self._is_closed:
                 raise OSError("The session has ended: no command of it begins any more.")
-            if self._path is None or not self._path.is_dir():
-                self._path = Path(tempfile.mkdtemp(prefix="hermes-sandbox-")).resolve()
-            return self._path
+            if self._directory is not None and not self._directory.path.is_dir():
+                self._directory.close()
+                self._directory = None
+            if self._directory is None:
+                self._directory = OwnDirectory("hermes-sandbox-")
+            return self._directory.path
 
     def variables(self, level: Level) -> Mapping[str, str]:
         """What tells programs of it.
@@ -47,6 +49,6 @@ class Scratch:
         """Remove it with all that is in it; there is none any more."""
         with self._lock:
             self._is_closed = True
-            if self._path is not None:
-                remove_tree(self._path)
-            self._path = None
+            if self._directory is not None:
+                self._directory.close()
+            self._directory = None

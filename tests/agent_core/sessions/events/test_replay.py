@@ -132,6 +132,20 @@ class TestOpenCalls:
         assert events[1] == ToolFinished("c", "terminal", {"command": "x"}, CWD, result, ran=False)
         assert events[2] == _PROMPT
 
+    @pytest.mark.parametrize(("text", "shown"), [('{"command": "x"}', {"command": "x"}), ("{broken", None)])
+    def test_what_it_was_to_do_is_known_from_the_answer_that_called_it(
+        self, text: str, shown: dict[str, str]
+    ) -> None:
+        messages = _messages(
+            assistant_message("", [tool_call("b", "terminal", "{}"), tool_call("c", "terminal", text)])
+        )
+        events = _items((ToolAnnounced("c", "terminal", CWD),))
+        first, *asked, end = replayed(transcript_of([_turn()], events, messages))
+        assert isinstance(first, ToolAnnounced)
+        assert asked == ([] if shown is None else [ToolRequested("c", "terminal", shown, CWD, announced=True)])
+        assert isinstance(end, ToolFinished)
+        assert end.arguments == (shown or {})
+
     @pytest.mark.parametrize("runs", [True, False])
     def test_one_of_a_sub_agent_is_still_its_own(self, runs: bool) -> None:
         asked = ToolRequested("c", "terminal", {}, CWD, announced=False, parent="p", by="Agent 3")

@@ -1,0 +1,41 @@
+"""Nothing runs that nobody waits for, no request is without its answer, and of what was deleted nothing is left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tests.model.process import PATIENCE
+from tests.support.waiting import wait_until
+
+if TYPE_CHECKING:
+    from tests.model.world import World
+
+
+async def check_remains(world: World) -> None:
+    """While no turn runs. Raises AssertionError."""
+    assert not world.agent.wire.unanswered, f"requests without an answer: {world.agent.wire.unanswered}"
+    for session in world.open_sessions():
+        known = world.agent.wire.sessions[session.id]
+        assert not known.unfinished(), f"cards are open in {session.id}: {known.unfinished()}"
+    await _eventually(lambda: not world.process.running(), world.process.running)
+    for path in world.process.home.rglob("*"):
+        found = [session for session in world.deleted if session in path.name]
+        assert not found, f"{path} is left of {found}"
+
+
+async def check_end(world: World) -> None:
+    """After the agent's end."""
+    await _eventually(lambda: not world.process.everything(), world.process.everything)
+    assert not world.process.temporary(), f"temporary files are left: {world.process.temporary()}"
+    log = world.process.home / "logs" / "hermes-acp.log"
+    text = log.read_text(encoding="utf-8") if log.exists() else ""
+    assert " ERROR " not in text, text
+
+
+async def _eventually(holds: Callable[[], bool], told: Callable[[], Any]) -> None:
+    try:
+        await asyncio.to_thread(wait_until, holds, PATIENCE)
+    except AssertionError as late:
+        raise AssertionError(f"it still runs: {told()}") from late

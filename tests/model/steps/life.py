@@ -1,0 +1,113 @@
+"""How sessions come and go: new, load, resume, fork, close, delete, and the list of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.model.invariants.files import on_disk
+from tests.model.invariants.shown import check_shown
+from tests.model.invariants.stored import stored_of
+from tests.model.lived import Lived
+from tests.model.process import PATIENCE
+from tests.model.steps.choices import check_choices
+from tests.model.world import World
+from tests.support.editor import RpcError
+
+_NOT_FOUND = -32002
+
+
+async def new(world: World) -> None:
+    """session/new, mostly in a workspace of its own; sometimes in one whose session is gone."""
+    used = {session.cwd for session in world.sessions.values()}
+    free = [place for place in world.kept if place not in used]
+    place = world.chance.choice(free) if free and world.chance.random() < 0.3 else world.place()
+    session = Lived(await world.agent.new_session(place), place, files=on_disk(place))
+    world.did(f"new: {session.id} in {place.name}")
+    world.sessions[session.id] = session
+    check_choices(session, world.agent.opened[session.id])
+
+
+async def load(world: World, session: Lived) -> None:
+    """session/load, of an open session or of one that was closed: all is shown as it was."""
+    world.did(f"load: {session.id}, {'open' if session.is_open else 'closed'}")
+    since = len(world.agent.frames)
+    answer = await world.agent.load_session(session.id, session.cwd)
+    frames = world.agent.frames[since:]
+    session.reopened()
+    check_choices(session, answer)
+    results = {message["tool_call_id"] for message in stored_of(world, session) if message["role"] == "tool"}
+    check_shown(session, [frame.update for frame in frames if frame.is_update(session.id)], results)
+
+
+async def resume(world: World, session: Lived) -> None:
+    """session/resume: the same without showing anything."""
+    world.did(f"resume: {session.id}, {'open' if session.is_open else 'closed'}")
+    place = {"sessionId": session.id, "cwd": str(session.cwd), "mcpServers": []}
+    answer = await world.agent.request("session/resume", place, PATIENCE)
+    session.reopened()
+    check_choices(session, answer)
+
+
+async def fork(world: World, session: Lived) -> None:
+    """session/fork into a copy of the workspace; of the files it has changed none."""
+    place = world.place(session.cwd)
+    params = {"sessionId": session.id, "cwd": str(place), "mcpServers": []}
+    answer = await world.agent.request("session/fork", params, PATIENCE)
+    world.did(f"fork: {session.id} as {answer['sessionId']} in {place.name}")
+    turns = copy.deepcopy(session.turns)
+    for turn in turns:
+        turn.before, turn.after = {}, {}
+    made = Lived(
+        answer["sessionId"], place, session.mode, session.edits, session.model, turns, files=dict(session.files)
+    )
+    world.sessions[made.id] = made
+    check_choices(made, answer)
+
+
+async def close(world: World, session: Lived) -> None:
+    """session/close: it stays stored, and can be used no more before it is loaded."""
+    world.did(f"close: {session.id}")
+    await world.agent.request("session/close", {"sessionId": session.id}, PATIENCE)
+    session.is_open = False
+    await _check_unknown(world, session.id, "session/prompt", prompt=[{"type": "text", "text": "Are you there?"}])
+
+
+async def delete(world: World, session: Lived) -> None:
+    """session/delete: nothing of it is left, and once more is no error."""
+    world.did(f"delete: {session.id}")
+    await world.agent.request("session/delete", {"sessionId": session.id}, PATIENCE)
+    forget(world, session)
+    await world.agent.request("session/delete", {"sessionId": session.id}, PATIENCE)
+    place = {"cwd": str(session.cwd), "mcpServers": []}
+    await _check_unknown(world, session.id, world.chance.choice(("session/load", "session/resume")), **place)
+
+
+async def listed(world: World) -> None:
+    """session/list has each session with a turn, and each that is open."""
+    world.did("list:")
+    found: list[str] = []
+    cursor: dict[str, Any] = {}
+    while True:
+        page = await world.agent.request("session/list", cursor, PATIENCE)
+        found += [entry["sessionId"] for entry in page["sessions"]]
+        if not page.get("nextCursor"):
+            break
+        cursor = {"cursor": page["nextCursor"]}
+    assert len(set(found)) == len(found), f"listed twice: {found}"
+    wanted = {session.id for session in world.sessions.values() if session.is_open or session.real_turns}
+    assert set(found) == wanted, f"listed: {found}, wanted: {wanted}"
+
+
+def forget(world: World, session: Lived) -> None:
+    """It is deleted."""
+    del world.sessions[session.id]
+    world.deleted.add(session.id)
+
+
+async def _check_unknown(world: World, session_id: str, method: str, **params: Any) -> None:
+    with pytest.raises(RpcError) as refused:
+        await world.agent.request(method, {"sessionId": session_id, **params}, PATIENCE)
+    assert refused.value.code == _NOT_FOUND, refused.value

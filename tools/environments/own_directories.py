@@ -1,0 +1,86 @@
+"""Temporary directories of this process: what one that was killed has left is removed when the next is made."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.environments.removing import remove_tree
+from tools.file_locks import lock, open_to_lock
+from tools.os_flags import own_user
+
+
+class OwnDirectory:
+    """A directory for this user alone, empty at first.
+
+    It is locked while it is in use: a lock ends with its process, however that ends, and unlike a process's number it
+    is understood in every container that shares the directory for temporary files.
+
+    Attributes:
+        path: resolved.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        """Make it, and remove what is left of others with this prefix.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        _remove_left(prefix)
+        self.path, self._descriptor = _made(prefix)
+
+    def close(self) -> None:
+        """Remove it with all that is in it."""
+        remove_tree(self.path)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        self._descriptor = None
+
+
+def _made(prefix: str) -> tuple[Path, int | None]:
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+        descriptor = _locked(path, waits=True)
+        if path.is_dir():
+            return path, descriptor
+        # Another process took it for one that was left, in the moment before it was locked.
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _locked(path: Path, *, waits: bool) -> int | None:
+    """A descriptor that holds the lock; None where somebody else does, or nobody can."""
+    try:
+        descriptor = open_to_lock(path)
+    except OSError:
+        return None
+    try:
+        lock(descriptor, waits=waits)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def _remove_left(prefix: str) -> None:
+    for path in _of_this_user(prefix):
+        descriptor = _locked(path, waits=False)
+        if descriptor is None:
+            continue
+        try:
+            remove_tree(path)
+        finally:
+            os.close(descriptor)
+
+
+def _of_this_user(prefix: str) -> Iterator[Path]:
+    with contextlib.suppress(OSError):
+        for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+            with contextlib.suppress(OSError):
+                facts = path.lstat()
+                if stat.S_ISDIR(facts.st_mode) and facts.st_uid == own_user():
+                    yield path
