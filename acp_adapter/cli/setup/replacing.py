@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import signal
 import stat
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,9 @@ from pathlib import Path
 from tools.os_flags import set_mode
 
 PRIVATE = 0o600
+
+_MARK = ".hermes-"
+_OLD = 60.0  # seconds: no setup takes that long between staging and renaming
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,8 @@ def _target(path: Path) -> Path:
 def _staged(stack: contextlib.ExitStack, path: Path, content: bytes, mode: int) -> Path:
     """The content in a new file beside `path`'s place, which goes away if it is not used."""
     target = _target(path)
-    descriptor, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".tmp", dir=target.parent)
+    _drop_left(target)
+    descriptor, name = tempfile.mkstemp(prefix=f"{target.name}{_MARK}", suffix=".tmp", dir=target.parent)
     temporary = Path(name)
     stack.callback(temporary.unlink, missing_ok=True)
     with os.fdopen(descriptor, "wb") as stream:
@@ -69,6 +75,14 @@ def _staged(stack: contextlib.ExitStack, path: Path, content: bytes, mode: int) 
         stream.flush()
         os.fsync(stream.fileno())
     return temporary
+
+
+def _drop_left(target: Path) -> None:
+    """Remove what a setup that was killed has left beside the file: it may hold keys."""
+    for left in target.parent.glob(f"{glob.escape(target.name)}{_MARK}*.tmp"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _OLD:
+                left.unlink()
 
 
 @contextlib.contextmanager
