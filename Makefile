@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos golden golden-rc sdk-rc lint format bench bench-compare bench-keep docs pictures facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos faults golden golden-rc sdk-rc lint format bench bench-compare bench-keep docs pictures facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -50,6 +50,9 @@ crash: $(READY)  ## Kill the agent in hundreds of turns, at any moment, and look
 CHAOS_CANCELS ?= 200
 chaos: $(READY)  ## Cancel hundreds of turns in which everything happens at once, and look what is left (CHAOS_CANCELS=N)
 	@CHAOS_CANCELS=$(CHAOS_CANCELS) $(BIN)/python -m pytest -m slow tests/e2e/test_chaos.py
+
+faults: $(READY)  ## Kill the agent at each named point, fail its disk, clock, database, servers (FAULTS_SEED=N)
+	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "slow or long" tests/faults
 
 golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript
