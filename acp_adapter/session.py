@@ -52,6 +52,7 @@ class SessionState:
         stored_model: provider:model that it used in an earlier process; '' for none.
         idle: when the session will be unloaded.
         shelf: the commands of the person's own.
+        storing: the end of a turn that is answered already is being stored; until it is the next turn waits.
         bridge: of the turn that runs, or ran last.
         behind: how it stands with news of the background.
         is_new: it was opened here and has not come to a first turn; nobody else can have deleted what is not stored.
@@ -73,6 +74,7 @@ class SessionState:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     choosing: asyncio.Lock = field(default_factory=asyncio.Lock)
     tickets: list[Ticket] = field(default_factory=list)
+    storing: asyncio.Future[None] | None = None
     turns_begun: int = 0
     idle: asyncio.TimerHandle | None = None
     is_new: bool = False

@@ -19,6 +19,7 @@ from acp_adapter.events import EventBridge
 from acp_adapter.links.draft import Draft
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.turn_work import TurnWork
+from agent_core.agent import AIAgent
 from agent_core.events import SessionNamed, UserSaid
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
@@ -115,7 +116,11 @@ class TurnRunner:
             # A cancel that came while the last updates went out is answered as one too.
             return replace(answered, stop="cancelled") if ticket.token.is_set() else answered
         finally:
-            _leave(session.turn, turn)
+            storing, session.storing = session.storing, None
+            if storing is None:
+                _leave(session.turn, turn)
+            else:
+                storing.add_done_callback(lambda _: _leave(session.turn, turn))
             session.tickets.remove(ticket)
 
     async def _run_now(self, session: SessionState, prompt: Prompt, token: CancelToken) -> Answered:
@@ -138,14 +143,36 @@ class TurnRunner:
         turn = TurnWork(self.factory, self.executor, session, bridge, token, self.client, follow)
         work = loop.run_in_executor(self.executor, turn.run, prompt.content, prompt.said, prompt.draft)
         try:
-            return await _outcome(session, bridge, work, token)
+            return await self._outcome(session, bridge, work, token)
         finally:
             bridge.close()
             if token.is_set() and not bridge.has_begun():
-                content, said = prompt.content, prompt.said
-                await loop.run_in_executor(self.executor, turn.keep_unbegun, content, said)
+                await self._keep_unbegun(session, turn, prompt)
             session.outbox.put(SessionNamed(session.title, time.time()))
             await session.outbox.drain()
+
+    async def _outcome(
+        self,
+        session: SessionState,
+        bridge: EventBridge,
+        work: asyncio.Future[ConversationResult],
+        token: CancelToken,
+    ) -> Answered:
+        """The worker's result; after a cancel, at most a short wait for it, then the turn goes on without it."""
+        await _over_or_cancelled(work, token)
+        if not work.done():
+            # First, so that what the person said and the end of its cards are still taken down.
+            if session.agent is not None:
+                session.agent.give_back()
+            bridge.close()
+            if (agent := _detach(session, work)) is not None:
+                await self._store(session, agent.abandon)
+            return _CANCELLED
+        if token.is_set() and work.exception() is not None:
+            log.info("a cancelled turn ended with an error", exc_info=work.exception())
+            return _CANCELLED
+        result = work.result()
+        return Answered(result["stop_reason"], result["usage"])
 
     async def _keep(self, session: SessionState, prompt: Prompt, token: CancelToken) -> None:
         """Store a prompt that was cancelled before anything was done about it; a command that was not run is none."""
@@ -155,9 +182,23 @@ class TurnRunner:
         bridge.record(UserSaid(f"{bridge.turn_id}-prompt", prompt.said))
         bridge.close()
         turn = TurnWork(self.factory, self.executor, session, bridge, token, self.client, lambda _: None)
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.executor, turn.keep_unbegun, prompt.content, prompt.said)
+        await self._keep_unbegun(session, turn, prompt)
         await session.outbox.drain()
+
+    async def _keep_unbegun(self, session: SessionState, turn: TurnWork, prompt: Prompt) -> None:
+        if session.storing is None:
+            await self._store(session, lambda: turn.keep_unbegun(prompt.content, prompt.said))
+
+    async def _store(self, session: SessionState, store: Callable[[], None]) -> None:
+        """Store how a cancelled turn ended. A disk that hangs holds up who prompts next, and not this answer."""
+        storing = asyncio.get_running_loop().run_in_executor(self.executor, store)
+        await asyncio.wait((storing,), timeout=_LINE_GRACE)
+        if storing.done():
+            storing.result()
+            return
+        log.warning("session %s: a cancelled turn is answered before its end is stored: the disk hangs", session.id)
+        storing.add_done_callback(_tell_failure)
+        session.storing = storing
 
     async def _command(
         self,
@@ -209,6 +250,11 @@ _CANCELLED = Answered("cancelled")
 _COMMAND = Answered("end_turn", is_turn=False)
 
 
+def _tell_failure(storing: asyncio.Future[None]) -> None:
+    if (problem := storing.exception()) is not None:
+        log.warning("the end of a cancelled turn could not be stored: %s", problem)
+
+
 async def _came(turn: asyncio.Task[Literal[True]], ticket: Ticket, session: SessionState) -> bool:
     """Wait for a turn to come; False where the prompt is cancelled, which it need not come for.
 
@@ -241,10 +287,8 @@ def _leave(lock: asyncio.Lock, turn: asyncio.Task[Literal[True]]) -> None:
         turn.cancel()
 
 
-async def _outcome(
-    session: SessionState, bridge: EventBridge, work: asyncio.Future[ConversationResult], token: CancelToken
-) -> Answered:
-    """The worker's result; after a cancel, at most a short wait for it, then the turn goes on without the worker."""
+async def _over_or_cancelled(work: asyncio.Future[ConversationResult], token: CancelToken) -> None:
+    """Wait for the worker; after a cancel only for a moment."""
     loop = asyncio.get_running_loop()
     cancelled: asyncio.Future[None] = loop.create_future()
 
@@ -259,27 +303,15 @@ async def _outcome(
     finally:
         forget()
         _settle(cancelled)
-    if not work.done():
-        # First, so that what the person said and the end of its cards are still taken down.
-        if session.agent is not None:
-            session.agent.give_back()
-        bridge.close()
-        _detach(session, work)
-        return _CANCELLED
-    if token.is_set() and work.exception() is not None:
-        log.info("a cancelled turn ended with an error", exc_info=work.exception())
-        return _CANCELLED
-    result = work.result()
-    return Answered(result["stop_reason"], result["usage"])
 
 
-def _detach(session: SessionState, work: asyncio.Future[ConversationResult]) -> None:
+def _detach(session: SessionState, work: asyncio.Future[ConversationResult]) -> AIAgent | None:
+    """Let the session go on without its agent, which is to be abandoned."""
     log.warning("session %s: a tool ignores the cancel; the turn goes on without it", session.id)
     # Whatever the worker still raises has nobody left to hear it.
     work.add_done_callback(lambda done: done.cancelled() or done.exception())
     agent, session.agent = session.agent, None
-    if agent is not None:
-        agent.abandon()
+    return agent
 
 
 def _settle(future: asyncio.Future[None]) -> None:

@@ -84,6 +84,7 @@ class RunReport:
 
     def _work(self) -> None:
         before, written = "", 0.0
+        _drop_left(self._file.parent)
         process = asdict(replace(ProcessIdentity.current().holder(0.0), token=""))
         # A turn that is over at once leaves nothing to be told.
         while not self._ended.wait(self._pause):
@@ -140,6 +141,16 @@ class RunReport:
     def _remove(self) -> None:
         with contextlib.suppress(OSError):
             self._file.unlink()
+
+
+def _drop_left(directory: Path) -> None:
+    """Remove the files of processes that were killed: a living one would have written its own again."""
+    with contextlib.suppress(OSError):
+        for file in directory.iterdir():
+            if file.suffix in {".json", ".new"} and time.time() - file.stat().st_mtime > STALE_AFTER:
+                process = _read(file) if file.suffix == ".json" else None
+                if process is None or not is_alive(process.holder, time.time()):
+                    file.unlink(missing_ok=True)
 
 
 def running_processes(directory: Path) -> Iterator[RunningProcess]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import secrets
 import stat
@@ -129,6 +130,8 @@ def replace(target: Path, text: str, previous: Stamp | None) -> bool:
     """
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
+        for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):  # a lock's holder was killed
+            leftover.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_NOFOLLOW
         with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
             set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode

@@ -43,6 +43,7 @@ class SessionLibrary:
         self.background = KeptBackground(self.database)
         self._blobs = BlobStore(home.blobs)
         self.outputs = SavedOutputs(home.outputs)
+        self._began = self.database.clock()
         self._lock = threading.Lock()
         self._files: FileVersions | None = None
         jobs = (self._index, _Once(self._tidy_up))
@@ -157,9 +158,14 @@ class SessionLibrary:
         return index_pending(self.database) > 0
 
     def _tidy_up(self) -> None:
-        """Remove sessions that were opened and never used, and what files and long outputs were too long ago."""
+        """Remove what killed processes have left half done, sessions that were opened and never used, and what files
+        and long outputs were too long ago.
+        """
+        from agent_core.sessions.files.half_written import drop_half_written  # noqa: PLC0415 - once, in quiet times
+
         self.outputs.prune()
         try:
+            drop_half_written(self.database, self._began)
             self.archive.drop_empty(self.database.clock() - _DAY)
             self.files.prune()
         except StoreError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 
 import pytest
@@ -120,6 +121,21 @@ def test_other_processes_see_a_turn_while_it_runs_and_nothing_after_it(tmp_path)
     report.follow("s1", "/srv/project", activity)
     report.close()
     assert list(running_processes(directory)) == []
+
+
+def test_what_killed_processes_have_left_goes_once_it_is_old(tmp_path):
+    old = [tmp_path / name for name in ("1.json", "2.new")]
+    young = tmp_path / "3.new"
+    for file in (*old, young):
+        file.write_text("{")
+    for file in old:
+        os.utime(file, (1, 1))
+    report, activity = RunReport(tmp_path, pause=0.01), Activity()
+    activity.begin()
+    report.follow("s1", "/srv/project", activity)
+    wait_until(lambda: not any(file.exists() for file in old))
+    report.close()
+    assert list(tmp_path.iterdir()) == [young]
 
 
 def test_files_of_dead_processes_and_rubbish_are_passed_over(tmp_path):

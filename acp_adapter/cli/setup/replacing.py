@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import itertools
 import os
 import signal
 import stat
 import tempfile
 import threading
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -17,6 +19,9 @@ from tools.light_dataclass import dataclass
 from tools.os_flags import set_mode, set_owner_like
 
 PRIVATE = 0o600
+
+_MARK = ".hermes-"
+_OLD = 60.0  # seconds: no setup takes that long between staging and renaming
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,8 @@ def _target(path: Path) -> Path:
 def _staged(stack: contextlib.ExitStack, path: Path, content: bytes, mode: int) -> Path:
     """The content in a new file beside `path`'s place, which goes away if it is not used."""
     target = _target(path)
-    descriptor, name = tempfile.mkstemp(prefix=f"{target.name}.", suffix=".tmp", dir=target.parent)
+    _drop_left(target)
+    descriptor, name = tempfile.mkstemp(prefix=f"{target.name}{_MARK}", suffix=".tmp", dir=target.parent)
     temporary = Path(name)
     stack.callback(temporary.unlink, missing_ok=True)
     with os.fdopen(descriptor, "wb") as stream:
@@ -90,6 +96,14 @@ def _staged(stack: contextlib.ExitStack, path: Path, content: bytes, mode: int) 
         stream.flush()
         os.fsync(stream.fileno())
     return temporary
+
+
+def _drop_left(target: Path) -> None:
+    """Remove what a setup that was killed has left beside the file: it may hold keys."""
+    for left in target.parent.glob(f"{glob.escape(target.name)}{_MARK}*.tmp"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _OLD:
+                left.unlink()
 
 
 @contextlib.contextmanager

@@ -74,7 +74,8 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     copy = path.with_name(f"{path.name}.v{version}.bak")
     # Two processes may do this at once where files cannot be locked: a name of its own for each.
     draft = path.with_name(f"{copy.name}.{os.getpid()}.tmp")
-    draft.unlink(missing_ok=True)
+    for leftover in path.parent.glob(f"{path.name}.v*.bak.*.tmp*"):  # of those that were killed at it
+        leftover.unlink(missing_ok=True)
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | O_CLOEXEC, 0o600))
         retried(lambda: connection.execute("VACUUM INTO ?", (str(draft),)), time.monotonic() + 1)

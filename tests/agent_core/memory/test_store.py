@@ -43,6 +43,14 @@ def test_a_new_file_is_for_its_owner_alone(store):
     assert sorted(path.name for path in store.path("memory").parent.iterdir()) == ["MEMORY.md", "MEMORY.md.lock"]
 
 
+def test_what_a_killed_process_was_writing_beside_the_file_goes_with_the_next_change(store):
+    do(store, add("one"))
+    left = store.path("memory").with_name(f".{store.path('memory').name}.00bd3338.tmp")
+    left.write_text("half")
+    do(store, add("two"))
+    assert not left.exists()
+
+
 def test_over_the_limit_nothing_is_changed_and_the_entries_are_shown(store):
     do(store, add("a" * 30))
     with pytest.raises(MemoryRefused) as refused:

@@ -113,6 +113,7 @@ def test_before_the_first_step_a_copy_is_put_beside_the_file_and_only_the_newest
     old = made(tmp_path / "hermes-acp.db", 1)
     before = rows(old, 1)
     (tmp_path / "hermes-acp.db.v0.bak").write_text("an older one")
+    (tmp_path / "hermes-acp.db.v1.bak.4711.tmp").write_text("half of one, of a process that was killed")
     open_and_close(old)
     copy = tmp_path / "hermes-acp.db.v1.bak"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["hermes-acp.db", "hermes-acp.db.v1.bak"]

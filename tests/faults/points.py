@@ -1,0 +1,122 @@
+"""The points at which the agent is killed, by name: which scene leads there, and where exactly it is.
+
+To find a point for something new: the function that it is in, and the call before or after which the kill comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.faults.fault import HALF, Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point, and the scene that reaches it."""
+
+    scene: str
+    fault: Fault
+
+
+def _at(scene: str, seam: str, when: str = "before", nth: int = 1, **more: str) -> Point:
+    return Point(scene, Fault(seam, when=when, nth=nth, **more))
+
+
+def _half(scene: str, seam: str, nth: int, **more: str) -> Point:
+    return Point(scene, Fault(seam, HALF, nth=nth, **more))
+
+
+_BACKGROUND = "agent_core.sessions.background"
+_LIVE = "agent_core.sessions.live"
+_DATABASE = "agent_core.sessions.database"
+_ARCHIVE = "agent_core.sessions.archive"
+_REWIND = "agent_core.sessions.rewind"
+_FILES = "agent_core.sessions.files"
+_REPLACING = "tools.environments.replacing"
+
+STORE = {
+    "store: the new database's file is made": _at("first start", f"{_DATABASE}.opening:_make_file", "after"),
+    "store: the new database is filled": _at("first start", f"{_DATABASE}.opening:migrate", "after"),
+    "store: before the new database gets its name": _at("first start", "os.replace", path="hermes-acp.db"),
+    "store: after the new database got its name": _at("first start", "os.replace", "after", path="hermes-acp.db"),
+    "store: before the copy of an older database": _at("an older database", f"{_DATABASE}.opening:back_up"),
+    "store: within the copy of an older database": _at("an older database", "sqlite.write", nth=20, path=".bak"),
+    "store: before that copy gets its name": _at("an older database", "os.replace", path=".bak"),
+    "store: after that copy got its name": _at("an older database", "os.replace", "after", path=".bak"),
+    "store: within a step of the schema": _at("an older database", "sqlite.write", path="-journal", nth=2),
+    "store: after the steps of the schema": _at("an older database", f"{_DATABASE}.opening:migrate", "after"),
+    "store: a session is written, not committed": _at("first start", f"{_LIVE}.backlog:insert_new", "after"),
+    "store: a turn has begun, not committed": _at("a turn", f"{_LIVE}.backlog:insert_turn", "after"),
+    "store: a prompt is written, not committed": _at("a turn", f"{_LIVE}.backlog:insert_message", "after"),
+    "store: a prompt is committed": _at("a turn", f"{_LIVE}.saving:Saver._settle"),
+    "store: an answer with a call, not committed": _at("a turn", f"{_LIVE}.backlog:insert_message", "after", 2),
+    "store: a tool's result, not committed": _at("a turn", f"{_LIVE}.backlog:insert_message", "after", 3),
+    "store: a tool's result is committed": _at("a turn", f"{_LIVE}.saving:Saver._settle", nth=3),
+    "store: the turn's events, not committed": _at("a turn", f"{_LIVE}.live_turn:LiveTurn.write_events", "after", 4),
+    "store: the turn's end, not committed": _at("a turn", f"{_LIVE}.backlog:close_turn", "after"),
+    "store: the turn's end is committed": _at("a turn", f"{_LIVE}.live_sessions:LiveSessions.save", "after", 2),
+    "store: before a write to the log of changes": _at("a turn", "sqlite.write", nth=5, path="-wal"),
+    "store: within a write to the log of changes": _half("a turn", "sqlite.write", 7, path="-wal"),
+    "store: streamed text is written each second": _at("a long answer", f"{_LIVE}.saving:Saver._settle", nth=3),
+    "store: a checkpoint begins": _at("a turn, and quiet", "sqlite.write", path="hermes-acp.db|"),
+    "store: within a checkpoint": _half("a turn, and quiet", "sqlite.write", 2, path="hermes-acp.db|"),
+    "store: after a checkpoint": _at("a turn, and quiet", f"{_DATABASE}.database:Database.checkpoint", "after"),
+    "store: a plan is kept": _at("a plan", f"{_LIVE}.backlog:write_state", "after"),
+    "store: a mode is kept": _at("another mode", f"{_ARCHIVE}.archive:SessionArchive.update"),
+    "store: a lease is given up at the end": _at("the end", f"{_LIVE}.saving:leases.give_up", "after"),
+    "store: before a compression": _at("a compression", f"{_LIVE}.backlog:insert_compaction"),
+    "store: after a compression, not committed": _at("a compression", f"{_LIVE}.backlog:insert_compaction", "after"),
+    "store: a fork is copied, not committed": _at("a fork", f"{_ARCHIVE}.archive:copy_session", "after"),
+    "store: a fork is committed": _at("a fork", f"{_ARCHIVE}.archive:SessionArchive.fork", "after"),
+    "store: a session is marked as deleted": _at("a delete", f"{_ARCHIVE}.deleting:finish_deletes"),
+    "store: within the rows of a deleted session": _at("a delete", f"{_ARCHIVE}.deleting:_delete_batch", "after", 3),
+    "store: before a deleted session's last row": _at("a delete", f"{_ARCHIVE}.deleting:_delete_rows", "after"),
+    "background: a task is noted": _at("a task", f"{_BACKGROUND}.kept:write_task", "after"),
+    "background: its news are noted": _at("a task that tells", f"{_BACKGROUND}.kept:insert_news", "after"),
+    "protocol: within the turn's answer": _half("a turn", "os.write", 2, caller="acp_adapter.framing"),
+}
+
+FILES = {
+    "files: what was there is kept, without its name": _at("an edit", "os.replace", caller=f"{_FILES}.blobs"),
+    "files: what was there is kept": _at("an edit", "os.replace", "after", caller=f"{_FILES}.blobs"),
+    "files: the change is noted, not committed": _at("an edit", f"{_FILES}.call_history:add_changes", "after"),
+    "files: the temporary file is there": _at("an edit", f"{_REPLACING}:_write_temporary", "after"),
+    "files: after the rename": _at("an edit", "os.replace", "after", caller=_REPLACING),
+    "files: a new file's temporary file": _at("a new file", f"{_REPLACING}:_write_temporary", "after"),
+    "files: a new file has two names": _at("a new file", "os.link", "after", caller=_REPLACING),
+    "files: the first of several is done": _at("a patch", "os.replace", "after", caller=_REPLACING),
+    "files: all but the last of several": _at("a patch", "os.unlink", path="README.md"),
+    "files: after the last of several": _at("a patch", "os.unlink", "after", path="README.md"),
+    "files: a long output is being saved": _half("a long output", "os.write", 2, path="outputs"),
+    "files: a command has ended": _at("a command", f"{_FILES}.call_history:CallHistory._finish"),
+    "undo: it has begun": _at("an undo", f"{_REWIND}.apply:RewindRun._begin", "after"),
+    "undo: a change is noted, the file not yet back": _at("an undo", f"{_REWIND}.apply:RewindRun._keep_now", "after"),
+    "undo: before a file gets its name": _at("an undo", "os.replace", caller=_REPLACING),
+    "undo: some files are back": _at("an undo", f"{_REWIND}.apply:RewindRun._carry_out", "after", 2),
+    "undo: all files are back": _at("an undo", f"{_REWIND}.apply:RewindRun._finish"),
+    "undo: it is done": _at("an undo", f"{_REWIND}.apply:RewindRun._finish", "after"),
+    "redo: some files are there again": _at("a redo", f"{_REWIND}.apply:RewindRun._carry_out", "after", 2),
+    "redo: before its end": _at("a redo", f"{_REWIND}.apply:RewindRun._finish"),
+    "copies: one is being made": _at("a copy", "agent_core.delegation.copies:_fill"),
+    "copies: one is made": _at("a copy", "agent_core.delegation.copies:_fill", "after"),
+    "copies: patches are beside it": _at("a copy", "agent_core.delegation.copies:Copy.set_aside", "after"),
+    "copies: the change is brought back": _at("a copy", "agent_core.delegation.copies:Copy.settled"),
+    "copies: before it goes": _at("a copy", "agent_core.delegation.copies:Copy.drop"),
+}
+
+HOME = {
+    "memory: before the file gets its name": _at("a memory", "os.replace", caller="agent_core.memory"),
+    "memory: after the file got its name": _at("a memory", "os.replace", "after", caller="agent_core.memory"),
+    "permissions: before the file gets its name": _at("a yes for good", "os.replace", path="permissions.yaml"),
+    "permissions: after the file got its name": _at("a yes for good", "os.replace", "after", path="permissions.yaml"),
+    "credentials: before the sign-out is noted": _at("a sign-out", "os.open", path="signed-out", writing=True),
+    "credentials: after the sign-out is noted": _at("a sign-out", "os.open", "after", path="signed-out"),
+    "recording: within a line": _half("a recording", "os.write", 3, path="recording.jsonl"),
+    "first answer: before the file gets its name": _at("the first answer", "os.replace", path="first-answer.json"),
+    "first answer: after it got its name": _at("the first answer", "os.replace", "after", path="first-answer.json"),
+    "logs: the full one is moved aside": _at("a full log", "os.replace", caller="acp_adapter.shared_log"),
+    "logs: the full one has moved": _at("a full log", "os.replace", "after", caller="acp_adapter.shared_log"),
+    "report: before it gets its name": _at("a report of what runs", "os.replace", caller="agent_core.running"),
+}
+
+POINTS = STORE | FILES | HOME

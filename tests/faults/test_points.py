@@ -1,0 +1,23 @@
+"""The table of points: each name stands for a place that is there, in a scene that is there."""
+
+from __future__ import annotations
+
+import importlib
+
+from tests.faults.filing import FILING
+from tests.faults.keeping import KEEPING
+from tests.faults.points import POINTS
+from tests.faults.talking import TALKING
+
+
+def test_each_point_is_in_a_scene_and_names_a_function_of_ours() -> None:
+    scenes = TALKING | FILING | KEEPING
+    assert {point.scene for point in POINTS.values()} == scenes.keys()
+    assert len(POINTS) >= 30
+    for name, point in POINTS.items():
+        module, _, function = point.fault.seam.partition(":")
+        if function:
+            owner: object = importlib.import_module(module)
+            for part in function.split("."):
+                owner = getattr(owner, part)
+            assert callable(owner), name
