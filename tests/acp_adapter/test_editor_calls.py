@@ -25,7 +25,7 @@ class Desk:
         self.transport = self.client.transport
         loop = asyncio.get_running_loop()
         self.transport.attach(loop)
-        self.outbox = Outbox(loop, self._deliver)
+        self.outbox = Outbox(loop, self._deliver, self.transport.once_written)
         self.calls = SessionCalls(self.transport, loop, "s", self.outbox, CardFields())
         self.token = CancelToken()
         self.reading = asyncio.create_task(self._read())
@@ -50,9 +50,9 @@ class Desk:
         while await self.transport.receive() is not None:
             pass
 
-    async def _deliver(self, event: SessionEvent) -> None:
+    def _deliver(self, event: SessionEvent) -> int:
         assert isinstance(event, AgentText)
-        await self.transport.notify("session/update", {"text": event.text})
+        return self.transport.notify("session/update", {"text": event.text})
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.messages import INTERRUPTED_RESULT, assistant_message, user_message
 from agent_core.providers.base import Usage
 from agent_core.sessions.memory import NoJournal
+from tests.support.gate import Gate
 from tests.support.waiting import wait_until
 from tools.context import TodoItem
 from tools.result import ToolResult
@@ -44,17 +45,16 @@ class Turn:
 
     def __init__(self, output_pause: float = 0.0, token: CancelToken | None = None) -> None:
         self.seen: list[SessionEvent] = []
-        self.open = asyncio.Event()
-        self.open.set()
-        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver)
+        self.open = Gate()
+        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, self.open.once_written)
         self.token = token or CancelToken()
         self.bridge = EventBridge(
             self.outbox, NoJournal(), self.token, cwd=_CWD, turn_id="turn-1", output_pause=output_pause
         )
 
-    async def _deliver(self, event: SessionEvent) -> None:
+    def _deliver(self, event: SessionEvent) -> int:
         self.seen.append(event)
-        await self.open.wait()
+        return 0
 
     async def events(self) -> list[SessionEvent]:
         """What has come since the last look."""

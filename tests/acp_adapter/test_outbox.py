@@ -13,30 +13,9 @@ import pytest
 from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
 from agent_core.events import AgentText, AgentThought, ModeChanged, SessionEvent, ToolOutput, ToolRunning
 from agent_core.interrupt import CancelToken
+from tests.support.gate import Gate
 
 _OTHER = ToolRunning("c", "read_file", {}, "/")
-
-
-class Gate:
-    """A pipe that may be full: what is sent then counts as written when it is open again."""
-
-    def __init__(self) -> None:
-        self.unwritten: list[Callable[[], None]] = []
-        self._open = True
-
-    def set(self) -> None:
-        self._open = True
-        waiting, self.unwritten = self.unwritten, []
-        for callback in waiting:
-            callback()
-
-    def clear(self) -> None:
-        self._open = False
-
-    def once_written(self, _: int, callback: Callable[[], None]) -> bool:
-        if not self._open:
-            self.unwritten.append(callback)
-        return self._open
 
 
 class Editor:

@@ -20,6 +20,7 @@ from agent_core.sessions.database.bodies import pack, unpack
 from agent_core.sessions.events.event_codec import decode
 from agent_core.sessions.events.journal import JournalRow, TurnJournal
 from agent_core.sessions.records import SessionRecord, StoredEvent, StoredMessage, Transcript, TurnRecord
+from tests.support.gate import Gate
 from tests.support.merged_view import MergedView
 from tests.support.wire import check_outgoing
 
@@ -77,7 +78,7 @@ class JournaledTurn:
         self.journal = TurnJournal()
         self.rows: dict[int, JournalRow] = {}
         self._undelivered: list[SessionEvent] = []
-        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver)
+        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, Gate().once_written)
         self.bridge = EventBridge(
             self.outbox, self.journal, CancelToken(), cwd=CWD, turn_id=f"turn-{number}", output_pause=pause
         )
@@ -108,8 +109,8 @@ class JournaledTurn:
         await self.end()
         return stored(rows.values(), self.number)
 
-    async def _deliver(self, event: SessionEvent) -> None:
-        await asyncio.sleep(0)
+    def _deliver(self, event: SessionEvent) -> int:
         self._undelivered.append(event)
         show(self._view, event, self._client)
         self._undelivered.remove(event)
+        return 0

@@ -29,6 +29,7 @@ from agent_core.providers.offline import OfflineProvider
 from agent_core.services import SessionServices
 from agent_core.workspace import Workspace
 from tests.support.agent_end import AgentEnd, RawClient
+from tests.support.gate import Gate
 from tests.support.in_memory import OFFLINE
 from tools.errors import ToolInterrupted
 
@@ -105,12 +106,12 @@ class Desk:
         self.executor = ThreadPoolExecutor(2)
         self.client = RawClient(AgentEnd())
         client = ClientCapabilities(terminal_output=True)
+        self.reading = Gate()
+        self.client.transport.once_written = self.reading.once_written
         self.sessions = SessionManager(self.factory, self.client.transport, self._deliver, self._blocking)
         chooser = Chooser(self.factory, config, self.sessions, self._blocking)
         self.runner = TurnRunner(self.factory, self.executor, client, chooser)
         self.shown: list[SessionEvent] = []
-        self.reading = asyncio.Event()
-        self.reading.set()
 
     async def open(self, cwd: Path) -> None:
         choices = SessionChoices(mode="accept_edits")
@@ -150,9 +151,9 @@ class Desk:
     def history(self) -> list[Message]:
         return self.factory.sessions.store.messages("s")
 
-    async def _deliver(self, _: SessionState, event: SessionEvent) -> None:
+    def _deliver(self, _: SessionState, event: SessionEvent) -> int:
         self.shown.append(event)
-        await self.reading.wait()
+        return 0
 
     async def _blocking(self, function: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self.executor, function)
