@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 from agent_core.errors import HermesError, TurnInterrupted
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.make import make_provider
-from tools.light_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from acp_adapter.cli.terminal.safe_text import visible_line
-from tools.light_dataclass import dataclass
 
 Policy = Literal["ask", "edits", "all", "none"]
 Reply = Literal["once", "always", "no", "cancelled", "withdrawn"]

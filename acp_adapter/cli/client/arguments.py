@@ -6,12 +6,12 @@ import argparse
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.client.approve import POLICIES, Policy
 from acp_adapter.cli.client.conversation import Earlier
 from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, seconds, standard_input
-from tools.light_dataclass import dataclass
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acp_adapter.cli.client.client import AcpClient
 from acp_adapter.cli.client.errors import AgentUnsupported
-from tools.light_dataclass import dataclass
 
 PROTOCOL_VERSION = 1
 _SECONDS_TO_ANSWER = 60.0

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from acp_adapter.cli.setup.arguments import SetupOptions, parse_setup_arguments
 from acp_adapter.cli.terminal.failing import say_failed
 from acp_adapter.cli.terminal.safe_text import safe_text
 from agent_core.errors import HermesError
-from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from acp_adapter.cli.setup.choosing import Person

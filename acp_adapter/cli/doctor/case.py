@@ -5,11 +5,9 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

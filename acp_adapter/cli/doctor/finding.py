@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
-
-from tools.light_dataclass import dataclass
 
 State = Literal["ok", "warn", "fail"]
 """Nothing has to be done; it works, but less well; something does not work."""

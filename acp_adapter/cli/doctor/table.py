@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from acp_adapter.cli.doctor.checks.database import check_database
 from acp_adapter.cli.doctor.checks.editors import check_editors
 from acp_adapter.cli.doctor.checks.elsewhere import check_elsewhere
@@ -17,7 +19,6 @@ from acp_adapter.cli.doctor.checks.sandbox import check_sandbox
 from acp_adapter.cli.doctor.checks.server import check_server
 from acp_adapter.cli.doctor.checks.settings import check_settings
 from acp_adapter.cli.doctor.side_by_side import Check
-from tools.light_dataclass import dataclass
 
 _MODEL = "model"
 

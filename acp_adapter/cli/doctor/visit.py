@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -24,7 +24,6 @@ from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import style_for
 from acp_adapter.version import __version__
 from agent_core.errors import HermesError
-from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.home import Home

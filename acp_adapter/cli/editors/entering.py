@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.editors.jsonc import JsoncError
@@ -12,7 +13,6 @@ from acp_adapter.cli.editors.table import Editor
 from acp_adapter.cli.setup.replacing import NewFile, free_backup, mode_of, replace_files
 from agent_core.errors import HermesError
 from agent_core.own_files import read_text, why_unreadable
-from tools.light_dataclass import dataclass
 
 _NEW_FILE = 0o644
 

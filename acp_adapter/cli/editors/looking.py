@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.editors.jsonc import JsoncError, member
 from acp_adapter.cli.editors.table import NAME, Editor
 from agent_core.own_files import read_text
-from tools.light_dataclass import dataclass
 
 _PROGRAM, _MODULE = "hermes-acp", "acp_adapter"
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')

@@ -7,11 +7,11 @@ import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from acp_adapter.cli.editors.blocks import with_block
 from acp_adapter.cli.editors.jsonc import member, with_member
-from tools.light_dataclass import dataclass
 
 NAME = "Hermes"
 _CONFIG = ".config/"

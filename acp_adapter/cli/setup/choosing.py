@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from acp_adapter.cli.setup.plan import (
@@ -19,7 +19,6 @@ from agent_core.providers.resolution.addresses import check_address, shown
 from agent_core.providers.resolution.catalog import CUSTOM, SERVICES, Service
 from agent_core.providers.resolution.resolve import OFFLINE
 from agent_core.providers.resolution.servers import own_servers
-from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
@@ -13,7 +13,6 @@ from agent_core.providers.resolution.names import canonical
 from agent_core.providers.resolution.resolve import OFFLINE, resolve_named
 from agent_core.providers.resolution.servers import Server, find_server, own_servers
 from agent_core.settings.model import ModelSettings, ServerSettings
-from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.config import Configuration

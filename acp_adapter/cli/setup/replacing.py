@@ -12,10 +12,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent_core.own_files import read_file
-from tools.light_dataclass import dataclass
 from tools.os_flags import set_mode, set_owner_like
 
 PRIVATE = 0o600

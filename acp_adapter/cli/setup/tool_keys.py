@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tools.extras import install_line
-from tools.light_dataclass import dataclass
 from tools.web.markdown import can_read_html
 
 if TYPE_CHECKING:

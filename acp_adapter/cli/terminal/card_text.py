@@ -7,12 +7,11 @@ at its end, with the last lines of what is printed only, or with the whole of it
 from __future__ import annotations
 
 import json
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from acp_adapter.cli.terminal.output_lines import OutputLines
 from acp_adapter.cli.terminal.safe_text import one_line, visible_text
-from tools.light_dataclass import dataclass
 
 _LIMITS = {"execute": (200, 20), "think": (60, 20)}
 _OTHER_LIMITS = (15, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from acp_adapter.cli.terminal.diffs import diff_and_rest
 from acp_adapter.cli.terminal.question_text import about
 from acp_adapter.cli.terminal.safe_text import one_line
 from acp_adapter.cli.terminal.style import Colour, Sign, Style
-from tools.light_dataclass import dataclass
 
 _OVER = ("completed", "failed")
 _WORDS = {"pending": "pending", "in_progress": "running", "completed": "done", "failed": "failed"}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from acp_adapter.cli.terminal.columns import columns, wrapped
 from acp_adapter.cli.terminal.drawing import rows
 from acp_adapter.cli.terminal.safe_text import visible_line
 from acp_adapter.cli.terminal.style import Style
-from tools.light_dataclass import dataclass
 
 _INDENT = "    "
 _UNKNOWN_WIDTH = 80

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Literal, TextIO
-
-from tools.light_dataclass import dataclass
 
 Colour = Literal["bold", "dim", "italic", "underline", "strike", "red", "green", "yellow", "cyan"]
 Sign = Literal[

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
 from acp_adapter.cli.doctor.finding import Finding, failing, warning, well
-from tools.light_dataclass import dataclass
 
 _OWN = "hermes-editor-agent"
 _OLDEST = (3, 11)

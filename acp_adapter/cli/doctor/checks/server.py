@@ -9,14 +9,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing, warning, well
 from tools.environments.process_groups import signal_group
-from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL
 
 SERVER_SECONDS = 20.0

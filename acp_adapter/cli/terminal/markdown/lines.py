@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Literal
-
-from tools.light_dataclass import dataclass
 
 _QUOTES = re.compile(r"(?: {0,3}> ?){1,8}")
 _HEAD = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*")
