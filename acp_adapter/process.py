@@ -33,7 +33,10 @@ _EXIT_SECONDS = 1.5
 def run_server(home: Home, options: ServerOptions) -> int:
     """Serve one client on stdin and stdout until it is gone; ends the process, however busy it is."""
     if sys.stdin is not None and sys.stdin.isatty():
-        sys.stderr.write("hermes-acp waits for an editor's messages on stdin. To see it at work: hermes-acp demo\n")
+        sys.stderr.write(
+            "hermes-acp waits for an editor's messages on stdin. Ctrl-C ends it.\n"
+            "For people: hermes-acp setup, hermes-acp chat, hermes-acp demo; hermes-acp --help lists all.\n"
+        )
     # Until all is loaded there is no garbage to speak of, and looking for it takes an eighth of the loading.
     gc.disable()
     silence_early_logs()

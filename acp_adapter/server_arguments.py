@@ -7,9 +7,8 @@ from acp_adapter.version import __version__
 from tools.light_dataclass import dataclass
 
 _DESCRIPTION = """\
-The ACP coding agent. An editor starts it and speaks the Agent Client Protocol over stdin and stdout.
-For people: `hermes-acp setup` chooses the model, `hermes-acp demo` shows it at work,
-`hermes-acp prompt "…"` runs one prompt, `hermes-acp models` lists the models that a provider has."""
+A coding agent. Without a command it is the server, which an editor starts: it speaks the Agent Client Protocol over
+stdin and stdout. Begin with `hermes-acp setup`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +29,20 @@ def parse_arguments(arguments: list[str]) -> ServerOptions:
         return ServerOptions()
     import argparse  # noqa: PLC0415
 
-    parser = argparse.ArgumentParser("hermes-acp", description=_DESCRIPTION, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        "hermes-acp",
+        usage="hermes-acp [options]\n       hermes-acp COMMAND [options]",
+        description=_DESCRIPTION,
+        epilog=_commands(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     parser.add_argument("--version", action="version", version=f"hermes-acp {__version__}")
-    parser.add_argument("--model", help="the model to ask, as its server knows it")
-    parser.add_argument("--provider", help="who serves it: openai, openrouter, custom, offline")
-    parser.add_argument("--base-url", help="the address of an OpenAI-compatible server")
+    parser.add_argument("--model", metavar="NAME", help="the model to ask, as its server knows it")
+    parser.add_argument("--provider", metavar="NAME", help="who serves it; see docs/models.md")
+    parser.add_argument("--base-url", metavar="URL", help="the model server's address, where it is not known")
     parser.add_argument("--offline", action="store_true", help="use the embedded stand-in for a model")
-    parser.add_argument("--profile", help="use ~/.hermes/profiles/NAME as the home directory")
+    parser.add_argument("--profile", metavar="NAME", help="use ~/.hermes/profiles/NAME as the home directory")
     parser.add_argument("--verbose", action="store_true", help="log to stderr too")
     parser.add_argument("--record", metavar="FILE", help="keep what goes over the wire in this file, without secrets")
     if not arguments[0].startswith("-"):
@@ -47,3 +53,8 @@ def parse_arguments(arguments: list[str]) -> ServerOptions:
             parser.error("--offline goes without --model, --provider and --base-url")
         found.model = found.provider = "offline"
     return ServerOptions(found.model, found.provider, found.base_url, found.profile, found.verbose, found.record)
+
+
+def _commands() -> str:
+    lines = [f"  {name:<12} {purpose}" for name, purpose in SUBCOMMANDS.items()]
+    return "\n".join(["commands:", *lines, "", "`hermes-acp COMMAND --help` has the options of each."])

@@ -67,7 +67,7 @@ class UnknownSession(RequestError):
     """The session id names no session."""
 
     def __init__(self, session_id: str) -> None:
-        super().__init__(f"There is no session {session_id!r}. Open a new one with session/new.")
+        super().__init__(f"There is no session {session_id!r} in this home. Choose another one, or open a new one.")
         self.session_id = session_id
 
 

@@ -40,7 +40,9 @@ def _help(_typed: Typed, desk: Desk) -> Told:
 
 
 def _line(command: Command) -> str:
-    typed = f"/{command.name} {command.hint}".rstrip()
+    # A person's own hint often has brackets, as in `[version]`.
+    hint = command.hint if command.hint.startswith(("[", "<")) else f"<{command.hint}>"
+    typed = f"/{command.name} {hint}" if command.hint else f"/{command.name}"
     return f"- {code(typed)}: {plain(command.description)}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from acp_adapter.cli import SUBCOMMANDS
 from acp_adapter.server_arguments import ServerOptions, parse_arguments
 from acp_adapter.version import __version__
 from tests.support.each import each
@@ -56,3 +57,10 @@ def test_questions_about_the_program_are_answered(
         parse_arguments([argument])
     assert ended.value.code == 0
     assert said in capsys.readouterr().out
+
+
+def test_the_help_names_each_command_and_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse_arguments(["--help"])
+    told = capsys.readouterr().out
+    assert all(f"  {name} " in told and purpose in told for name, purpose in SUBCOMMANDS.items())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from acp_adapter.cli.setup.arguments import SetupOptions, parse_setup_arguments
 from acp_adapter.cli.terminal.failing import say_failed
 from acp_adapter.cli.terminal.safe_text import safe_text
-from agent_core.errors import HermesError
+from agent_core.errors import AuthRequired, HermesError, KeyMissing
 
 if TYPE_CHECKING:
     from acp_adapter.cli.setup.choosing import Person
@@ -143,7 +143,10 @@ def _given(config: Configuration, options: SetupOptions) -> Wanted:
     wanted = Wanted(provider, address, options.model)
     if options.key:
         wanted = with_new_key(config, wanted, options.key)
-    choice_for(config, wanted)
+    try:
+        choice_for(config, wanted)
+    except KeyMissing as problem:
+        raise AuthRequired(f"{problem.public} Or give it here: --key-env NAME, or --key-stdin.") from problem
     return wanted
 
 

@@ -27,6 +27,7 @@ _DAYS = 30
 _MOST_DAYS = 36_500
 _HEADINGS = ("requests", "in", "cached", "out", "cost")
 _LEAST_NAME = 12
+_UNKNOWN = "unknown"
 _EPILOG = """\
 Tokens and dollars are those that the servers told and that are known; a cost with a + is at least that much, because
 some requests have no known price. What deleted sessions used stays in the sums, without their project.
@@ -74,7 +75,9 @@ def usage_lines(found: dict[By, Sequence[Spending]], days: int, columns: int) ->
     totals = next(iter(found.values()))
     yield ""
     period = "one day" if days == 1 else f"{days} days"
-    yield f"In {period}: {sum(each.requests for each in totals)} requests, {_cost(totals)}."
+    cost = _cost(totals)
+    told = cost if cost != _UNKNOWN else f"at a cost that is {_UNKNOWN}"
+    yield f"In {period}: {sum(each.requests for each in totals)} requests, {told}."
 
 
 def _spent(home: Home, by: By | None, days: int) -> dict[By, Sequence[Spending]]:
@@ -111,7 +114,7 @@ def _cost(rows: Sequence[Spending]) -> str:
     """`$0.12`; `$0.12+` where it is more by what is not known; `unknown` where nothing is known."""
     unpriced = sum(row.unpriced for row in rows)
     if unpriced and unpriced == sum(row.requests for row in rows):
-        return "unknown"
+        return _UNKNOWN
     return f"${sum(row.cost for row in rows):.2f}{'+' if unpriced else ''}"
 
 

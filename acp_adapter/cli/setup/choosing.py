@@ -193,6 +193,8 @@ def _with_key(config: Configuration, person: Person, wanted: Wanted, *, needed: 
     server = server_of(config, wanted.provider)
     known = server.service is not None and server.service is not CUSTOM
     title = server.service.title if known and server.service else shown(wanted.base_url) or server.name
+    if known and server.service and server.service.key_page and server.is_at_home(wanted.base_url):
+        person.say(f"A key is made at {server.service.key_page}")
     while True:
         key = person.secret(f"The key for {title}" if needed else f"The key for {title}; empty if it needs none")
         if not key and not needed:

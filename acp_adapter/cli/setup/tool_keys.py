@@ -40,6 +40,8 @@ TOOL_KEYS = (
 )
 """What `web_search` can use, in the order in which it looks for them."""
 
+_NONE = frozenset({"", "n", "no", "none"})
+
 
 def choose_tool_keys(person: Person, environ: Mapping[str, str]) -> dict[str, str]:
     """Ask for the keys that the person wants to give; '' for none of them is the usual answer."""
@@ -59,13 +61,14 @@ def choose_tool_keys(person: Person, environ: Mapping[str, str]) -> dict[str, st
         typed = person.line(
             "Which do you have? A number, or Enter for none" if not given else "Another? Enter for none"
         )
-        if not typed:
+        if typed.lower() in _NONE:
             break
-        if typed.isdecimal() and 0 < int(typed) <= len(missing):
-            key = missing[int(typed) - 1]
-            value = _value(person, key)
-            if value:
-                given[key.variable] = value
+        if not typed.isdecimal() or not 0 < int(typed) <= len(missing):
+            person.say(f"{typed!r} is no number of this list.")
+            continue
+        key = missing[int(typed) - 1]
+        if value := _value(person, key):
+            given[key.variable] = value
     return given
 
 

@@ -30,7 +30,7 @@ async def talk(editor: Editor, home: Path, workspace: Path) -> Talk:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("/help", ["`/rewind how many turns`", "`/version`"]),
+        ("/help", ["`/rewind <how many turns>`", "`/version`"]),
         ("/version", ["hermes-acp", "protocol 1", "Python"]),
         ("/tools", ["`read_file`", "`terminal`", "**files**"]),
         ("/mode", ["`default`", "`accept_edits`"]),

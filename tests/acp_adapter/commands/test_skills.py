@@ -83,8 +83,8 @@ async def test_other_commands_win_over_skills_of_their_name(editor: Editor, home
     (home / "commands" / "deploy.md").write_text("say Own.")
     talk = await _begun(editor, home, workspace, "review", "deploy", "skill:review", "skill:deploy")
     told = await talk.say("/help")
-    assert "`/skill:review what to do`: Mine. (skill)" in told
-    assert "`/skill:deploy what to do`: Theirs. (project skill)" in told
+    assert "`/skill:review <what to do>`: Mine. (skill)" in told
+    assert "`/skill:deploy <what to do>`: Theirs. (project skill)" in told
     assert "Own." in await talk.say("/deploy")
     await talk.say("/skill:review say It.")
     assert any("Look." in text for text in talk.history())

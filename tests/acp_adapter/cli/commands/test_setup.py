@@ -17,8 +17,9 @@ from dotenv import dotenv_values
 
 from acp_adapter.cli.commands.setup import main
 from acp_adapter.cli.setup import arguments, terminal, writing
-from acp_adapter.cli.setup.choosing import choose_server, offers
+from acp_adapter.cli.setup.choosing import choose_key, choose_server, offers
 from acp_adapter.cli.setup.files import planned_files
+from acp_adapter.cli.setup.plan import Wanted
 from agent_core.config import Configuration, load
 from agent_core.home import Home
 from agent_core.providers.knowledge.discovery import discover_local
@@ -280,6 +281,7 @@ def test_a_script_has_the_model_tried_and_nothing_written_if_it_fails(
     [
         (("--provider", "opennai", "--model", "m"), "openai"),
         (("--provider", "openai", "--model", "m"), "OPENAI_API_KEY"),
+        (("--provider", "openai", "--model", "m"), "--key-stdin"),
         (("--provider", "custom", "--model", "m"), "base_url"),
         (("--provider", "custom", "--model", "m", "--base-url", "llm.example.com"), "http"),
     ],
@@ -453,6 +455,12 @@ def test_a_server_is_chosen_by_number_name_or_alias_and_what_nobody_knows_is_ask
     assert any("Did you mean" in text for text in person.heard)
     assert any("sign-in" in text for text in person.heard)
     assert choose_server(config, Script("1"), offered).provider == "work"
+
+
+def test_who_has_no_key_yet_is_told_where_one_is_made(config: Configuration) -> None:
+    person = Script(KEY)
+    choose_key(config, person, Wanted("openai"))
+    assert any("https://platform.openai.com/api-keys" in text for text in person.heard)
 
 
 def test_an_address_is_asked_for_where_only_the_person_knows_it(config: Configuration) -> None:

@@ -59,6 +59,12 @@ def test_names_in_wide_signs_take_their_columns() -> None:
     assert "日本語  " in row
 
 
+def test_a_cost_that_nobody_knows_is_told_as_one() -> None:
+    unpriced = {"model": (Spending("ollama:qwen", 2, 700, 0, 890, 0.0, 2),)}
+    lines = list(usage_lines(unpriced, 30, 80))  # type: ignore[arg-type]
+    assert lines[-1] == "In 30 days: 2 requests, at a cost that is unknown."
+
+
 def test_where_nothing_was_used_it_says_so_and_makes_no_database(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from acp_adapter.cli.commands.setup import main
 from acp_adapter.cli.editors.entering import NotEntered, enter, planned_entry
 from acp_adapter.cli.editors.jsonc import loads
+from acp_adapter.cli.editors.next_steps import NEXT_STEPS
 from acp_adapter.cli.editors.table import EDITORS, Editor, is_passing, own_command
 from tests.support.each import each
 from tests.support.terminal import Terminal
@@ -30,6 +31,10 @@ def entered(editor: Editor, home: Path, before: str | None = None) -> str:
         path.write_text(before, encoding="utf-8")
     enter(planned_entry(editor, home, COMMAND))
     return editor.settings_file(home).read_text(encoding="utf-8")
+
+
+def test_each_editor_has_its_next_step() -> None:
+    assert set(NEXT_STEPS) == set(BY_NAME)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +267,10 @@ def test_the_command_is_a_full_path_that_there_is() -> None:
 def test_setup_enters_the_editors_that_are_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--non-interactive", "--editor", "zed", "--editor", "jetbrains"]) == 0
     user = Path.home()
-    assert capsys.readouterr().out.count("Written: ") == 2
+    said = capsys.readouterr().out
+    assert said.count("Written: ") == 2
+    assert f"Next, in Zed: {NEXT_STEPS['zed']}" in said
+    assert f"Next, in JetBrains: {NEXT_STEPS['jetbrains']}" in said
     assert (user / ".jetbrains" / "acp.json").exists()
     assert list(home.iterdir()) == [], "the agent's own settings are left alone"
 
@@ -274,8 +282,9 @@ def test_setup_shows_the_change_and_a_no_changes_nothing(home: Path) -> None:
     command = [sys.executable, "-P", "-m", "acp_adapter", "setup", "--editor", "zed"]
     for answer, expected in (("n", False), ("y", True)):
         with Terminal(command, {**os.environ, "TERM": "dumb"}) as terminal:
-            terminal.read_until("Enter the agent there? [y/N]: ")
+            terminal.read_until("Add the agent to this file? [y/N]: ")
             assert '+  "agent_servers": {' in terminal.text
             terminal.type(f"{answer}\n")
             assert terminal.end() == 0
+            assert ("hermes-acp setup --editor zed" in terminal.text) is not expected, "how to do it later"
         assert ("Hermes" in settings.read_text()) is expected

@@ -187,3 +187,9 @@ def test_what_cannot_be_a_key_or_an_address_is_asked_again() -> None:
     person = Person("9", "4", "searx.example.com", "http://searx.example.com", "2", "two words", "tvly-1", "")
     assert choose_tool_keys(person, {}) == {"SEARXNG_URL": "http://searx.example.com", "TAVILY_API_KEY": "tvly-1"}
     assert "begins with http" in person.heard
+
+
+def test_what_is_no_number_of_the_list_is_told_and_no_means_none() -> None:
+    person = Person("9", "no")
+    assert choose_tool_keys(person, {}) == {}
+    assert "'9' is no number of this list" in person.heard
