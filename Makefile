@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos model faults golden golden-rc sdk-rc lint format bench bench-compare bench-keep docs pictures facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz golden golden-rc sdk-rc lint format bench bench-compare bench-keep docs pictures facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -59,6 +59,10 @@ model: $(READY)  ## Thousands of random steps with sessions, held against what t
 
 faults: $(READY)  ## Kill the agent at each named point, fail its disk, clock, database, servers (FAULTS_SEED=N)
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "slow or long" tests/faults
+
+FUZZ_LINES ?= 200000
+fuzz: $(READY)  ## Send the agent hundreds of thousands of lines of any kind (FUZZ_LINES=N, FUZZ_SEED=N)
+	@FUZZ_LINES=$(FUZZ_LINES) FUZZ_KEPT=$(or $(FUZZ_KEPT),build/fuzz) $(BIN)/python -m pytest -s -m slow tests/fuzz
 
 golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript

@@ -97,7 +97,8 @@ class Extensions:
 
         session = await self._sessions.reach(_session_id(params))
         action, task_id = params.get("action"), params.get("taskId")
-        if action is not None and (action not in VERBS or not isinstance(task_id, str)):
+        known = isinstance(action, str) and action in VERBS and isinstance(task_id, str)
+        if action is not None and not known:
             raise RequestError(f"action must be one of {', '.join(sorted(VERBS))}, with the taskId of a task.")
 
         def told() -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, TypeGuard
@@ -15,6 +16,17 @@ from tools.light_dataclass import dataclass
 log = logging.getLogger(__name__)
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+# Infinity would be taken for a number, and break whoever wants an integer of it.
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=lambda _: None)
+_HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")  # or a whole one
+_BYTE_ORDER_MARK = "\ufeff"
 
 RequestId = str | int | None
 Incoming = dict[str, Any]
@@ -51,10 +63,14 @@ class Rejected:
 def parse_line(line: bytes) -> Incoming | Rejected | None:
     """The message in `line`, with `params` an object; None for what needs neither handling nor an answer.
 
-    (JSON-RPC 2.0, sections 4 and 5; ACP v1 uses no batches.)
+    (JSON-RPC 2.0, sections 4 and 5; ACP v1 uses no batches, and no encoding but UTF-8.) A number that no float holds
+    is null, and half of a surrogate pair U+FFFD, as they would be in a line of ours: nobody can store either.
     """
     try:
-        message = json.loads(line)
+        text = line.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+        message = _DECODER.decode(text)
+        if _HALF_PAIR.search(text) and isinstance(message, dict):
+            message = {**_whole(message), **_own_id(message)}
     except (ValueError, RecursionError) as problem:
         log.warning("a line is not JSON: %s", problem)
         return Rejected(None, PARSE_ERROR, "The line is not valid JSON (one message per line, UTF-8).")
@@ -83,13 +99,16 @@ def is_id(value: object) -> TypeGuard[RequestId]:
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """The line for a message, in ASCII: no U+2028 can upset a client's line splitting."""
+    """The line for a message, in ASCII: no U+2028 can upset a client's line splitting.
+
+    An id is the client's, and comes back as it was sent, whatever a strict parser thinks of it.
+    """
     try:
         text = _ENCODER.encode(message)
     except ValueError:  # NaN or an infinity, which JSON does not have
         text = json.dumps(_strict(message), separators=(",", ":"))
     if "\\ud" in text:
-        text = json.dumps(_strict(message), separators=(",", ":"))
+        text = json.dumps({**_strict(message), **_own_id(message)}, separators=(",", ":"))
     return text.encode("ascii") + b"\n"
 
 
@@ -118,6 +137,21 @@ def _checked_response(message: Incoming) -> Incoming | Rejected | None:
     if "result" not in message and not isinstance(message.get("error"), dict):
         message["error"] = {"code": INVALID_REQUEST, "message": "The client's answer has no result."}
     return message
+
+
+def _whole(message: Incoming) -> Incoming:
+    """`message` with U+FFFD for each half of a surrogate pair that stands alone; as deep as it may be."""
+    text = json.dumps(message, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        kept: Incoming = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+        return kept
+    return message
+
+
+def _own_id(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"id": message["id"]} if "id" in message else {}
 
 
 def _strict(value: Any) -> Any:

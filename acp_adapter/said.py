@@ -13,19 +13,14 @@ def said_block(part: SaidPart) -> dict[str, Any]:
         case SaidText(text=text):
             return {"type": "text", "text": text}
         case SaidImage(mime_type=kind, data=data, uri=uri):
-            return _without_gaps(type="image", mimeType=kind, data=data, uri=uri)
+            return {"type": "image", "mimeType": kind, "data": data, **_without_gaps(uri=uri)}
         case SaidAudio(mime_type=kind, data=data):
             return {"type": "audio", "mimeType": kind, "data": data}
         case SaidLink():
-            return _without_gaps(
-                type="resource_link",
-                uri=part.uri,
-                name=part.name,
-                mimeType=part.mime_type,
-                title=part.title,
-                description=part.description,
-                size=part.size,
+            offered = _without_gaps(
+                mimeType=part.mime_type, title=part.title, description=part.description, size=part.size
             )
+            return {"type": "resource_link", "uri": part.uri, "name": part.name, **offered}
         case SaidDocument(uri=uri, text=text, data=data, mime_type=kind):
             content = {"text": text} if text is not None else {"blob": data or ""}
             return {"type": "resource", "resource": {"uri": uri, **content, **({"mimeType": kind} if kind else {})}}

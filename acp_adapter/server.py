@@ -215,7 +215,7 @@ class HermesACPAgent:
     @_method
     async def close_session(self, session_id: str, **_: object) -> dict[str, Any]:
         """ACP `session/close`: cancels what runs and frees everything."""
-        await self._sessions.close(await self._sessions.reach(session_id))
+        await self._sessions.close_named(session_id)
         return {}
 
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -168,7 +168,8 @@ class SessionManager:
             UnknownSession: there is none.
         """
         changing = self._changing.get(session_id)
-        if changing is not None and changing.locked():
+        if changing is not None:
+            # Not only while it is locked: between two who change it, it is not, and the next one's turn has come.
             async with changing:
                 pass
         return self.get(session_id)
@@ -206,6 +207,16 @@ class SessionManager:
         # Who loads it meanwhile waits: what is freed here by its id must not be the new one's.
         async with self._change(session.id):
             await self._end(session)
+
+    async def close_named(self, session_id: str) -> None:
+        """Close the session of that id: the one that is live when all that was asked of it before is done.
+
+        Raises:
+            UnknownSession: there is none.
+        """
+        # Looked up here: a load that was asked for before this puts a new one in the old one's place.
+        async with self._change(session_id):
+            await self._end(self.get(session_id))
 
     async def delete(self, session_id: str) -> None:
         """Remove a session, live or stored, and every trace of it; without one of that id nothing happens.

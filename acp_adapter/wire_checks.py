@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from acp_adapter.capabilities import ClientCapabilities
+from acp_adapter.errors import INVALID_PARAMS
 from acp_adapter.wire_state import Asked, SessionView, own_turn_of
 from tools.shell.exit_codes import explain_exit
 
@@ -138,7 +139,7 @@ def offered_options(sent: Sent) -> str | None:
 def created_once(sent: Sent) -> str | None:
     """A card is made by one `tool_call`; everything later is an update of it."""
     session, call_id = sent.session, sent.part.get("toolCallId", "")
-    if session is None:
+    if session is None or session.mixed:
         return None
     exists = call_id in session.cards or call_id in session.ended
     if sent.kind == "tool_call":
@@ -149,7 +150,7 @@ def created_once(sent: Sent) -> str | None:
 def status_goes_on(sent: Sent) -> str | None:
     """A status never goes back, and an ended call never changes its end."""
     status, call_id = sent.part.get("status"), sent.part.get("toolCallId", "")
-    if status is None or sent.session is None:
+    if status is None or sent.session is None or sent.session.mixed:
         return None
     ended = sent.session.ended.get(call_id)
     card = sent.session.cards.get(call_id)
@@ -162,7 +163,9 @@ def status_goes_on(sent: Sent) -> str | None:
 def asked_on_open_card(sent: Sent) -> str | None:
     """A permission is asked for on a card that has not ended."""
     session, call_id = sent.session, sent.part.get("toolCallId", "")
-    return f"a question on {call_id}, which has ended" if session is not None and call_id in session.ended else None
+    if session is None or session.mixed or call_id not in session.ended:
+        return None
+    return f"a question on {call_id}, which has ended"
 
 
 def absolute_paths(sent: Sent) -> str | None:
@@ -232,13 +235,16 @@ def one_line_error(sent: Sent) -> str | None:
 def ended_cards(sent: Sent) -> str | None:
     """Every card has ended when its turn is answered, and when a session was loaded."""
     session, asked = sent.session, sent.asked
-    if session is None or asked is None or not session.cards or session.own_turn:
+    if session is None or asked is None or not session.cards or session.own_turn or session.mixed:
         return None
     if asked.method == "session/prompt":
-        # One that was sent into a running turn may be answered while that turn goes on.
-        done = session.prompts[:1] == [sent.message.get("id")]
+        # One that was sent into a running turn, of a prompt or of steering, may be answered while that turn goes on.
+        over = session.prompts[:1] == [sent.message.get("id")] and not session.unasked
+        # One that was refused has begun no turn: what runs is another's.
+        done = over and (sent.message.get("error") or {}).get("code") != INVALID_PARAMS
     else:
-        done = asked.method == "session/load" and not session.prompts
+        # One that is refused has shown nothing: what runs may be a turn that steering has begun.
+        done = asked.method == "session/load" and not session.prompts and "error" not in sent.message
     return f"{asked.method} is answered while {', '.join(session.cards)} still run" if done else None
 
 

@@ -102,7 +102,8 @@ class WireRules:
         session_id = part.get("sessionId") or (asked.session_id if asked is not None else "")
         session, method = ledger.sessions.get(session_id), asked.method if asked is not None else ""
         greets = method == "initialize" and "error" not in message
-        sent = Sent(message, method, method, part, session_id, session, ledger.client, asked)
+        client = asked.client if asked is not None and greets else ledger.client
+        sent = Sent(message, method, method, part, session_id, session, client, asked)
         return sent, GREETING if greets else ANSWER
 
     def _is_new(self, rule: str, session_id: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from operator import or_
 from typing import Any
 
 from acp_adapter.capabilities import ClientCapabilities, read_capabilities
@@ -14,9 +15,9 @@ FINAL = frozenset({"completed", "failed"})
 MOST_ENDED_CARDS = 4096
 """So many ended cards of a session are remembered, by id and status."""
 
+_NOTHING = ClientCapabilities()
 _CARDS = frozenset({"tool_call", "tool_call_update"})
 _NOTED = _CARDS | {"session_info_update"}
-_REOPENING = frozenset({"session/load", "session/resume"})
 _OPENING = frozenset({"session/new", "session/fork"})
 _STEERING = "_session/steering"
 _ENDING = frozenset({"session/close", "session/delete"})
@@ -36,27 +37,56 @@ class SessionView:
 
     Attributes:
         prompts: the unanswered ones, oldest first.
-        shows_past: `session/load` is not answered yet, so what happened before may be told.
+        loads: so many `session/load` are not answered yet; meanwhile what happened before may be told.
         cards: tool calls that have not ended, by id.
         ended: the status of those that have.
         forgets: some ended cards are not remembered any more.
         terminals: ids that a card may show.
         unasked: steering has begun a turn that no prompt waits for; nothing on the wire tells of its end.
         own_turn: a turn of the agent's own runs.
+        mixed: a load and something else are under way, so that any card may be shown again at any time.
+        promised: nobody but an unanswered load has told of it.
     """
 
     prompts: list[RequestId] = field(default_factory=list)
-    shows_past: bool = False
+    loads: int = 0
     cards: dict[str, OpenCard] = field(default_factory=dict)
     ended: dict[str, str] = field(default_factory=dict)
     forgets: bool = False
     terminals: set[str] = field(default_factory=set)
     unasked: bool = False
     own_turn: bool = False
+    mixed: bool = False
+    promised: bool = False
+
+    @property
+    def shows_past(self) -> bool:
+        """What happened before may be told."""
+        return self.loads > 0
+
+    @property
+    def busy(self) -> bool:
+        """Something goes on that a load may be refused for, or shown again in the middle of."""
+        return bool(self.prompts or self.loads or self.unasked or self.own_turn)
+
+    def take_over(self, later: SessionView) -> None:
+        """This view counts again, after `later` that stood in its place."""
+        for call_id in (*later.cards, *later.ended):
+            self.cards.pop(call_id, None)
+            self.ended.pop(call_id, None)
+        self.cards.update(later.cards)
+        self.ended.update(later.ended)
+        self.terminals |= later.terminals
+        self.unasked |= later.unasked
+        self.own_turn = later.own_turn
+        self.forgets |= later.forgets or later.mixed
 
     def change(self, call: Mapping[str, Any]) -> None:
         """Take in a `tool_call`, a `tool_call_update` or the card of a question."""
         call_id, status = call.get("toolCallId", ""), call.get("status")
+        if self.mixed and call.get("sessionUpdate") == "tool_call":
+            self.cards.pop(call_id, None)
+            self.ended.pop(call_id, None)
         card = self.cards.get(call_id)
         if card is None:
             if call_id in self.ended:
@@ -83,11 +113,15 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request of the client that is not answered. `before` is the session as it was before it was loaded."""
+    """A request of the client that is not answered.
+
+    Attributes:
+        client: what the client can do, as an `initialize` says: it counts once that is answered.
+    """
 
     method: str
-    session_id: str
-    before: SessionView | None = None
+    session_id: str = ""
+    client: ClientCapabilities = _NOTHING
 
 
 class Ledger:
@@ -99,6 +133,7 @@ class Ledger:
         self.asked: dict[RequestId, Asked] = {}
         self._creating: dict[RequestId, str] = {}
         self._resuming: dict[str, SessionView] = {}
+        self._before_load: dict[str, SessionView] = {}
 
     def received(self, message: Mapping[str, Any]) -> None:
         """Note a message of the client; `params` is an object."""
@@ -132,24 +167,23 @@ class Ledger:
             self._creating[message.get("id")] = session_id
 
     def _client_asked(self, method: str, request_id: RequestId, params: Mapping[str, Any]) -> None:
-        if method == "initialize":
-            self.client = read_capabilities(params.get("clientCapabilities"))
         session_id = params.get("sessionId")
+        if method == "initialize":
+            client = read_capabilities(params.get("clientCapabilities"))
+            self.asked[request_id] = Asked(method, client=client)
+            return
         if not isinstance(session_id, str):
-            self.asked[request_id] = Asked(method, "")
+            self.asked[request_id] = Asked(method)
             return
         known = self.sessions.get(session_id)
-        self.asked[request_id] = Asked(method, session_id, known if method in _REOPENING else None)
-        if method == "session/load" and (known is None or not known.prompts):
-            # One with a running prompt is not loaded: its view stays.
-            again = self.sessions[session_id] = SessionView(shows_past=True)
-            if known is not None and known.own_turn:
-                # It may still go on: the load is refused then.
-                again.own_turn, again.cards = True, known.cards
+        self.asked[request_id] = Asked(method, session_id)
+        if method == "session/load":
+            self._load_asked(session_id, known)
         elif method == "session/resume" and known is None:
             self._resuming.setdefault(session_id, SessionView())
         elif method == "session/prompt" and (view := known or self._resuming.get(session_id)) is not None:
             view.prompts.append(request_id)
+            view.mixed |= view.shows_past
 
     def _client_answered(self, message: Mapping[str, Any]) -> None:
         session = self.sessions.get(self._creating.pop(message.get("id"), ""))
@@ -167,30 +201,65 @@ class Ledger:
             view = session or self._resuming.get(asked.session_id)
             if view is not None and request_id in view.prompts:
                 view.prompts.remove(request_id)
-        elif asked.method in _REOPENING:
-            self._reopened(asked, failed=failed)
+        elif asked.method == "session/load":
+            self._loaded(asked.session_id, failed=failed)
+        elif asked.method == "session/resume":
+            resumed = self._resuming.pop(asked.session_id, None)
+            if not failed:
+                view = self.sessions.setdefault(asked.session_id, resumed or SessionView())
+                view.promised = False
         elif failed:
             return
+        elif asked.method == "initialize":
+            # A session keeps what was offered when it was opened, whatever a later `initialize` says.
+            self.client = ClientCapabilities(*map(or_, self.client, asked.client))
         elif asked.method in _OPENING:
             self.sessions[str((message.get("result") or {}).get("sessionId"))] = SessionView()
         elif asked.method == _STEERING and session is not None:
             session.unasked |= (message.get("result") or {}).get("outcome") == "startedNewTurn"
         elif asked.method in _ENDING:
-            self.sessions.pop(asked.session_id, None)
+            self._ended(asked.session_id)
 
-    def _reopened(self, asked: Asked, *, failed: bool) -> None:
-        resumed = self._resuming.pop(asked.session_id, None) or SessionView()
-        if failed:
-            meanwhile = self.sessions.pop(asked.session_id, None)
-            if asked.before is not None:
-                self.sessions[asked.session_id] = asked.before
-                if meanwhile is not None and meanwhile is not asked.before:
-                    # What refused the load may be a turn of its own that had just begun.
-                    asked.before.own_turn = meanwhile.own_turn
-                    asked.before.cards.update(meanwhile.cards)
+    def _load_asked(self, session_id: str, known: SessionView | None) -> None:
+        if known is None:
+            self.sessions[session_id] = SessionView(loads=1, promised=True)
+        elif known.busy:
+            known.loads, known.mixed = known.loads + 1, True
+        else:
+            self._before_load[session_id] = known
+            self.sessions[session_id] = SessionView(loads=1, prompts=known.prompts)
+
+    def _loaded(self, session_id: str, *, failed: bool) -> None:
+        """One of perhaps several loads is answered: the others may still show all of it."""
+        view = self.sessions.setdefault(session_id, SessionView())
+        view.loads = max(0, view.loads - 1)
+        if not failed:
+            view.promised = False
+            self._before_load.pop(session_id, None)
+        elif not view.loads:
+            before = self._before_load.pop(session_id, None)
+            if before is not None:
+                # What refused the load may be a turn that had just begun.
+                before.take_over(view)
+                self.sessions[session_id] = before
+            elif view.promised:
+                del self.sessions[session_id]
+        view.mixed = bool(view.loads)
+
+    def _ended(self, session_id: str) -> None:
+        """A session was closed or deleted; one that is still to be loaded is known on."""
+        view = self.sessions.pop(session_id, None)
+        self._before_load.pop(session_id, None)
+        if view is None:
             return
-        session = self.sessions.setdefault(asked.session_id, resumed)
-        session.shows_past = False
+        # Prompts that came before this was answered may still be for the session that is opened again.
+        if view.loads:
+            again = SessionView(loads=view.loads, prompts=view.prompts, promised=True, mixed=True)
+            self.sessions[session_id] = again
+        elif any(
+            asked.method == "session/resume" and asked.session_id == session_id for asked in self.asked.values()
+        ):
+            self._resuming[session_id] = SessionView(prompts=view.prompts)
 
 
 def own_turn_of(update: Mapping[str, Any]) -> str:

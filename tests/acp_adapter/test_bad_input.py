@@ -26,6 +26,8 @@ async def _error_for(agent: Editor, line: bytes) -> dict[str, Any]:
     [
         (b"{not json", -32700),
         (b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}', -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"\xed\xa0\x80"}', -32700),
+        ('{"jsonrpc":"2.0","id":1,"method":"initialize"}'.encode("utf-16-le"), -32700),
         (b"[" * 100_000, -32700),
         (b"[]", -32600),
         (b'[{"jsonrpc":"2.0","id":1,"method":"initialize"}]', -32600),
@@ -138,7 +140,7 @@ async def test_the_id_of_a_running_request_cannot_be_used_again(start: EditorFac
     assert not turn.done() or turn.exception() is not None
 
 
-@pytest.mark.parametrize("request_id", ["text", "", 0, -5, 2**53])
+@pytest.mark.parametrize("request_id", ["text", "", "\ud800", 0, -5, 2**53, 10**400])
 async def test_ids_come_back_as_they_were_sent(request_id: Any, start: EditorFactory) -> None:
     agent = await start(check=False)
     request = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": {"protocolVersion": 1}}
@@ -178,3 +180,76 @@ async def test_an_empty_prompt_is_refused(start: EditorFactory, workspace: Path)
         with pytest.raises(RpcError) as refused:
             await agent.prompt(session, blocks)
         assert refused.value.code == -32602
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+async def test_a_number_that_json_does_not_have_is_no_error_of_ours(number: str, start: EditorFactory) -> None:
+    agent = await start(check=False)
+    await agent.initialize()
+    await agent.request("authenticate", {"methodId": "hermes-configured"})  # the server is up
+    line = f'{{"jsonrpc":"2.0","id":5,"method":"initialize","params":{{"protocolVersion":{number}}}}}'
+    agent.send_raw(line.encode() + b"\n")
+    answer = await agent.wait_for(lambda frame: not frame.ours and frame.id == 5)
+    assert answer.message.get("error", {}).get("code") in (None, -32602)
+
+
+async def test_half_of_a_surrogate_pair_can_be_stored_and_found(start: EditorFactory, workspace: Path) -> None:
+    agent = await start(check=False)
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+
+    async def asked(request_id: str, method: str, **params: Any) -> Any:
+        request = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        agent.send_raw(json.dumps(request).encode() + b"\n")
+        return (await agent.wait_for(lambda frame: not frame.ours and frame.id == request_id)).message["result"]
+
+    assert await asked("a", "session/delete", sessionId="\udfff") == {}
+    blocks = [{"type": "text", "text": "say so \ud800 🎉"}]
+    assert (await asked("b", "session/prompt", sessionId=session, prompt=blocks))["stopReason"] == "end_turn"
+    assert agent.text(session) == "so \ufffd 🎉\n"
+
+
+@pytest.mark.parametrize("action", [["stop"], {}, 1, "no such"])
+async def test_what_is_done_with_a_task_is_a_word_that_is_known(
+    action: Any, start: EditorFactory, workspace: Path
+) -> None:
+    agent = await start()
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    with pytest.raises(RpcError) as refused:
+        await agent.request("_hermes/session/tasks", {"sessionId": session, "action": action, "taskId": "t1"})
+    assert refused.value.code == -32602
+
+
+async def test_a_close_behind_two_loads_closes_what_they_leave(start: EditorFactory, workspace: Path) -> None:
+    agent = await start()
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    await agent.prompt(session, "say hello")
+    again = {"sessionId": session, "cwd": str(workspace), "mcpServers": []}
+    loads = [agent.begin("session/resume", again) for _ in range(2)]
+    closing = agent.begin("session/close", {"sessionId": session})
+    for asked in (*loads, closing):
+        await agent.answer(asked)
+    with pytest.raises(RpcError) as refused:
+        await agent.prompt(session, "say anything")
+    assert refused.value.code == -32002
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "resource_link", "name": "", "uri": "file:///a"},
+        {"type": "image", "mimeType": "", "data": "aGVsbG8="},
+    ],
+    ids=lambda block: str(block["type"]),
+)
+async def test_a_block_with_an_empty_field_is_shown_again_with_it(
+    block: dict[str, Any], start: EditorFactory, workspace: Path
+) -> None:
+    agent = await start()
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    await agent.prompt(session, [{"type": "text", "text": "say hello"}, block])
+    await agent.load_session(session, workspace)  # each message is held against the schema
+    assert block in [update["content"] for update in agent.updates(session, "user_message_chunk")]
