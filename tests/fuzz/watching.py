@@ -24,11 +24,18 @@ class Usage:
         )
 
 
+def _children(task: Path) -> int:
+    try:
+        return len(task.read_text().split())
+    except OSError:
+        return 0  # the thread has ended meanwhile
+
+
 def usage(pid: int) -> Usage:
     """What the process has now (Linux)."""
     root = Path("/proc") / str(pid)
     status = dict(line.split(":", 1) for line in (root / "status").read_text().splitlines())
-    children = sum(len(task.read_text().split()) for task in root.glob("task/*/children"))
+    children = sum(map(_children, root.glob("task/*/children")))
     fields = (root / "stat").read_text().rpartition(")")[2].split()
     return Usage(
         memory=int(status["VmRSS"].split()[0]),
