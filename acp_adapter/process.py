@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 _FLUSH_SECONDS = 0.5
 _EXIT_SECONDS = 1.5
+# How many new objects there are before the collector looks at them. The usual 700 has it look all the time; nearly
+# all that a turn leaves is freed without it.
+_OBJECTS_WHILE_LOADING, _OBJECTS_AFTERWARDS = 200_000, 10_000
 
 
 def run_server(home: Home, options: ServerOptions) -> int:
@@ -126,10 +129,16 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -
 
     from acp_adapter.server import serve  # noqa: PLC0415
 
-    # What is loaded now and before the first prompt stays: the collector need not look through it again and again.
     gc.freeze()
+    gc.set_threshold(_OBJECTS_WHILE_LOADING)
     gc.enable()
-    asyncio.run(serve(transport, config, greeting, on_loaded=gc.freeze))
+    asyncio.run(serve(transport, config, greeting, on_loaded=_settle))
+
+
+def _settle() -> None:
+    """What is loaded before the first prompt stays: the collector need not look through it again and again."""
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_AFTERWARDS)
 
 
 def _log_ignored_settings(config: ConfigSource) -> None:
