@@ -32,8 +32,7 @@ FAILED = 1
 OTHER_STOP_REASON = 3
 CANCELLED = 130
 
-_LOG_IN = "Next: configure a model, or name one with --provider, --model and --base-url; --offline does without."
-_LOG_IN_ELSEWHERE = "Next: log in with that agent's own command, then try again."
+_LOG_IN = "Next: log in with that agent's own command, then try again."
 
 
 class ClientHooks(TypedDict, total=False):
@@ -200,11 +199,12 @@ def _timed_out(options: PromptOptions) -> int:
 
 def refusal(refused: AgentRefused, options: PromptOptions) -> str:
     """Why the agent refused, and what to do."""
-    lines = [f"{refused.method} failed: {refused} (code {refused.code})"]
+    # Our own server's errors are sentences that say what to do; of another agent's nobody knows.
+    lines = [str(refused) if options.own_server else f"{refused.method} failed: {refused} (code {refused.code})"]
     if refused.details and refused.details != str(refused):
         lines.append(refused.details)
-    if refused.code == AUTH_REQUIRED:
-        lines.append(_LOG_IN if options.own_server else _LOG_IN_ELSEWHERE)
+    if refused.code == AUTH_REQUIRED and not options.own_server:
+        lines.append(_LOG_IN)
     return "\n".join(lines)
 
 

@@ -533,3 +533,14 @@ class TestGoingOn:
             connection.commit()
         assert go(*(("--session", session) if by_id else ("--continue",)), "say Two.")[0] == 0
         assert sessions() == [(session, cwd, json.dumps([str(tmp_path / "extra")]))]
+
+
+def test_our_own_servers_refusal_is_its_sentence_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "home"))
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+    assert main(["--cwd", str(tmp_path), "hello"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("hermes-acp prompt: No model is configured. Run `hermes-acp setup`")
+    assert "session/new" not in err
+    assert err.count("--offline") == 1
