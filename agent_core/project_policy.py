@@ -62,7 +62,9 @@ def read_project_policy(root: Path, home: Path) -> ProjectPolicy:
         home: the user's own directory of settings, which is no project's.
     """
     path = root / FILE
-    if os.path.realpath(path) == os.path.realpath(home / "config.yaml"):
+    # With another home (HERMES_HOME, --profile) the usual one's settings are no project's either.
+    settings = (home / "config.yaml", Path.home() / FILE)
+    if os.path.realpath(path) in map(os.path.realpath, settings):
         return ProjectPolicy()
     try:
         written = _read(path)

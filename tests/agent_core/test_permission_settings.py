@@ -117,3 +117,9 @@ def test_the_users_own_settings_are_no_projects(home):
     configure(home, {"approvals": {"allow": ["make*"]}})
     assert read_project_policy(home.parent, home) == ProjectPolicy()
     assert read_project_policy(home.parent / "none", home) == ProjectPolicy()
+
+
+def test_the_usual_homes_settings_are_no_projects_with_another_home_either(home, tmp_path, monkeypatch):
+    configure(home, {"approvals": {"allow": ["make*"]}})
+    monkeypatch.setenv("HOME", str(home.parent))
+    assert read_project_policy(home.parent, tmp_path / "other") == ProjectPolicy()
