@@ -13,14 +13,7 @@ from pathlib import Path
 
 _PLACE = Path(".cache/audit")
 _PACKAGE = "pip-audit>=2.10,<3"
-_NO_NETWORK = (
-    "ConnectionError",
-    "ConnectTimeout",
-    "ReadTimeout",
-    "ServiceError",
-    "No matching distribution",
-    "Errno -2",
-)
+_NO_NETWORK = ("ConnectionError", "ConnectTimeout", "ReadTimeout", "ServiceError", "No matching distribution")
 _ASKED = ("--require-hashes", "--disable-pip", "--vulnerability-service", "osv", "--progress-spinner", "off")
 
 

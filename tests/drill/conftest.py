@@ -42,7 +42,7 @@ def world(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 @pytest.fixture
 async def opened(world: World) -> AsyncIterator[Open]:
-    """`await opened()` starts an agent in the world, with these settings and a client of that kind; it ends with the test."""
+    """`await opened()` starts an agent in the world for a client of that kind; it ends with the test."""
     async with AsyncExitStack() as stack:
 
         async def opened(*, profile: Mapping[str, Any] = PLAIN, **settings: object) -> Opened:

@@ -1,4 +1,4 @@
-"""The same forbidden deeds by every route that leads to a file or a command: each asks or is refused, none is done."""
+"""The same forbidden deeds by every route to a file or a command: each asks or is refused, none is done."""
 
 from __future__ import annotations
 

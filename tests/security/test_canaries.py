@@ -1,4 +1,4 @@
-"""Planted secrets leave by no log, export, recording, error, trace or variable of a program; what is kept is private."""
+"""Planted secrets are in no log, export, recording, error, trace or program's variables; what is kept is private."""
 
 from __future__ import annotations
 

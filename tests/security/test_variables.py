@@ -1,4 +1,4 @@
-"""Every program that is started is given its variables: by default it would get all of ours, with the keys in them."""
+"""Every program that is started is given its variables: by default it would get all of ours, with our keys."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def secret_values(variables: Mapping[str, str]) -> Iterator[str]:
 
 
 def _passwords_in(value: str) -> Iterator[str]:
-    """The password of `postgres://user:password@host/db`, as it is written and as it is meant; none that is a word."""
+    """The password of `postgres://user:password@host/db`, as it is written and as it is meant; no plain word."""
     if "://" not in value or "@" not in value:
         return
     try:
