@@ -92,7 +92,7 @@ async def test_what_was_planted_is_found_nowhere(
     # The one that was written down for that server.
     own = {str(planted.children["mcp"]): ["variable of a server"]}
     assert {name: found for name, text in told.items() if (found := planted.found_in(text))} == own
-    assert list(_open_to_others(home, record)) == []
+    assert list(_open_to_others(home, record, record.with_suffix(".html"))) == []
 
 
 async def test_what_leaves_by_text_of_the_session_is_taken_out_of_what_is_kept_for_others(
