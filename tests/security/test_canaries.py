@@ -51,6 +51,8 @@ async def _used(planted: Planted, workspace: Path, record: Path) -> tuple[Editor
         await agent.initialize()
         session = await agent.new_session(workspace)
         await agent.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+        while "| plain | ready" not in agent.text(session):
+            await agent.prompt(session, "/mcp")
         await agent.prompt(session, "Look around.")
         with pytest.raises(RpcError, match="401"):
             await agent.prompt(session, "And now?")
@@ -70,7 +72,7 @@ async def test_what_was_planted_is_found_nowhere(
         spans = collector.wait_for("invoke_agent hermes-acp")
         asked = as_json([request.body for request in server.requests])
     statuses = {key: card["status"] for key, card in agent.cards(session).items()}
-    assert statuses == dict.fromkeys("12345", "completed"), agent.cards(session)
+    assert statuses == dict.fromkeys("12345", "completed"), as_json(agent.cards(session)["4"])
     for name, value in planted.variables.items():
         monkeypatch.setenv(name, value)
     doctor(["--json"])
