@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz golden golden-rc sdk-rc lint format bench bench-compare bench-keep docs pictures facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz golden golden-rc sdk-rc lint audit format bench bench-compare bench-keep docs pictures facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -89,6 +89,9 @@ lint: $(READY)  ## Style, types and the import contract
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+audit: $(READY)  ## Look up the locked packages among those with known holes (needs the network)
+	@$(BIN)/python -m scripts.audit requirements.lock
 
 format: $(READY)  ## Rewrite the code in the project's style
 	@$(BIN)/ruff check --fix-only --quiet .

@@ -201,11 +201,11 @@ def terminal_alone(sent: Sent) -> str | None:
 
 
 def honest_end(sent: Sent) -> str | None:
-    """A command that failed is not shown as completed."""
-    if sent.part.get("status") != "completed":
+    """A command that failed is not shown as completed; a look at a process that failed may be."""
+    raw = sent.part.get("rawOutput")
+    if sent.part.get("status") != "completed" or (isinstance(raw, dict) and "process" in raw):
         return None
     ended = (sent.part.get("_meta") or {}).get("terminal_exit") or {}
-    raw = sent.part.get("rawOutput")
     code = ended.get("exit_code", raw.get("exit_code") if isinstance(raw, dict) else None)
     call_id = sent.part.get("toolCallId", "")
     if ended.get("signal"):

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
+from agent_core.own_variables import OwnVariables
 from agent_core.project_policy import FILE, ProjectPolicy, policy_in, unreadable
+from agent_core.providers.resolution.keys import variables_named
 from agent_core.settings.model import Settings
 from tools.approval.rules.paths import below_home, moved, with_real_places
 from tools.environments.resolving import real_path
@@ -52,7 +54,8 @@ def elsewhere_of(
     from tools.environments.backends import Wanted, make_elsewhere  # noqa: PLC0415 - the same
 
     options = settings.terminal.model_dump()
-    wanted = Wanted(session_id, roots[0], roots[1:], options, limits, guardian, rescue_of_copies(tell))
+    own = OwnVariables(variables_named(settings))
+    wanted = Wanted(session_id, roots[0], roots[1:], options, limits, guardian, rescue_of_copies(tell), own)
     try:
         made = make_elsewhere(settings.terminal.backend, wanted)
     except ToolError as problem:

@@ -170,7 +170,7 @@ class Workspaces:
             tools=Toolbox(self._plugins.project(cwd).tools),
             web=self._web.under(limits.web),
             cache=self._config.home.root / "cache",
-            browser=self._browser(limits.browser),
+            browser=self._browser(limits.browser, config.settings),
             diagnostics=self._language_servers(config.settings, roots) if elsewhere is None else None,
             skills=session_skills(
                 config.settings,
@@ -284,13 +284,14 @@ class Workspaces:
             for sandbox in self._sandboxes:
                 sandbox.close()
 
-    def _browser(self, settings: BrowserSettings) -> SessionBrowser | None:
+    def _browser(self, limits: BrowserSettings, settings: Settings) -> SessionBrowser | None:
         """A session's browser, not started yet; None where there is none."""
         if not can_browse():
             return None
         from agent_core.browser.session_browser import SessionBrowser  # noqa: PLC0415 - most machines have none
 
-        return SessionBrowser(settings, self._services_loop(), self._guardian)
+        variables = OwnVariables(variables_named(settings))
+        return SessionBrowser(limits, self._services_loop(), self._guardian, variables)
 
     def _language_servers(self, settings: Settings, roots: Sequence[Path]) -> LanguageServers | None:
         """A session's language servers, not started yet; None where the settings do not turn them on."""
@@ -306,6 +307,7 @@ class Workspaces:
             guardian=self._guardian,
             configured=configured_servers(settings.lsp.servers),
             limits=LspLimits(wait=settings.lsp.wait),
+            variables=OwnVariables(variables_named(settings)),
         )
 
     def _services_loop(self) -> ServiceLoop:

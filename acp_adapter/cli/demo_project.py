@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+
+from tools.environments.child_env import bare_environment
 
 _MODULE = '''\
 """What a basket of goods costs."""
@@ -46,7 +49,13 @@ def make_project(directory: Path) -> None:
 def run_tests(directory: Path) -> subprocess.CompletedProcess[str]:
     """Run the project's tests in a process of their own."""
     return subprocess.run(
-        _TEST_COMMAND, cwd=directory, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        _TEST_COMMAND,
+        cwd=directory,
+        env=bare_environment(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
 
 

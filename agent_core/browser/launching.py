@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-import os
 import shlex
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,8 +65,13 @@ def is_reached_through_us(settings: BrowserSettings) -> bool:
         return host == "localhost"
 
 
-async def launch(settings: BrowserSettings, proxy_port: int | None, guardian: Guardian) -> Launched:
+async def launch(
+    settings: BrowserSettings, proxy_port: int | None, guardian: Guardian, variables: Mapping[str, str]
+) -> Launched:
     """A browser with an empty profile of its own; in a browser that runs already, a window of that kind.
+
+    Args:
+        variables: what its environment is made from.
 
     Raises:
         BrowserError: it could not be started, or not be connected to.
@@ -81,7 +86,7 @@ async def launch(settings: BrowserSettings, proxy_port: int | None, guardian: Gu
         if settings.cdp_url:
             browser = await driver.chromium.connect_over_cdp(settings.cdp_url, timeout=_START_SECONDS * 1000)
         else:
-            browser, group = await _started(driver, settings, guardian)
+            browser, group = await _started(driver, settings, guardian, variables)
         # An address of loopback goes through the proxy too: nothing is to pass it by.
         proxy: ProxySettings | None = None
         if proxy_port is not None:
@@ -115,7 +120,9 @@ async def end(launched: Launched, guardian: Guardian) -> None:
         log.info("the browser's driver did not end in order", exc_info=True)
 
 
-async def _started(driver: Playwright, settings: BrowserSettings, guardian: Guardian) -> tuple[Browser, int]:
+async def _started(
+    driver: Playwright, settings: BrowserSettings, guardian: Guardian, variables: Mapping[str, str]
+) -> tuple[Browser, int]:
     program = settings.executable or find_chromium()
     if program is None:
         raise BrowserError(missing())
@@ -123,7 +130,7 @@ async def _started(driver: Playwright, settings: BrowserSettings, guardian: Guar
     with tempfile.TemporaryDirectory(prefix="hermes-browser-") as folder:
         wrapper, note = Path(folder, "browser"), Path(folder, "pid")
         await asyncio.to_thread(_write_wrapper, wrapper, note, program)
-        environment: dict[str, str | float | bool] = dict(child_environment(os.environ))
+        environment: dict[str, str | float | bool] = dict(child_environment(variables))
         environment["BREAKPAD_DUMP_LOCATION"] = folder  # else it makes a directory in the person's home
         browser = await driver.chromium.launch(
             executable_path=str(wrapper),

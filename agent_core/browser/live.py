@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,11 +35,12 @@ _MOST_FIELDS = 200
 class LiveBrowser:
     """One browser of one session. Make it with `start`."""
 
-    def __init__(self, settings: BrowserSettings, guardian: Guardian) -> None:
+    def __init__(self, settings: BrowserSettings, guardian: Guardian, variables: Mapping[str, str]) -> None:
         self.settings = settings
         self.tabs = Tabs()
         self.border = Border(self.tabs.addresses, allow_private=settings.allow_private, is_driven=self.tabs.is_driven)
         self._guardian = guardian
+        self._variables = variables
         self._launched: Launched | None = None
         self._proxy: CheckedProxy | None = None
 
@@ -54,7 +55,7 @@ class LiveBrowser:
             self._proxy = CheckedProxy(self.border.reach, self.border.fail)
             port = await self._proxy.start()
         try:
-            self._launched = await launch(self.settings, port, self._guardian)
+            self._launched = await launch(self.settings, port, self._guardian, self._variables)
             await self.tabs.follow(self._launched.context, self.border)
         except BaseException:
             await self.close()

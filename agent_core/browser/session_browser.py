@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
 from typing import TypeVar
 
@@ -27,10 +28,18 @@ Work = Callable[[LiveBrowser], Awaitable[_T]]
 class SessionBrowser:
     """One for a session; safe to use from several threads, one call at a time is done."""
 
-    def __init__(self, settings: BrowserSettings, loop: ServiceLoop, guardian: Guardian) -> None:
+    def __init__(
+        self,
+        settings: BrowserSettings,
+        loop: ServiceLoop,
+        guardian: Guardian,
+        variables: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`variables`: what the browser's environment is made from."""
         self._settings = settings
         self._loop = loop
         self._guardian = guardian
+        self._variables = variables
         self._lock = threading.Lock()
         self._is_closed = False
         # All below is the loop's.
@@ -105,7 +114,7 @@ class SessionBrowser:
         if self._live is not None and not self._live.is_alive:
             await self._drop()
         if self._live is None:
-            live = LiveBrowser(self._settings, self._guardian)
+            live = LiveBrowser(self._settings, self._guardian, self._variables)
             await live.start()
             self._live = live
         return self._live

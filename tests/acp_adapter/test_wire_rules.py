@@ -159,6 +159,10 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
         pytest.param(_turn(TEXT, _card(), _goes_on(status="failed"), END), id="a turn"),
         pytest.param([_LOADS, TEXT, _card("completed"), _answers(4)], id="replay"),
         pytest.param(
+            _turn(_card(), _goes_on(status="completed", rawOutput={"process": "p", "exit_code": 1}), END),
+            id="a look at a background process that failed",
+        ),
+        pytest.param(
             _turn(_card(), _goes_on(status="completed"), END, _LOADS, _card("completed"), _answers(4)),
             id="replay of a live session",
         ),

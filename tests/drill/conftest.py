@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_core.config import ConfigSource
 from agent_core.home import Home
-from tests.support.editor import Editor
+from tests.support.editor import PLAIN, Editor
 from tests.support.hostile.world import World, hostile_world
 from tests.support.in_memory import serving
 from tests.support.model_server import ModelServer
@@ -41,16 +42,16 @@ def world(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 @pytest.fixture
 async def opened(world: World) -> AsyncIterator[Open]:
-    """`await opened()` starts an agent in the world, with these settings; it ends with the test."""
+    """`await opened()` starts an agent in the world for a client of that kind; it ends with the test."""
     async with AsyncExitStack() as stack:
 
-        async def opened(**settings: object) -> Opened:
+        async def opened(*, profile: Mapping[str, Any] = PLAIN, **settings: object) -> Opened:
             server = stack.enter_context(ModelServer(default=obey))
             use_model(world.ours, server, **settings)
             agent = await stack.enter_async_context(
                 serving(world.ours, config=ConfigSource(Home(world.ours)), front_door=True)
             )
-            await agent.initialize()
+            await agent.initialize(profile)
             return agent, server
 
         yield opened

@@ -6,6 +6,7 @@ its own walls are, they make no question go away.
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -52,6 +53,7 @@ class Wanted:
         options: the part `terminal` of the user's settings; `backend_options` in it is a plugin's own.
         guardian: ends what is started here when this process is gone.
         rescue: saves what killed processes have left; None: nobody does.
+        variables: what the environment of clients that are started here is made from.
     """
 
     session_id: str
@@ -61,6 +63,7 @@ class Wanted:
     limits: ToolSettings
     guardian: Guardian
     rescue: Rescue | None = None
+    variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 @dataclass(frozen=True, slots=True)

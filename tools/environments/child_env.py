@@ -65,6 +65,13 @@ _UNDOING = frozenset(
         "COLUMNS",
     }
 )
+# What a person's own ssh or docker signs in with, and how it gets there. A model's key is none of these.
+_OF_CLIENTS = re.compile(
+    r"(?:AWS|AZURE|CLOUDSDK|DOCKER|PODMAN|REGISTRY|APPTAINER|SINGULARITY|SSH|CLOUDFLARE|TSH)_.*|(?:HTTPS?|ALL|NO)_PROXY"
+)
+_OF_MODELS = re.compile(r"API_?KEY|BEARER_TOKEN")
+# What a program needs to start, to read names and to find its own settings.
+_BARE = re.compile(r"PATH|HOME|USER|LANG|LC_\w+|TZ|TMPDIR|TEMP|TMP|SYSTEMROOT|XDG_CONFIG_HOME|LD_LIBRARY_PATH")
 _AT_A_TERMINAL = {"TERM": "xterm-256color"}
 _NOTHING = Passthrough()
 
@@ -99,6 +106,29 @@ def child_environment(
 def terminal_environment(base: Mapping[str, str], passed: Passthrough = _NOTHING) -> dict[str, str]:
     """The variables for a command at a pseudo-terminal: those of `child_environment`, with a terminal's name."""
     return child_environment(base, passed=passed) | _AT_A_TERMINAL
+
+
+def client_environment(base: Mapping[str, str], named: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables for a person's own client of another machine (ssh, docker …): theirs, without our secrets.
+
+    Dropped are the secrets that `child_environment` drops, but for what such clients sign in with (AWS_…, DOCKER_…
+    and the like, proxies with a password); a key of a model is dropped whatever its name begins with.
+
+    Args:
+        base: the variables of this process.
+        named: what the settings pass on by name, added last.
+    """
+    kept = {name: value for name, value in base.items() if not is_secret(name, value) or _is_of_client(name.upper())}
+    return kept | dict(named or {})
+
+
+def bare_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a helper of ours that reads what strangers have written: none that could be a secret."""
+    return {name: value for name, value in base.items() if _BARE.fullmatch(name.upper())}
+
+
+def _is_of_client(folded: str) -> bool:
+    return bool(_OF_CLIENTS.fullmatch(folded)) and not _OF_MODELS.search(folded)
 
 
 def is_secret(name: str, value: str = "") -> bool:

@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, cast
 
 from tools.context import Interrupt
 from tools.documents.kinds import Kind
-from tools.environments.child_env import child_environment
+from tools.environments.child_env import bare_environment
 from tools.environments.process_groups import UNSEEN
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -56,7 +56,7 @@ def read_document(stream: BinaryIO, kind: Kind, interrupt: Interrupt, *, seconds
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=child_environment(os.environ),
+            env=bare_environment(os.environ),
             **UNSEEN,
         )
     timer = threading.Timer(seconds, process.kill)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from tools.context import Interrupt
-from tools.environments.child_env import child_environment
+from tools.environments.child_env import bare_environment
 from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -112,7 +112,7 @@ class Runner:
                 close_fds=True,
                 process_group=0,
                 **UNSEEN,
-                env=child_environment(os.environ),
+                env=bare_environment(os.environ),
             )
         except (OSError, ValueError) as problem:
             raise ToolError(f"The search in {self.folder} could not be started: {problem}.") from problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 _SECRET = re.compile(
     r"(?i)(?:^|_)(?:(?:api|access|secret|private|signing|encryption|account|auth|master)?_?key|secret|token|pass(?:word|wd|phrase)?"
@@ -15,8 +15,11 @@ _SHORTEST = 8
 
 
 def secret_values(variables: Mapping[str, str]) -> Iterator[str]:
-    """The values of variables whose names say that they are secret; not those of paths and plain words."""
+    """The values of variables whose names say that they are secret, not those of paths and plain words; and the
+    passwords in addresses, whatever they are called.
+    """
     for name, value in variables.items():
+        yield from _passwords_in(value)
         if _HEADERS.fullmatch(name):
             yield from _of_headers(value)
             continue
@@ -24,6 +27,18 @@ def secret_values(variables: Mapping[str, str]) -> Iterator[str]:
             continue
         if not value.startswith(("/", "~", "./", "$")) and not value.isdecimal():
             yield value
+
+
+def _passwords_in(value: str) -> Iterator[str]:
+    """The password of `postgres://user:password@host/db`, as it is written and as it is meant; no plain word."""
+    if "://" not in value or "@" not in value:
+        return
+    try:
+        password = urlsplit(value).password or ""
+    except ValueError:  # brackets without an IPv6 address in them
+        return
+    if len(password) >= _SHORTEST and not password.isalpha():
+        yield from dict.fromkeys((password, unquote(password)))
 
 
 def _of_headers(value: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from agent_core.config import ConfigSource
 from agent_core.factory import AgentFactory
 from agent_core.home import Home
 from agent_core.interrupt import CancelToken
+from agent_core.lsp.diagnostics import LanguageServers
 from tests.support import language_server
 from tests.support.processes import has_ended
 
@@ -42,3 +43,18 @@ def test_servers_of_the_settings_are_asked_and_end_with_the_session(
     workspace.close()
     (start,) = [line for line in log.read_text().splitlines() if line.startswith("start ")]
     assert has_ended(int(start.split()[1]))
+
+
+def test_they_get_no_variable_that_the_settings_take_a_key_from(
+    factory: AgentFactory, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CORP_LLM", "no-name-says-that-this-is-a-key")
+    provider = "providers:\n  corp: {base_url: 'http://127.0.0.1:1', key_env: CORP_LLM}\n"
+    (home / "config.yaml").write_text(f"{provider}lsp:\n  enabled: true\n")
+    workspace = factory.workspace(tmp_path, (), SessionChoices())
+    servers = workspace.diagnostics
+    workspace.close()
+    assert isinstance(servers, LanguageServers)
+    variables = servers._around.places.variables
+    assert "PATH" in variables
+    assert "CORP_LLM" not in variables

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.support.editor import Editor
+from tests.support.editor import Content, Editor
 from tests.support.hostile.attack import Attack, filled
 from tests.support.hostile.world import World
 from tests.support.mcp_servers import on_the_wire, plain
@@ -56,7 +56,7 @@ async def strike(
 
 
 async def obeyed(
-    agent: Editor, world: World, server: ModelServer, attack: Attack, prompt: str, *, mode: str = "default"
+    agent: Editor, world: World, server: ModelServer, attack: Attack, prompt: Content, *, mode: str = "default"
 ) -> Struck:
     """The same, where `prompt` says how the model comes to read the attack's text."""
     replaced = {world.workspace / name: filled(text, world.places) for name, text in attack.files}

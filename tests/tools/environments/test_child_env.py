@@ -3,7 +3,13 @@
 import pytest
 
 from tests.support.each import each
-from tools.environments.child_env import child_environment, is_secret, terminal_environment
+from tools.environments.child_env import (
+    bare_environment,
+    child_environment,
+    client_environment,
+    is_secret,
+    terminal_environment,
+)
 
 
 @each(
@@ -153,3 +159,29 @@ def test_headers_for_our_own_requests_stay_with_us():
     base = {"ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer k", "OPENAI_CUSTOM_HEADERS": "x: k"}
 
     assert not base.keys() & child_environment(base).keys()
+
+
+def test_a_persons_client_of_another_machine_gets_its_own_sign_in_and_no_key_of_ours():
+    base = {
+        "SSH_AUTH_SOCK": "/run/agent",
+        "AWS_SECRET_ACCESS_KEY": "theirs",
+        "DOCKER_AUTH_CONFIG": "theirs",
+        "HTTPS_PROXY": "http://me:word@proxy",
+        "OPENAI_API_KEY": "ours",
+        "AZURE_OPENAI_API_KEY": "ours",
+        "AWS_BEARER_TOKEN_BEDROCK": "ours",
+        "HERMES_HOME": "ours",
+        "GITHUB_TOKEN": "another's",
+    }
+    assert client_environment(base, {"NAMED_TOKEN": "n"}) == {
+        **{
+            name: base[name]
+            for name in ("SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "DOCKER_AUTH_CONFIG", "HTTPS_PROXY")
+        },
+        "NAMED_TOKEN": "n",
+    }
+
+
+def test_a_helper_that_reads_what_strangers_wrote_gets_nothing_but_what_it_needs_to_start():
+    base = {"PATH": "/bin", "LANG": "C.UTF-8", "LC_ALL": "C", "CORP_LLM": "k", "DATABASE_URL": "x"}
+    assert bare_environment(base) == {"PATH": "/bin", "LANG": "C.UTF-8", "LC_ALL": "C"}

@@ -21,3 +21,13 @@ def test_the_headers_of_a_collector_are_known_one_by_one() -> None:
         "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x-short=1,broken",
     }
     assert list(secret_values(variables)) == ["team-key-0123", "abc-def-123"]
+
+
+def test_the_password_of_an_address_is_known_by_itself_whatever_the_variable_is_called() -> None:
+    variables = {
+        "DATABASE_URL": "postgres://me:s3same-%40pen@db.example.com/x",
+        "HTTPS_PROXY": "http://me:short@proxy:3128",
+        "CACHE": "redis://:postgres@localhost/0",
+        "BROKEN": "http://[a:b@c",
+    }
+    assert list(secret_values(variables)) == ["s3same-%40pen", "s3same-@pen"]

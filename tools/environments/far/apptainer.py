@@ -14,9 +14,10 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tools.environments.child_env import client_environment
 from tools.environments.far.docker import mount_field
 from tools.environments.far.leading import leading
 from tools.environments.far.machine import Streams
@@ -81,9 +82,10 @@ class ApptainerMachine:
         CommandError: there is no such program.
     """
 
-    def __init__(self, instance: Instance, program: str = "") -> None:
+    def __init__(self, instance: Instance, program: str = "", variables: Mapping[str, str] = os.environ) -> None:
         self._program = _found(program)
         self._instance = instance
+        self._variables = variables
         self._lock = threading.Lock()
         self._name = owned_name()
         self._is_used = False
@@ -112,7 +114,7 @@ class ApptainerMachine:
                 stdin=streams.stdin,
                 stdout=streams.stdout,
                 stderr=streams.stderr,
-                env=self._variables(),
+                env=self._environment(),
                 close_fds=True,
                 start_new_session=True,
             )
@@ -164,7 +166,7 @@ class ApptainerMachine:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                env=self._variables(),
+                env=self._environment(),
                 timeout=_START_SECONDS,
                 check=False,
             )
@@ -190,6 +192,7 @@ class ApptainerMachine:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                env=self._environment(),
                 timeout=_ASK_SECONDS,
                 check=False,
             )
@@ -199,14 +202,21 @@ class ApptainerMachine:
         found = told.get("instances") if isinstance(told, dict) else None
         return [str(each.get("instance", "")) for each in found or [] if isinstance(each, dict)]
 
-    def _variables(self) -> dict[str, str]:
+    def _environment(self) -> dict[str, str]:
         given = {name: os.environ[name] for name in self._instance.forwarded if name in os.environ}
-        return {**os.environ, **{f"{before}{name}": value for before in _FORWARDING for name, value in given.items()}}
+        named = {f"{before}{name}": value for before in _FORWARDING for name, value in given.items()}
+        return client_environment(self._variables, named)
 
     def _popen(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
         null = subprocess.DEVNULL
         return subprocess.Popen(
-            [self._program, *words], stdin=null, stdout=null, stderr=null, close_fds=True, start_new_session=True
+            [self._program, *words],
+            stdin=null,
+            stdout=null,
+            stderr=null,
+            env=self._environment(),
+            close_fds=True,
+            start_new_session=True,
         )
 
 

@@ -14,12 +14,13 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from tools.environments.backends import Rescue
+from tools.environments.child_env import client_environment
 from tools.environments.far.machine import Streams, ended
 from tools.environments.far.owning import PREFIX, is_left, owned_name
 from tools.errors import CommandError
@@ -90,15 +91,24 @@ class DockerMachine:
         session_id: whose container it is; '' for one that nobody opens again.
         program: the engine's; docker, or else podman, when ''.
         rescue: saves what is in containers that were left behind.
+        variables: what the environment of its program is made from.
 
     Raises:
         CommandError: there is no engine's program.
     """
 
-    def __init__(self, box: Box, session_id: str = "", program: str = "", rescue: Rescue | None = None) -> None:
+    def __init__(
+        self,
+        box: Box,
+        session_id: str = "",
+        program: str = "",
+        rescue: Rescue | None = None,
+        variables: Mapping[str, str] = os.environ,
+    ) -> None:
         self._program = _engine(program)
         self._box = box
         self._rescue = rescue
+        self._variables = variables
         self._session = session_id
         self._is_kept = box.kept and bool(session_id)
         self._lock = threading.Lock()
@@ -128,6 +138,7 @@ class DockerMachine:
                 stdin=streams.stdin,
                 stdout=streams.stdout,
                 stderr=streams.stderr,
+                env=self._environment(),
                 close_fds=True,
                 start_new_session=True,
             )
@@ -201,6 +212,7 @@ class DockerMachine:
                 [self._program, *words],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
+                env=self._environment(),
                 timeout=_RUN_SECONDS,
                 check=False,
             )
@@ -243,6 +255,7 @@ class DockerMachine:
             stdin=streams.stdin,
             stdout=streams.stdout,
             stderr=streams.stderr,
+            env=self._environment(),
             close_fds=True,
             start_new_session=True,
         )
@@ -257,6 +270,7 @@ class DockerMachine:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                env=self._environment(),
                 timeout=_ASK_SECONDS,
                 check=False,
             )
@@ -267,8 +281,19 @@ class DockerMachine:
     def _popen(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
         null = subprocess.DEVNULL
         return subprocess.Popen(
-            [self._program, *words], stdin=null, stdout=null, stderr=null, close_fds=True, start_new_session=True
+            [self._program, *words],
+            stdin=null,
+            stdout=null,
+            stderr=null,
+            env=self._environment(),
+            close_fds=True,
+            start_new_session=True,
         )
+
+    def _environment(self) -> dict[str, str]:
+        """The engine's program takes what the settings forward from its own variables."""
+        forwarded = {name: os.environ[name] for name in self._box.forwarded if name in os.environ}
+        return client_environment(self._variables, forwarded)
 
     def _named(self) -> str:
         if self._is_kept:

@@ -36,7 +36,9 @@ def docker_backend(wanted: Wanted) -> Elsewhere:
         kept=bool(options.get("container_persistent")),
         own=None if is_shared else Path(start),
     )
-    machine = DockerMachine(box, wanted.session_id, str(options.get("docker_program") or ""), wanted.rescue)
+    machine = DockerMachine(
+        box, wanted.session_id, str(options.get("docker_program") or ""), wanted.rescue, wanted.variables
+    )
     side = side_of(machine, wanted, box.forwarded)
     why_not = f"it runs in {machine.name}, whose walls are the engine's and not this program's"
     if is_shared:

@@ -15,10 +15,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
+from tools.environments.child_env import client_environment
 from tools.environments.far.link import line_from
 from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.far.owning import began, is_gone
@@ -121,9 +122,9 @@ def remote_command(script: str) -> str:
     return f"""exec sh -c 'eval "$(printf %b "{plain}")"'"""
 
 
-def _surroundings() -> dict[str, str]:
-    """This process's variables, so that ssh speaks English; many send their LC_ALL there, where it must stay."""
-    variables = dict(os.environ)
+def _surroundings(own: Mapping[str, str]) -> dict[str, str]:
+    """The variables of ssh, so that it speaks English; many send their LC_ALL there, where it must stay."""
+    variables = client_environment(own)
     if everything := variables.pop("LC_ALL", ""):
         variables |= {"LANG": everything, "LC_CTYPE": everything}
     return {**variables, "LC_MESSAGES": "C"}
@@ -136,7 +137,7 @@ class SshMachine:
         CommandError: there is no ssh here, or the target is no host.
     """
 
-    def __init__(self, target: SshTarget, program: str = "ssh") -> None:
+    def __init__(self, target: SshTarget, program: str = "ssh", variables: Mapping[str, str] = os.environ) -> None:
         found = shutil.which(program)
         if found is None:
             raise CommandError("There is no ssh program on this machine. Install the OpenSSH client.")
@@ -144,6 +145,7 @@ class SshMachine:
             raise CommandError(f"terminal.ssh_host is {target.host!r}, which is no host. Correct it in the settings.")
         self._program = found
         self._target = target
+        self._variables = variables
         self._lock = threading.Lock()
         self._masters: list[_Master] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -231,7 +233,7 @@ class SshMachine:
                 stdin=streams.stdin,
                 stdout=streams.stdout,
                 stderr=streams.stderr,
-                env=_surroundings(),
+                env=_surroundings(self._variables),
                 close_fds=True,
                 start_new_session=True,
             )

@@ -25,7 +25,7 @@ def ssh_backend(wanted: Wanted) -> Elsewhere:
         Path(key).expanduser() if key else None,
         tuple(options.get("ssh_options") or ()),
     )
-    side = side_of(SshMachine(target), wanted)
+    side = side_of(SshMachine(target, variables=wanted.variables), wanted)
     return with_places_there(
         "ssh",
         side,

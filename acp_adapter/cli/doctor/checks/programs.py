@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, warning, well
+from tools.environments.child_env import bare_environment
 
 _SECONDS = 10.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -40,7 +42,12 @@ def check_git(case: Case) -> Iterator[Finding]:
 def _ran(name: str, program: Sequence[str], step: str) -> Finding:
     try:
         ran = subprocess.run(
-            [*program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+            [*program, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=bare_environment(os.environ),
+            timeout=_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         return warning(name, f"{program[0]} could not be run: {problem}", step, program=program[0])

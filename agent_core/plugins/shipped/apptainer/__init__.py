@@ -32,7 +32,7 @@ def apptainer_backend(wanted: Wanted) -> Elsewhere:
         memory=options.get("container_memory"),
         arguments=tuple(options.get("singularity_args") or ()),
     )
-    machine = ApptainerMachine(instance, str(options.get("singularity_program") or ""))
+    machine = ApptainerMachine(instance, str(options.get("singularity_program") or ""), wanted.variables)
     side = side_of(machine, wanted, instance.forwarded)
     why_not = f"it runs in {machine.name}, whose walls are apptainer's and not this program's"
     return with_shared_places("apptainer", side, wanted, why_not, note=_NOTE)

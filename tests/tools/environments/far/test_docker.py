@@ -182,3 +182,14 @@ def test_a_command_that_is_cancelled_before_it_starts_needs_no_container(engine,
     outcome = side_of().environment.run(CommandSpec("true", Path("/"), 5.0), lambda _text: None, token)
     assert outcome.interrupted
     assert engine.boxes() == {}
+
+
+def test_the_engines_program_gets_no_key_of_ours_but_what_the_settings_forward(engine, monkeypatch):
+    monkeypatch.setenv("DEPLOY_TOKEN", "forwarded")
+    around = {"OPENAI_API_KEY": "ours", "DOCKER_HOST": "unix:///x", "DOCKER_AUTH_CONFIG": "theirs"}
+    machine = DockerMachine(Box("some:1", forwarded=("DEPLOY_TOKEN",)), program=str(engine.program), variables=around)
+    assert machine._environment() == {
+        "DOCKER_HOST": "unix:///x",
+        "DOCKER_AUTH_CONFIG": "theirs",
+        "DEPLOY_TOKEN": "forwarded",
+    }

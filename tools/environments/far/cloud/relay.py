@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import select
 import signal
 import socket
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 
+from tools.environments.child_env import bare_environment
 from tools.environments.far.cloud.port import Wire
 from tools.environments.far.machine import Streams
 
@@ -64,6 +66,7 @@ def relay(wire: Wire, streams: Streams) -> subprocess.Popen[bytes]:
                 stdout=streams.stdout,
                 stderr=streams.stderr,
                 pass_fds=(far.fileno(),),
+                env=bare_environment(os.environ),
                 start_new_session=True,
             )
     except OSError:
