@@ -74,7 +74,7 @@ $(MUTMUT)/mutmut/__init__.py: $(READY)
 	@touch $@
 
 MUTANTS ?=
-mutation: $(MUTMUT)/mutmut/__init__.py  ## Change the pure modules in thousands of places, and tell what no test noticed (MUTANTS='tools.approval.*')
+mutation: $(MUTMUT)/mutmut/__init__.py  ## Change the pure modules in thousands of places; what does no test notice? (MUTANTS='tools.approval.*')
 	@PYTHONPATH=$(abspath $(MUTMUT)) $(BIN)/python -m scripts.mutation $(MUTANTS)
 
 golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
