@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz golden golden-rc sdk-rc lint audit format bench bench-compare bench-keep docs pictures facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz mutation golden golden-rc sdk-rc lint audit format bench bench-compare bench-keep docs pictures facts node-clients lock clean
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -63,6 +63,19 @@ faults: $(READY)  ## Kill the agent at each named point, fail its disk, clock, d
 FUZZ_LINES ?= 200000
 fuzz: $(READY)  ## Send the agent hundreds of thousands of lines of any kind (FUZZ_LINES=N, FUZZ_SEED=N)
 	@FUZZ_LINES=$(FUZZ_LINES) FUZZ_KEPT=$(or $(FUZZ_KEPT),build/fuzz) $(BIN)/python -m pytest -s -m slow tests/fuzz
+
+MUTMUT := .cache/mutmut
+$(MUTMUT)/mutmut/__init__.py: $(READY)
+	@if command -v uv >/dev/null 2>&1; then \
+		uv pip install -q --python $(BIN)/python --target $(MUTMUT) mutmut==3.8.1; \
+	else \
+		$(BIN)/python -m pip install -q --disable-pip-version-check --target $(MUTMUT) mutmut==3.8.1; \
+	fi
+	@touch $@
+
+MUTANTS ?=
+mutation: $(MUTMUT)/mutmut/__init__.py  ## Change the pure modules in thousands of places; what does no test notice? (MUTANTS='tools.approval.*')
+	@PYTHONPATH=$(abspath $(MUTMUT)) $(BIN)/python -m scripts.mutation $(MUTANTS)
 
 golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript

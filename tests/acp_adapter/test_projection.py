@@ -88,6 +88,8 @@ def test_text_and_thoughts_carry_their_message() -> None:
 def test_what_the_session_costs_is_told_where_it_is_known() -> None:
     (update,) = project(ContextUsed(10, 100, 0.1 + 0.2), PLAIN)
     assert update["cost"] == {"amount": 0.3, "currency": "USD"}
+    (update,) = project(ContextUsed(10, 100, 0.123_456_78), PLAIN)
+    assert update["cost"]["amount"] == 0.123_457
     (update,) = project(ContextUsed(10, 100), PLAIN)
     assert "cost" not in update
 
@@ -122,9 +124,15 @@ def test_a_notice_is_one_where_the_client_takes_it_and_text_elsewhere() -> None:
             "description": "It was busy.",
         }
     ]
+    (several,) = project(Noticed("m", "One. Two. Three.", "info"), ClientCapabilities(notices=True))
+    assert (several["title"], several["description"]) == ("One", "Two. Three.")
+    (short,) = project(Noticed("m", "Only this.", "info"), ClientCapabilities(notices=True))
+    assert short == {"sessionUpdate": "notice", "severity": "info", "title": "Only this."}
     (text,) = project(noticed, PLAIN)
     assert (text["sessionUpdate"], text["messageId"]) == ("agent_message_chunk", "m")
-    assert text["content"]["text"].strip() == "The model is another one. It was busy."
+    assert text["content"]["text"] == "The model is another one. It was busy.\n\n"
+    (ended,) = project(Noticed("m", " Busy.\n", "info"), PLAIN)
+    assert ended["content"]["text"] == " Busy.\n\n"
 
 
 def test_a_name_comes_with_the_time_and_a_missing_one_changes_nothing() -> None:
@@ -162,6 +170,8 @@ def test_where_a_card_cannot_be_shown_it_still_begins_and_ends() -> None:
         _check(client_sees)
     ended = bare(ToolFinished("c", "todo", arguments, "/srv", ToolResult("no", failed=True)))
     assert [update["status"] for update in ended] == ["failed"]
+    whole = bare(ToolFinished("c", "todo", arguments, "/srv", ToolResult("yes")))
+    assert whole == [{"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"}]
     assert bare(AgentText("m", "x")) == []
 
 

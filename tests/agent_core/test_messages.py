@@ -10,6 +10,7 @@ from agent_core.messages import (
     assistant_message,
     closing,
     parse_arguments,
+    repaired,
     said_in,
     text_of,
     tool_call,
@@ -132,3 +133,36 @@ def test_closing_twice_adds_nothing():
 )
 def test_the_text_of_content(content, text):
     assert text_of(content) == text
+
+
+@each(
+    ("messages", "wanted"),
+    [
+        ([], []),
+        ([*ASKED, tool_message(CALL_A, "1"), user_message("on")], ["user", "assistant", "tool", "tool", "user"]),
+        ([tool_message(CALL_A, "1"), user_message("go")], ["user"]),
+        ([*ASKED[:1], assistant_message("", [CALL_A]), tool_message(CALL_B, "2")], ["user", "assistant"]),
+        ([*ASKED, tool_message(CALL_A, "1"), tool_message(CALL_A, "2")], ["user", "assistant", "tool"]),
+        ([*ASKED, user_message("on")], ["user", "assistant", "tool", "tool", "user"]),
+        ([user_message("a"), user_message("b")], ["user", "assistant", "user"]),
+        (
+            [user_message("a"), assistant_message("b"), user_message("c"), user_message("d")],
+            ["user", "assistant", "user", "assistant", "user"],
+        ),
+    ],
+)
+def test_a_history_is_repaired_so_that_every_server_takes_it(messages, wanted):
+    whole = repaired(messages)
+    assert roles(whole) == wanted
+    assert repaired(whole) == whole
+
+
+def test_what_a_repair_puts_in_says_what_is_missing():
+    whole = repaired([*ASKED, user_message("a"), user_message("b")])
+    assert "unknown" in json.loads(str(whole[2]["content"]))["error"]
+    assert whole[-2]["content"] == "[There is no answer to this message.]"
+
+
+def test_why_arguments_are_refused_is_told():
+    with pytest.raises(ValueError, match=r"^The arguments must be one JSON object\.$"):
+        parse_arguments("[]")

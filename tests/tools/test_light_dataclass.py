@@ -180,3 +180,69 @@ def test_init_is_compiled_with_the_first_instance_only() -> None:
     Idle("b")
     assert Idle.__init__ is after
     assert after.__qualname__.endswith("Idle.__init__")
+
+
+def _made_now() -> tuple[type[Any], type[Any], type[Any]]:
+    """A frozen class, one that can change, one that has no fields."""
+
+    @dataclass(frozen=True, slots=True)
+    class Frozen:
+        name: str
+        parts: list[str] = field(default_factory=list)
+
+    @dataclass(slots=True)
+    class Changing:
+        name: str = "x"
+
+    @dataclass(frozen=True, slots=True)
+    class Empty:
+        pass
+
+    return Frozen, Changing, Empty
+
+
+def test_a_frozen_class_refuses_changes_and_is_copied_with_all_it_holds() -> None:
+    frozen, _, _ = _made_now()
+    made = frozen("a", ["x"])
+    for name in ("name", "parts"):
+        with pytest.raises(FrozenInstanceError, match=f"cannot assign to field '{name}'"):
+            setattr(made, name, "b")
+        with pytest.raises(FrozenInstanceError, match=f"cannot delete field '{name}'"):
+            delattr(made, name)
+    with pytest.raises(FrozenInstanceError):
+        made.other = 1
+    with pytest.raises(FrozenInstanceError):
+        del made.other
+    copied = copy.deepcopy(made)
+    assert (copied.name, copied.parts) == ("a", ["x"])
+    assert copied == made
+    with pytest.raises(ValueError, match="zip"):
+        made.__setstate__(["too few"])
+
+
+def test_what_a_frozen_class_is_widened_by_may_change_where_it_is_its_own() -> None:
+    frozen, _, _ = _made_now()
+
+    class Wide(frozen):  # type: ignore[misc, valid-type]
+        pass
+
+    wide = Wide("a")
+    wide.note = "mine"
+    assert wide.note == "mine"
+    del wide.note
+    assert not hasattr(wide, "note")
+    for change in (lambda: setattr(wide, "name", "b"), lambda: delattr(wide, "name")):
+        with pytest.raises(FrozenInstanceError):
+            change()
+
+
+def test_only_a_frozen_class_is_a_key_and_one_without_fields_is_like_any_other_of_it() -> None:
+    frozen, changing, empty = _made_now()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(changing())
+    assert changing("a") == changing("a") != changing("b")
+    assert empty() == empty()
+    assert hash(empty()) == hash(())
+    assert hash(frozen("a", ())) == hash(("a", ()))
+    assert hash(frozen("a", ())) != hash(frozen("b", ()))
+    assert frozen("a") != ("a", [])

@@ -19,6 +19,8 @@ def _text(block: dict[str, Any]) -> str:
 def test_a_huge_diff_is_a_note() -> None:
     big = "x" * (600 * 1024)
     assert diff_block(ShownDiff(Path("/a"), "old", big))["type"] == "diff"
+    half = "x" * (512 * 1024)
+    assert diff_block(ShownDiff(Path("/a"), half, half))["type"] == "diff"
     note = diff_block(ShownDiff(Path("/a"), big, big))
     assert note == text_block("The change of /a is too large to show here.")
 
@@ -43,7 +45,8 @@ def test_a_fence_is_longer_than_any_in_its_text(inner: str) -> None:
 def test_what_printed_nothing_has_no_empty_code_block(nothing: str) -> None:
     assert _text(shown_block(ShownOutput(nothing, 0))) == "(no output, exit code 0)"
     assert _text(shown_block(ShownOutput(nothing, None, "SIGKILL"))) == "(no output, ended by SIGKILL)"
-    assert "```" not in _text(live_block(nothing))
+    assert _text(shown_block(ShownOutput(nothing, None))) == "(no output, running)"
+    assert _text(live_block(nothing)) == "(only blank lines so far)"
 
 
 def test_an_empty_file_is_told_and_a_sentence_stays_what_it_is() -> None:
@@ -59,6 +62,7 @@ def test_text_may_be_plain_or_a_block() -> None:
 
 def test_long_text_is_cut_and_says_by_how_much() -> None:
     assert _text(text_block("x" * MAX_SHOWN_CHARS)) == "x" * MAX_SHOWN_CHARS
+    assert _text(shown_block(ShownOutput("a\n" * (MAX_SHOWN_CHARS // 2), 0))).count("\na") == MAX_SHOWN_CHARS // 2
     assert _text(text_block("x" * 30_000)).endswith("x… (10000 more characters)")
     assert _text(text_block("x" * 30_000, "py")).endswith("x… (10000 more characters)\n```")
 
@@ -95,7 +99,14 @@ def test_plain_clients_see_no_escape_sequences(raw: str) -> None:
 
 @each(
     ("size", "name"),
-    [(400, "1 kB"), (20_480, "20 kB"), (999_499, "999 kB"), (1_234_567, "1.2 MB"), (64 * 1024 * 1024, "67.1 MB")],
+    [
+        (400, "1 kB"),
+        (20_480, "20 kB"),
+        (999_499, "999 kB"),
+        (1_000_000, "1.0 MB"),
+        (1_234_567, "1.2 MB"),
+        (64 * 1024 * 1024, "67.1 MB"),
+    ],
 )
 def test_a_saved_output_is_linked_with_its_size(size: int, name: str) -> None:
     (block,) = saved_blocks({"saved": SavedOutput(Path("/home/me/.hermes/outputs/s/c 1%.txt"), size).facts()})

@@ -99,3 +99,11 @@ def test_a_patch_of_several_files_names_the_first_and_tells_how_many_more():
     assert _title("patch", mode="patch", patch=patch) == "Edit a/b.py and 1 more"
     assert _title("patch", mode="patch", patch="*** Delete File: a.py") == "Edit a.py"
     assert _title("patch", patch="nothing") == "Edit ?"
+
+
+def test_where_nothing_is_said_of_it_a_title_says_only_what_is_known() -> None:
+    for everywhere in ("", "."):
+        assert _title("search_files", pattern="x", path=everywhere) == "Search 'x'"
+    assert _title("search_files") == "Search '?'"
+    assert _title("read_file", path="a", offset=1) == "Read a"
+    assert _title("read_file", path="a", offset=2) == "Read a from line 2"

@@ -203,3 +203,21 @@ class TestFailures:
     @pytest.mark.parametrize("text", ["not json", '{"error": 7}', "[1]", ""])
     def test_other_failures_are_shown_as_they_are(self, text: str) -> None:
         assert _text(_finished("x", ToolResult(text, failed=True))) == text
+
+
+def test_who_makes_a_call_is_told_from_its_beginning_to_its_failure() -> None:
+    call = ("c", "read_file", {"path": "a"}, CWD)
+    updates = [
+        requested_call(ToolRequested(*call, announced=True, by="scout"), PLAIN),
+        running_call(ToolRunning(*call, by="scout")),
+        *finished_call(ToolFinished(*call, error("no"), by="scout"), PLAIN),
+    ]
+    assert [update["title"] for update in updates] == ["scout: Read a"] * 3
+    assert [update.get("status") for update in updates] == [None, "in_progress", "failed"]
+    (done,) = finished_call(ToolFinished(*call, ToolResult("{}"), by="scout"), PLAIN)
+    assert done["status"] == "completed"
+
+
+def test_a_result_without_a_look_of_its_own_is_a_block_and_a_failure_is_words() -> None:
+    assert _text(_finished("read_file", ToolResult("some text"))) == "```\nsome text\n```"
+    assert not _text(_finished("read_file", error("no such file"))).startswith("```")

@@ -41,7 +41,22 @@ def test_a_result_that_is_left_out_says_how_much_is_missing_and_the_history_stay
     first = contents(shown(messages, omissions))[0]
     assert "12,345 characters" in first
     assert "read_file" in first
+    assert first.endswith("Call it again if you need them.]")
+    assert "images" not in first
     assert contents(messages)[0] == "x" * 12345
+    assert contents(shown(messages, omissions))[1:] == contents(messages)[1:]
+
+
+def test_a_result_with_images_that_is_left_out_tells_of_them_also_without_its_tools_name():
+    call = tool_call("call-0", "read_file", "{}")
+    result = tool_message(call, [{"type": "text", "text": "four"}, PICTURE])
+    del result["name"]
+    ((_, _, left_out), (_, _, other)) = (
+        shown([user_message("x"), assistant_message("", [call]), result], Omissions({name}))
+        for name in ("call-0", "call-1")
+    )
+    assert left_out["content"].startswith("[Left out to make room: 4 characters and images that the tool gave. ")
+    assert other == result
 
 
 def test_what_is_shown_is_the_same_each_time():
@@ -58,6 +73,7 @@ def test_sealed_reasoning_is_left_out_before_a_position_only():
     assert ["sealed" in message for message in seen] == [False, False, False, True]
     assert "sealed" in first
     assert not has_sealed(messages, Omissions(sealed_before=4))
+    assert not has_sealed([user_message("x")], Omissions())
 
 
 def test_what_came_after_a_withdrawn_turn_was_never_refused():

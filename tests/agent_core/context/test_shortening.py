@@ -71,3 +71,9 @@ def test_one_line_says_that_there_was_more():
     assert one_line("a\n  b\tc", 10) == "a b c"
     assert one_line("word " * 50, 10) == "word word…"
     assert one_line("a" + " " * 500 + "b", 10) == "a…"
+
+
+def test_arguments_with_raw_line_breaks_are_read_and_what_is_no_json_is_told_in_a_line():
+    broken = '{"text": "' + "line\n" * 200 + '"}'
+    assert list(json.loads(shrunk_arguments(broken))) == ["text"]
+    assert json.loads(shrunk_arguments("no json " * 100))["arguments"].startswith("no json no json")

@@ -18,6 +18,7 @@ from tools.approval.actions import (
     RunCommand,
     SearchWeb,
     UseBrowser,
+    WriteMemory,
     WritePath,
     describe,
 )
@@ -243,6 +244,50 @@ def test_why_a_command_is_not_contained_is_said():
     assert elsewhere.reason == "is not contained: the editor runs it"
 
 
+def test_why_a_command_that_only_looks_is_asked_about_is_said():
+    along = decide(_run(SAFE, runs_along="a hook"), "default", CONTAINED, Grants())
+    assert (along.verdict, along.reason, along.cause) == ("ask", "may run a hook", "containment")
+    reveals = decide(_run(SAFE, reveals=".env"), "default", CONTAINED, Grants())
+    assert (reveals.verdict, reveals.cause) == ("ask", "containment")
+    assert reveals.reason == "may print .env, which no sandbox hides from it"
+
+
+def test_which_variables_a_command_would_run_with_outside_is_said_of_the_first_dozen():
+    def reason(*variables):
+        return decide(_run(ORDINARY, outside=True, variables=variables), "default", CONTAINED, Grants()).reason
+
+    plain = "would run without it, with all of your rights"
+    assert reason() == plain
+    assert reason("A=1", "B=" + "x" * 200) == f"{plain}, with what earlier commands have set: A=1, B={'x' * 118}"
+    dozen = tuple(f"V{number}=1" for number in range(12))
+    assert reason(*dozen).endswith(": " + ", ".join(dozen))
+    assert reason(*dozen, "W=1").endswith("V11=1 and 1 more")
+    needy = decide(_run(NEEDY, variables=("A=1",)), "default", CONTAINED, Grants())
+    assert needy.reason.endswith(", with what earlier commands have set: A=1")
+    assert "A=1" not in decide(_run(DANGEROUS, variables=("A=1",)), "default", CONTAINED, Grants()).reason
+    assert decide(_run(ORDINARY, outside=True), "default", CONTAINED, Grants()).outside
+
+
+@each(
+    ("rule", "action", "denied"),
+    [
+        ("delete: src/**", _write(ROOT / "src/a", after=None), True),
+        ("delete: src/**", _write(ROOT / "src/a"), False),
+        ("write: src/**", _write(ROOT / "src/a", after=None), True),
+        ("write: link/**", WritePath(ROOT / "src/a", b"a", b"b", shown=ROOT / "link/a"), True),
+        ("write: src/**", WritePath(ROOT / "src/a", b"a", b"b", shown=ROOT / "link/a"), True),
+    ],
+)
+def test_who_may_not_write_may_not_delete_and_not_by_another_name(rule, action, denied):
+    found = decide(action, "accept_edits", replace(RULES, deny=(parse_rule(rule),)), Grants())
+    assert (found.cause == "rule") is denied
+
+
+def test_where_everything_is_asked_about_the_reason_is_said():
+    asked = decide(_run(ORDINARY), "default", replace(CONTAINED, asks_all=True), Grants())
+    assert (asked.reason, asked.cause) == ("may have an effect", "containment")
+
+
 def test_running_again_says_what_was_refused_and_is_risky():
     asked = decide(_run(ORDINARY, outside=True, refused="writing to /etc/x"), "default", CONTAINED, Grants())
     assert "was kept from writing to /etc/x by the sandbox" in asked.reason
@@ -293,6 +338,11 @@ def test_no_rule_that_allows_counts_in_plan_mode_or_for_running_free():
         ("curl https://evil.example/x", "rule"),
         ("curl https://api.evil.example:8443/x", "rule"),
         ("touch generated/x", "rule"),
+        ("sort a > generated/x", "rule"),
+        ("sort a 2>> generated/x", "rule"),
+        ("wc -l < generated/x", ""),
+        ("cd generated && touch x", "rule"),
+        ("cd src && touch generated/x", ""),
         ("cat generated/x", ""),
     ],
 )
@@ -302,6 +352,81 @@ def test_a_rule_that_denies_hits_every_program_in_a_command(command, cause):
     found = decide(_run(command), "dont_ask", rules, Grants())
     assert found.cause == cause
     assert found.verdict == ("deny" if cause else "allow")
+
+
+@each(("mode", "edits"), list(itertools.product(MODES, EDITS)))
+def test_what_is_remembered_is_asked_about_where_edits_are_or_everything_is(mode, edits):
+    memory = WriteMemory("memory", Path("/home/u/agent/memories/MEMORY.md"), "", "Tabs.\n")
+    quiet = "deny" if mode == "plan" else "allow"
+    seen = "deny" if mode == "plan" else "ask"
+    asked = seen if edits == "ask" or mode != "dont_ask" else "allow"
+    assert decide(memory, mode, RULES, Grants(), edits).verdict == (seen if edits == "ask" else quiet)
+    assert decide(memory, mode, replace(RULES, asks_all=True), Grants(), edits).verdict == asked
+
+
+def test_of_our_own_directories_only_what_this_session_has_saved_may_be_read():
+    outputs = Path("/home/u/agent/outputs/s1")
+    rules = replace(RULES, readable=(outputs,))
+    assert decide(ReadPath(outputs / "call.txt"), "default", rules, Grants()).verdict == "allow"
+    assert decide(ReadPath(outputs.parent / "s2/call.txt"), "default", rules, Grants()).cause == "risk"
+    assert decide(_write(outputs / "call.txt"), "accept_edits", rules, Grants()).verdict == "ask"
+
+
+def test_why_a_command_may_be_what_a_rule_denies_is_said_and_it_counts_as_undoable_no_more():
+    rules = replace(CONTAINED, deny=(parse_rule("run: git push*"),))
+    renaming = _run("git -c alias.p=push p")
+    for hidden in (renaming, _run("rm -rf node_modules; git -c alias.p=push p")):
+        found = decide(hidden, "default", rules, Grants())
+        assert (found.verdict, found.cause, found.undoable) == ("ask", "rule-unclear", False)
+        assert "`run: git push*`" in found.reason
+
+
+@each(
+    ("rule", "action", "denied"),
+    [
+        ("mcp: files", MCP, True),
+        ("mcp: files/write*", MCP, True),
+        ("mcp: files/read*", MCP, False),
+        ("mcp: mail/write*", MCP, False),
+        ("mcp: mail", MCP, False),
+        ("mcp: f*/a/*", CallMcpTool("files", "a/b", "{}"), True),
+        ("tool: memory", WriteMemory("user", ROOT / "USER.md", "", "x"), True),
+        ("write: USER.md", WriteMemory("user", ROOT / "USER.md", "", "x"), True),
+        ("tool: deploy", WriteMemory("user", ROOT / "USER.md", "", "x"), False),
+    ],
+)
+def test_a_rule_about_tools_is_for_those_that_it_names(rule, action, denied):
+    ruled = parse_rule(rule)
+    found = decide(action, "dont_ask", replace(CONTAINED, deny=(ruled,)), Grants())
+    assert (found.cause == "rule") is denied
+    if ruled.kind != "write":
+        allowing = replace(CONTAINED, allow=(ruled,), asks_all=True)
+        assert (decide(action, "default", allowing, Grants()).verdict == "allow") is denied
+
+
+@each(
+    ("rule", "action", "verdict"),
+    [
+        ("delete: src/**", _write(ROOT / "src/a", after=None), "allow"),
+        ("delete: src/**", _write(ROOT / "src/a"), "ask"),
+        ("write: src/**", _write(ROOT / "src/a", after=None), "ask"),
+        ("mcp: files", MCP, "allow"),
+        ("mcp: mail", MCP, "ask"),
+        ("mcp: files", replace(MCP, each=True), "ask"),
+        ("host: *.example", ReachHost("https://a.example", "A.example"), "allow"),
+        ("host: *.example", ReachHost("http://a.example", "a.example", "a private address"), "ask"),
+        ("host: a.example", ReachHost("http://a.example", "a.example", "a private address"), "allow"),
+    ],
+)
+def test_a_rule_that_allows_is_for_its_own_kind_and_by_name_where_there_is_a_risk(rule, action, verdict):
+    rules = replace(RULES, allow=(parse_rule(rule),))
+    assert decide(action, "default", rules, Grants()).verdict == verdict
+
+
+def test_what_is_typed_into_a_program_is_asked_about_as_a_risk_with_its_reason():
+    asked = decide(ProcessInput("sh", "rm -r x\n", ROOT), "default", RULES, Grants())
+    assert asked.is_risky
+    assert asked.reason
 
 
 def test_what_may_be_what_a_rule_denies_is_asked_about_and_refused_where_nobody_is():

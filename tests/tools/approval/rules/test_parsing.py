@@ -59,6 +59,8 @@ def test_what_is_no_rule_is_refused_with_what_to_write(written, said):
 
 def test_an_older_list_of_commands_is_word_for_word_unless_it_holds_a_star():
     exact, pattern = allowlist_rules([" make test ", "", "git log*"])
+    assert [rule.source for rule in allowlist_rules(["make"])] == ["command_allowlist"]
+    assert [rule.source for rule in allowlist_rules(["make"], "the home's")] == ["the home's"]
     assert (exact.pattern, exact.is_exact, exact.has_globs) == ("make test", True, False)
     assert (pattern.pattern, pattern.is_exact, pattern.has_globs) == ("git log*", False, True)
     assert not allowlist_rules(["what?"])[0].has_globs

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.each import each
 from tools.approval.rules.parsing import parse_rule
-from tools.approval.rules.paths import covers_path, denies_path, moved, places_denied, with_real_places
+from tools.approval.rules.paths import below_home, covers_path, denies_path, moved, places_denied, with_real_places
 
 ROOT = Path("/srv/project")
 ROOTS = (ROOT, Path("/srv/library"))
@@ -94,8 +94,50 @@ def test_a_sandbox_can_hide_what_is_denied_by_name():
         ("read: secrets/**", []),
         ("read: *.pem", []),
         ("run: /home/x/project/a", []),
+        ("delete: /home/x/project/a", ["delete: /copy/a"]),
     ],
 )
 def test_a_rule_about_a_whole_path_is_moved_to_a_copy(rule, there):
     found = moved(parse_rule(rule, ""), Path("/home/x/project"), Path("/copy"))
     assert [one.shown for one in found] == there
+
+
+@each(
+    ("rule", "home", "there"),
+    [
+        ("read: ~/notes/**", "/home/far", "read: /home/far/notes/**"),
+        ("write: ~/x", "/root/", "write: /root/x"),
+        ("delete: ~/x", "/**", "delete: /**/x"),
+        ("read: /home/u/x", "/home/far", "read: /home/u/x"),
+        ("read: notes", "/home/far", "read: notes"),
+        ("run: ~/x", "/home/far", "run: ~/x"),
+    ],
+)
+def test_a_rule_about_the_home_means_that_of_the_other_machine(rule, home, there):
+    assert below_home(parse_rule(rule, ""), home).shown == there
+
+
+def test_a_rule_from_the_home_is_moved_to_a_copy_of_what_is_there(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/x")
+    found = moved(parse_rule("write: ~/project/a/"), Path("/home/x/project"), Path("/copy"))
+    assert [one.shown for one in found] == ["write: /copy/a/"]
+
+
+@each(
+    ("rule", "there"),
+    [
+        ("delete: /link/a", "/real/a"),
+        ("read: /link/", "/real/"),
+        ("read: /link", "/real"),
+        ("read: /link/**/key", "/real/**/key"),
+        ("read: link/", "/real/"),
+        ("run: /link/a", None),
+    ],
+)
+def test_what_stays_of_a_rule_where_its_path_really_is(rule, there):
+    def resolve(path):
+        return path.replace("/link", "/real").rstrip("/") or "/"
+
+    first, *others = with_real_places(parse_rule(rule), (Path("/"),) if "/link" not in rule else (), resolve)
+    assert first == parse_rule(rule)
+    assert [one.pattern.replace("//", "/") for one in others] == ([] if there is None else [there])
