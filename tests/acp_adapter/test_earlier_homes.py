@@ -78,7 +78,12 @@ async def test_a_conversation_is_listed_shown_as_it_was_and_goes_on(
     assert len(sessions) == 4
     session = sessions[TITLE]
     view = await _loaded(editor, session, project)
-    assert view.texts()[:4] == ["The first turn.\n", "Two files were changed.\n", "The command ran.\n", "Remembered.\n"]
+    assert view.texts()[:4] == [
+        "The first turn.\n",
+        "Two files were changed.\n",
+        "The command ran.\n",
+        "Remembered.\n",
+    ]
     assert "After it.\n" in view.texts()
     assert view.texts("agent_thought_chunk")[0] == "Somebody reads.\n"
     cards = [entry for entry in view.entries if "toolCallId" in entry]
@@ -153,4 +158,4 @@ def test_the_database_is_of_the_version_that_its_name_says(version: int, project
 
 
 def test_there_is_a_home_of_each_version_that_a_program_wrote() -> None:
-    assert VERSIONS == list(range(3, known_migrations()[-1].number + 1)), "record one: tests/data/homes/README.md"
+    assert list(range(3, known_migrations()[-1].number + 1)) == VERSIONS, "record one: tests/data/homes/README.md"
