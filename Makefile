@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz mutation golden golden-rc sdk-rc lint audit format bench bench-compare bench-keep docs pictures facts node-clients lock clean
+.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz mutation golden golden-rc sdk-rc lint audit format bench bench-compare bench-keep docs pictures facts node-clients lock clean matrix
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -96,6 +96,10 @@ sdk-rc: $(READY)  ## Install the SDK's pre-release beside the other, for golden-
 
 golden-rc: sdk-rc  ## The golden transcripts and the requirements with the SDK's pre-release
 	@GOLDEN_RC=all $(BIN)/python -m pytest tests/acp_adapter/test_golden_rc.py
+
+matrix: $(READY)  ## The suite with each Python here, with the lowest, locked and newest packages, and golden-rc (nightly; needs uv)
+	@$(BIN)/python -m scripts.matrix
+	@$(MAKE) --no-print-directory golden-rc
 
 lint: $(READY)  ## Style, types and the import contract
 	@$(BIN)/ruff check .

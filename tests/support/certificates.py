@@ -32,7 +32,9 @@ def make_certificates(directory: Path) -> Certificates:
     chain, key, request = directory / "server.pem", directory / "server-key.pem", directory / "server.csr"
     names = directory / "names.txt"
     names.write_text("subjectAltName=IP:127.0.0.1,DNS:model.example\n", encoding="utf-8")
-    _openssl("req", "-x509", *_KEY, "-keyout", ca_key, "-out", ca, "-days", "1", "-subj", "/CN=Test CA")
+    # From Python 3.13 on an authority must say what its key is for.
+    authority = ("-days", "1", "-subj", "/CN=Test CA", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    _openssl("req", "-x509", *_KEY, "-keyout", ca_key, "-out", ca, *authority)
     _openssl("req", *_KEY, "-keyout", key, "-out", request, "-subj", "/CN=Test server")
     signing = ("-CA", ca, "-CAkey", ca_key, "-CAcreateserial", "-days", "1", "-extfile", names)
     _openssl("x509", "-req", "-in", request, "-out", chain, *signing)

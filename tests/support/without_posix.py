@@ -14,7 +14,9 @@ import json
 import multiprocessing.connection
 import multiprocessing.spawn
 import os
+import platform
 import select
+import shutil
 import signal
 import ssl
 import subprocess
@@ -50,6 +52,7 @@ class _Missing:
 def take_away() -> None:
     """From now on this process is as poor as that."""
     sysconfig.get_config_vars()
+    platform.uname()  # from Python 3.13 on it would start a program to find out
     importlib.import_module("mcp")
     for name in MODULES:
         sys.modules.pop(name, None)
@@ -65,6 +68,8 @@ def take_away() -> None:
         setattr(module, name, 0)
     for name in ("CREATE_NO_WINDOW", "CREATE_NEW_PROCESS_GROUP"):
         setattr(subprocess, name, 0)
+    # From Python 3.12 on it asks Windows whether programs are also looked for in the current directory.
+    vars(shutil)["_winapi"] = types.SimpleNamespace(NeedCurrentDirectoryForExePath=lambda _: True)
     sys.platform = "win32"
 
 

@@ -239,7 +239,11 @@ def test_a_cancel_after_the_write_does_not_hide_it(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("name", "content", "line"),
-    [("a.json", '{\n  "a": 1,\n}\n', 3), ("a.yaml", "a: 1\nb: [1, 2\nc: 3\n", 3), ("a.toml", "a = 1\nb = \n", 2)],
+    [
+        ("a.json", '{\n  "a": 1\n  "b": 2\n}\n', 3),
+        ("a.yaml", "a: 1\nb: [1, 2\nc: 3\n", 3),
+        ("a.toml", "a = 1\nb = \n", 2),
+    ],
 )
 def test_data_that_does_not_parse_is_written_and_reported(tmp_path: Path, name: str, content: str, line: int):
     value = payload(call(make_context(tmp_path), "write_file", path=name, content=content))

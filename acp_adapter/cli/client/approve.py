@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,9 +129,17 @@ def _edits_below(cwd: Path, tool_call: dict[str, Any]) -> bool:
     paths = [cwd / path for path in _paths(tool_call)]
     try:
         # What a file really is counts: a link inside may lead outside.
-        return bool(paths) and all(path.resolve().is_relative_to(cwd.resolve()) for path in paths)
-    except (OSError, ValueError, RuntimeError):  # no path at all, or links that lead in a circle
+        return bool(paths) and all(_real(path).is_relative_to(cwd.resolve()) for path in paths)
+    except (OSError, ValueError):  # no path at all, or links that lead in a circle
         return False
+
+
+def _real(path: Path) -> Path:
+    try:
+        return Path(os.path.realpath(path, strict=True))
+    except FileNotFoundError:
+        # From Python 3.13 on this takes a circle of links for a place, so it is not the first to look.
+        return Path(os.path.realpath(path))
 
 
 def _paths(tool_call: dict[str, Any]) -> Iterator[str]:

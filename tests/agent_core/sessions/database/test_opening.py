@@ -162,7 +162,9 @@ def test_a_link_leads_to_the_file(tmp_path, path):
         assert stored(database) == {"a", "b"}
 
 
-@pytest.mark.parametrize("content", [b"hello", b"# notes of somebody\n" * 500, os.urandom(8192)])
+@pytest.mark.parametrize(
+    "content", [b"hello", b"# notes of somebody\n" * 500, os.urandom(8192)], ids=["short", "text", "random"]
+)
 def test_a_file_that_is_no_database_is_left_alone(path, content):
     path.parent.mkdir()
     path.write_bytes(content)

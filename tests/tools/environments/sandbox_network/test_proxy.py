@@ -351,6 +351,7 @@ def test_a_listed_host_is_reached_through_the_users_own_proxy(
         (b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "not encrypted"),
         (b"\x16\3\1\0\0", "not encrypted"),
     ],
+    ids=["another host", "plain HTTP", "no greeting"],
 )
 def test_a_tunnel_to_a_listed_host_carries_tls_for_that_host(
     make_network: MakeNetwork, first: bytes, why: str
