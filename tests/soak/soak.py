@@ -67,8 +67,8 @@ class Soak:
 
     Attributes:
         samples: what it held while the people worked.
-        probes: seconds that the same prompt took, one after the other, in parts of what a new Python took just then:
-            it does not matter what else the machine does.
+        probes: seconds that the same prompt took, one after the other.
+        others: seconds that a new Python took between them, which tells what else the machine does.
         idle: what it held with no session, before and afterwards.
         counts: what was done, how often.
     """
@@ -81,6 +81,7 @@ class Soak:
     remains: Remains
     samples: list[Sample] = field(default_factory=list)
     probes: list[float] = field(default_factory=list)
+    others: list[float] = field(default_factory=list)
     idle: list[Sample] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     _began: float = field(default_factory=time.monotonic)
@@ -123,6 +124,7 @@ class Soak:
             "samples": [asdict(sample) for sample in self.samples],
             "idle": [asdict(sample) for sample in self.idle],
             "probes": self.probes,
+            "others": self.others,
             "counts": dict(self.counts),
         }
         path.write_text(json.dumps(figures), encoding="utf-8")
@@ -158,7 +160,8 @@ class Soak:
         while not is_over():
             await asyncio.sleep(self.setting.every)
             self.samples.append(await self._look())
-            self.probes.append(await self._probe(plans) / await _new_python())
+            self.probes.append(await self._probe(plans))
+            self.others.append(await _new_python())
             del self.agent.frames[:-_KEPT_FRAMES]
             assert not self.model.problems
 

@@ -34,7 +34,8 @@ async def _soak(editor: EditorFactory, home: Path, scratch: Path, seconds: float
             finally:
                 if _FIGURES:
                     soak.keep(Path(_FIGURES))
-        assert problems(soak.samples, soak.probes, bounds) == [], "\n".join(soak.told())
+        found = problems(soak.samples, soak.probes, soak.others, bounds)
+        assert found == [], "\n".join(soak.told())
     except BaseException as failure:
         failure.add_note(f"SOAK_SEED={seed} SOAK_EDITOR={named!r} repeats its choices: {setting}")
         raise

@@ -11,6 +11,8 @@ from tests.soak.verdict import LONG, problems
 
 _FLAT = Sample(0, 150.0, 90, 200, 50, 12, 0.0, 8.0, 20.0, 30.0, 300, 0, 0)
 
+_STEADY = [0.1] * 300
+
 
 def _samples(**growing: float) -> list[Sample]:
     """Half an hour of samples with noise; what grows, grows so much in each minute."""
@@ -25,7 +27,7 @@ def _samples(**growing: float) -> list[Sample]:
 
 
 def test_noise_is_no_growth() -> None:
-    assert problems(_samples(), [0.1] * 300, LONG) == []
+    assert problems(_samples(), _STEADY, _STEADY, LONG) == []
 
 
 @pytest.mark.parametrize(
@@ -41,16 +43,18 @@ def test_noise_is_no_growth() -> None:
     ],
 )
 def test_what_grows_is_named(growing: dict[str, float], told: str) -> None:
-    (problem,) = problems(_samples(**growing), [0.1] * 300, LONG)
+    (problem,) = problems(_samples(**growing), _STEADY, _STEADY, LONG)
     assert told in problem
 
 
 def test_prompts_that_take_longer_and_longer_are_told() -> None:
     chance = random.Random(2)
     flat = [chance.choice((0.1, 0.11, 0.1, 0.9)) for _ in range(300)]
-    assert problems(_samples(), flat, LONG) == []
-    (problem,) = problems(_samples(), [took * (1 + (at / 100) ** 2) for at, took in enumerate(flat)], LONG)
+    assert problems(_samples(), flat, _STEADY, LONG) == []
+    longer = [took * (1 + (at / 100) ** 2) for at, took in enumerate(flat)]
+    (problem,) = problems(_samples(), longer, _STEADY, LONG)
     assert "the same prompt" in problem
+    assert problems(_samples(), longer, longer, LONG) == []  # so does all else: it is the machine
 
 
 def test_too_few_values_say_nothing() -> None:
