@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz mutation golden golden-rc sdk-rc lint audit format bench bench-compare bench-keep docs pictures facts node-clients lock clean matrix
+.PHONY: help setup demo test ci-long slow crash chaos model faults fuzz soak mutation golden golden-rc sdk-rc lint audit format bench bench-compare bench-keep docs pictures facts node-clients lock clean matrix
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -37,7 +37,7 @@ demo: $(READY)  ## Watch the agent find, fix and test a bug, offline, over the r
 test: $(READY) lint  ## Everything that must hold: style, types, import rules, tests
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not slow and not long"
 
-ci-long: $(READY)  ## The short forms of the long runs: crash, chaos, fuzz, drill; CI runs them after `make test`
+ci-long: $(READY)  ## The short forms of the long runs: crash, chaos, soak, fuzz, drill; CI runs them after `make test`
 	@$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist worksteal -m "long and not slow"
 
 slow: $(READY)  ## The long runs whole, which neither `make test` nor CI runs
@@ -76,6 +76,10 @@ $(MUTMUT)/mutmut/__init__.py: $(READY)
 MUTANTS ?=
 mutation: $(MUTMUT)/mutmut/__init__.py  ## Change the pure modules in thousands of places; what does no test notice? (MUTANTS='tools.approval.*')
 	@PYTHONPATH=$(abspath $(MUTMUT)) $(BIN)/python -m scripts.mutation $(MUTANTS)
+
+SOAK_SECONDS ?= 1800
+soak: $(READY)  ## Half an hour of 32 sessions at work: nothing may grow (SOAK_SECONDS=N, SOAK_SEED=N, SOAK_FIGURES=FILE)
+	@SOAK_SECONDS=$(SOAK_SECONDS) $(BIN)/python -m pytest -m slow tests/soak
 
 golden: $(READY)  ## Write the golden transcripts and prompts anew; review what changed
 	@GOLDEN_UPDATE=1 $(BIN)/python -m pytest tests/acp_adapter/test_golden.py::test_every_editor_has_its_transcript

@@ -5,20 +5,19 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import HermesError, StoreError, UnknownSession
 from agent_core.home import Home
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.background.kept import KeptBackground
+from agent_core.sessions.daily import DAY, Daily
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.live.leases import is_alive, refuse_living
 from agent_core.sessions.live.sqlite_store import SqliteSessionStore
 from agent_core.sessions.outputs import SavedOutputs
 from agent_core.sessions.records import SessionRecord
-from tools.light_dataclass import dataclass
 from tools.recall import SessionRecall
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from agent_core.sessions.rewind.rewinder import Rewinder
 
 log = logging.getLogger(__name__)
-
-_DAY = 24 * 3600.0
 
 
 class SessionLibrary:
@@ -46,7 +43,7 @@ class SessionLibrary:
         self._began = self.database.clock()
         self._lock = threading.Lock()
         self._files: FileVersions | None = None
-        jobs = (self._index, _Once(self._tidy_up))
+        jobs = (self._index, Daily(self._tidy_up, self.database.clock))
         self.store = SqliteSessionStore(self.database, idle_jobs=jobs)
 
     @property
@@ -134,18 +131,36 @@ class SessionLibrary:
         except HermesError:
             log.warning("a choice of session %s could not be stored", session_id, exc_info=True)
 
-    def delete(self, session_id: str) -> None:
-        """Remove a session and every trace of it; without one of that id nothing happens.
+    def delete(self, session_id: str) -> bool:
+        """Remove a session and every trace of it; False without one of that id.
 
         Raises:
             SessionInUse: another living process prompts it. StoreError: it could not be removed.
         """
+        there_was = False
         with contextlib.suppress(UnknownSession):
             self.unload(session_id)
             contents = self.files.contents_of(session_id)
-            self.archive.delete(session_id)
+            there_was = self.archive.delete(session_id)
             self.files.drop(contents)
             self.outputs.drop(session_id)
+        return there_was
+
+    def prune(self, before: float) -> tuple[str, ...]:
+        """Remove the sessions that were not used since `before` and are neither archived nor held; their ids.
+
+        Args:
+            before: seconds since the epoch.
+
+        Raises:
+            StoreError: one could not be removed.
+        """
+        contents = self.files.contents_unused_since(before)
+        deleted = self.archive.prune(before)
+        self.files.drop(contents)
+        for session_id in deleted:
+            self.outputs.drop(session_id)
+        return deleted
 
     def close(self) -> None:
         """Write what is left, and let other processes have the sessions."""
@@ -166,22 +181,7 @@ class SessionLibrary:
         self.outputs.prune()
         try:
             drop_half_written(self.database, self._began)
-            self.archive.drop_empty(self.database.clock() - _DAY)
+            self.archive.drop_empty(self.database.clock() - DAY)
             self.files.prune()
         except StoreError:
             log.warning("tidying up the sessions failed", exc_info=True)
-
-
-@dataclass(slots=True)
-class _Once:
-    """A job that is done the first time only."""
-
-    work: Callable[[], None]
-    done: bool = False
-
-    def __call__(self) -> bool:
-        """Do it; there is never more to do."""
-        if not self.done:
-            self.done = True
-            self.work()
-        return False

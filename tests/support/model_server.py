@@ -9,6 +9,7 @@ import select
 import socket
 import sys
 import threading
+from collections import deque
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -52,13 +53,17 @@ class ClientGone(ConnectionError):
 
 
 class ModelServer:
-    """Answers each completion request with the next reply of the script; `default` once the script is used up."""
+    """Answers each completion request with the next reply of the script; `default` once the script is used up.
 
-    def __init__(self, *script: Scripted, default: Scripted | None = None) -> None:
+    It keeps all requests, or only the last so many (`keep`), so that a long run does not fill the memory.
+    """
+
+    def __init__(self, *script: Scripted, default: Scripted | None = None, keep: int | None = None) -> None:
         self._script = list(script)
         self._default = default
         self._changed = threading.Condition()
-        self._requests: list[Recorded] = []
+        self._requests: deque[Recorded] = deque(maxlen=keep)
+        self._arrived = 0
         self.disconnected = threading.Event()
         self.errors: list[BaseException] = []
         self._http = _HttpServer(self)
@@ -75,7 +80,7 @@ class ModelServer:
 
     @property
     def requests(self) -> list[Recorded]:
-        """The completion requests so far, in the order of their arrival."""
+        """The completion requests that are kept, in the order of their arrival."""
         with self._changed:
             return list(self._requests)
 
@@ -86,9 +91,9 @@ class ModelServer:
     def wait_for_request(self, count: int = 1, timeout: float = 30) -> Recorded:
         """Block until `count` requests have arrived; the last of them."""
         with self._changed:
-            if not self._changed.wait_for(lambda: len(self._requests) >= count, timeout):
-                raise AssertionError(f"{len(self._requests)} of {count} model requests arrived in {timeout} s")
-            return self._requests[count - 1]
+            if not self._changed.wait_for(lambda: self._arrived >= count, timeout):
+                raise AssertionError(f"{self._arrived} of {count} model requests arrived in {timeout} s")
+            return self._requests[count - 1 - self._arrived]
 
     async def arrived(self, count: int = 1, timeout: float = 30) -> Recorded:  # noqa: ASYNC109 - one spelling for both
         """The same for a test that runs on the event loop."""
@@ -99,7 +104,7 @@ class ModelServer:
         headers = {name.lower(): value for name, value in handler.headers.items()}
         port = handler.client_address[1]
         with self._changed:
-            number = len(self._requests) + 1
+            self._arrived = number = self._arrived + 1
             request = Recorded(number, port, handler.command, handler.path, headers, raw, _parsed(raw))
             self._requests.append(request)
             scripted = self._script.pop(0) if self._script else self._default

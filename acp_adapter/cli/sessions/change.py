@@ -40,8 +40,7 @@ def _delete(options: argparse.Namespace, library: SessionLibrary, records: Seque
     try:
         for record in records:
             try:
-                deleted += library.archive.delete(record.id)
-                library.outputs.drop(record.id)
+                deleted += library.delete(record.id)
             except SessionInUse as problem:
                 say_failed("sessions", problem.public)
     finally:
@@ -69,9 +68,7 @@ def _prune(options: argparse.Namespace, library: SessionLibrary) -> int:
     if refusal is not None:
         return refusal
     try:
-        deleted = library.archive.prune(before)
-        for session_id in deleted:
-            library.outputs.drop(session_id)
+        deleted = library.prune(before)
     finally:
         library.files.prune()
     print(f"Deleted {_many(len(deleted))}.")

@@ -60,6 +60,21 @@ def contents_of(database: Database, session_id: str) -> tuple[str, ...]:
         return tuple(row[0] for row in rows)
 
 
+def contents_unused_since(database: Database, before: float) -> tuple[str, ...]:
+    """The hashes of the contents that sessions keep which were not used since `before` (seconds since the epoch).
+
+    Raises:
+        StoreError: the database cannot be read.
+    """
+    with database.read() as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT kept.before_hash FROM file_versions kept JOIN sessions ON sessions.id = kept.session_id"
+            " WHERE sessions.updated_at < ? AND kept.before_hash IS NOT NULL AND kept.lost = ''",
+            (before,),
+        )
+        return tuple(row[0] for row in rows)
+
+
 def drop_unreferenced(database: Database, blobs: BlobStore, hashes: Sequence[str]) -> int:
     """Delete those contents that no row refers to; how many.
 

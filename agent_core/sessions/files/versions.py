@@ -12,7 +12,7 @@ from agent_core.sessions.database.file_header import files_of
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.keeping import Keeper, VersionLimits
-from agent_core.sessions.files.pruning import contents_of, drop_unreferenced, prune
+from agent_core.sessions.files.pruning import contents_of, contents_unused_since, drop_unreferenced, prune
 from tools.changes.held_content import ContentCache
 
 __all__ = ["FileVersions", "VersionLimits"]
@@ -63,6 +63,14 @@ class FileVersions:
         """
         self.flush()
         return contents_of(self._keeper.database, session_id)
+
+    def contents_unused_since(self, before: float) -> tuple[str, ...]:
+        """The hashes of the contents that sessions keep which were not used since `before` (seconds since the epoch).
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        return contents_unused_since(self._keeper.database, before)
 
     def drop(self, hashes: Sequence[str]) -> None:
         """Delete those contents that no session keeps any more.

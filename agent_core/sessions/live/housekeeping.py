@@ -23,6 +23,8 @@ class Rhythm:
         backlog: the same while nothing else happens.
         heartbeat: how often leases are renewed.
         quiet: how long nothing must have been written before jobs begin that can wait.
+        overdue: how long they wait at most: with many sessions at work it is never quiet.
+        moment: how long they may take then.
         patience: how long a turn waits for a busy database.
         bearable: how long others may keep it busy before the person is told.
     """
@@ -32,6 +34,8 @@ class Rhythm:
     backlog: float = 3.0
     heartbeat: float = 10.0
     quiet: float = 1.0
+    overdue: float = 10.0
+    moment: float = 0.1
     patience: float = 0.25
     bearable: float = 3.0
 
@@ -74,6 +78,7 @@ class Housekeeper:
     _renew_at: float = 0.0
     _seen_writes: int = -1
     _quiet_from: float = 0.0
+    _overdue_from: float = 0.0
     _jobs: list[Callable[[], bool]] = field(default_factory=list)
 
     def tick(self) -> float | None:
@@ -115,26 +120,40 @@ class Housekeeper:
         now, writes = self.clock(), self.chores.writes()
         if writes != self._seen_writes:
             self._seen_writes, self._quiet_from = writes, now + self.rhythm.quiet
+            if not self._jobs:
+                self._overdue_from = now + self.rhythm.overdue
             self._jobs = [self._tidy_once, *self.idle_jobs]
         if not self._jobs:
             return []
-        if now < self._quiet_from:
-            return [self._quiet_from - now]
-        self._work_while_quiet()
-        return [self.rhythm.quiet] if self._jobs else []
+        if now >= self._quiet_from:
+            self._work_while_quiet()
+            return [self.rhythm.quiet] if self._jobs else []
+        if now >= self._overdue_from:
+            self._work_a_moment()
+        return [min(self._quiet_from, self._overdue_from) - now]
 
     def _work_while_quiet(self) -> None:
         """Go through the jobs until they are done, a turn writes, or something else is due."""
         until = self.clock() + self.rhythm.quiet
         while self._jobs and self.chores.writes() == self._seen_writes and self.clock() < until:
-            job = self._jobs[0]
-            try:
-                has_more = job()
-            except Exception as problem:  # noqa: BLE001 - a job that fails must not keep the others from their turn
-                self._tell("a job that can wait", problem)
-                has_more = False
-            if not has_more:
+            if not self._has_more(self._jobs[0]):
                 del self._jobs[0]
+
+    def _work_a_moment(self) -> None:
+        """Have each job done a little, beside turns that write."""
+        for job in self._jobs:
+            until = self.clock() + self.rhythm.moment
+            while self._has_more(job) and self.clock() < until:
+                pass
+        self._overdue_from = self.clock() + self.rhythm.overdue
+
+    def _has_more(self, job: Callable[[], bool]) -> bool:
+        """Let a job do a little; whether there is more to do. One that fails does not keep the others from theirs."""
+        try:
+            return job()
+        except Exception as problem:  # noqa: BLE001 - see above
+            self._tell("a job that can wait", problem)
+            return False
 
     def _tidy_once(self) -> bool:
         self.tidy()

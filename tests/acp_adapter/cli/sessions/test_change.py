@@ -1,5 +1,6 @@
 """`hermes-acp sessions export`, `delete`, `prune` and `archive`, on a real database."""
 
+import contextlib
 import io
 import json
 import os
@@ -11,7 +12,10 @@ from stat import S_IMODE
 import pytest
 
 from acp_adapter.cli.commands.sessions import main
+from agent_core.home import Home
 from agent_core.messages import user_message
+from agent_core.sessions.files.blobs import BlobStore
+from agent_core.sessions.library import SessionLibrary
 from tests.support.sample_transcript import SESSION_ID, TranscriptMaker, sample_transcript
 from tests.support.stored_transcript import store_transcript
 from tests.support.subcommands import start_of
@@ -38,6 +42,19 @@ def small(session_id, outcome="end_turn", **changes):
     maker = TranscriptMaker(session_id, "A title")
     maker.turn([], [user_message("Hello")], outcome=outcome)
     return maker.made(**changes)
+
+
+def keep(home, content, *sessions):
+    """What a file was before these sessions changed it; its name among the kept contents."""
+    name = BlobStore(Home(home).blobs).put(content)
+    library = SessionLibrary(Home(home))
+    with contextlib.closing(library), library.database.write() as connection:
+        connection.executemany(
+            "INSERT INTO file_versions (session_id, turn, call_id, path, origin, before_hash, created_at)"
+            " VALUES (?, 1, 'c', '/srv/file', 'tool', ?, ?)",
+            [(session_id, name, time.time()) for session_id in sessions],
+        )
+    return name
 
 
 def names(directory):
@@ -198,6 +215,25 @@ def test_old_sessions_are_pruned_and_archived_ones_kept(home, run):
     code, out, _ = run("prune", "--older-than", "90d", "--yes")
     assert code == 0
     assert out.startswith("There is no session that was last used before ")
+
+
+def test_what_files_were_goes_with_the_sessions_that_have_changed_them(home, run):
+    now = time.time()
+    for session_id, age in (("aaaaaaaa11", 0), ("bbbbbbbb22", 100 * DAY), ("cccccccc33", 0)):
+        store_transcript(home, small(session_id), at=now - age)
+    mine, old, shared = (
+        keep(home, content, *sessions)
+        for content, sessions in (
+            (b"mine", ("aaaaaaaa11",)),
+            (b"old", ("bbbbbbbb22",)),
+            (b"shared", ("aaaaaaaa11", "bbbbbbbb22", "cccccccc33")),
+        )
+    )
+    blobs = BlobStore(Home(home).blobs)
+    assert run("delete", "aaaa", "--yes")[0] == 0
+    assert [blobs.has(name) for name in (mine, old, shared)] == [False, True, True]
+    assert run("prune", "--older-than", "90d", "--yes") == (0, "Deleted 1 session.\n", "")
+    assert [blobs.has(name) for name in (mine, old, shared)] == [False, False, True]
 
 
 def test_sessions_are_put_aside_and_taken_back(home, run):

@@ -105,6 +105,26 @@ def test_what_can_wait_is_done_when_nothing_was_written_for_a_second(tmp_path):
     desk.close()
 
 
+def test_what_can_wait_does_not_wait_for_ever_while_sessions_are_at_work(tmp_path):
+    done: list[int] = []
+
+    def job() -> bool:
+        done.append(1)
+        return len(done) % 3 > 0
+
+    desk = Desk(tmp_path / "hermes-acp.db", idle_jobs=(job,))
+    desk.store.create("s", "/srv/project")
+    desk.store.begin_turn("s", "t1")
+    counts = []
+    for _ in range(42):
+        desk.store.append("s", "t1", HELLO)
+        assert desk.store.tick() <= 1.0
+        counts.append(len(done))
+        desk.clock.now += 0.5
+    assert (counts[19], counts[20], counts[39], counts[40]) == (0, 3, 3, 6)
+    desk.close()
+
+
 def test_a_job_stops_when_a_turn_writes_and_goes_on_afterwards(tmp_path):
     done: list[int] = []
 
