@@ -137,6 +137,9 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -
 
 def _settle() -> None:
     """What is loaded before the first prompt stays: the collector need not look through it again and again."""
+    from acp_adapter.allocator import share_arenas  # noqa: PLC0415 - the sandbox has loaded ctypes by now
+
+    share_arenas()
     gc.freeze()
     gc.set_threshold(_OBJECTS_AFTERWARDS)
 

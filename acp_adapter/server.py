@@ -42,6 +42,7 @@ from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.sessions.records import SessionPage
+from tools.light_dataclass import complete_all
 
 log = logging.getLogger(__name__)
 
@@ -261,6 +262,9 @@ class HermesACPAgent:
             log.exception("what the first prompt needs could not be loaded")
         self._on_loaded()
         self._look_again(loop)
+        # Whoever has prompted at once shares the interpreter with this thread: what is needed then completes itself.
+        if not any(session.tickets for session in self._sessions.all()):
+            complete_all()
 
     def _look_again(self, loop: asyncio.AbstractEventLoop) -> None:
         """The first session was answered before the settings were there: what it was told may not be so any more."""

@@ -51,12 +51,25 @@ def _made(cls: type, frozen: bool, slots: bool, eq: bool) -> type:
     return made
 
 
-def _first_init(cls: type, found: tuple[Field[Any], ...], frozen: bool) -> Callable[..., None]:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - a method in the making
-        real = _compiled_init(cls, found, frozen)
-        cls.__init__ = real  # type: ignore[misc] # this is what takes its place
-        real(self, *args, **kwargs)
+def complete_all() -> None:
+    """Compile every `__init__` that waits for its first instance: whoever has time does it before somebody waits."""
+    while _waiting:
+        _waiting.pop()()
 
+
+_waiting: list[Callable[[], object]] = []
+
+
+def _first_init(cls: type, found: tuple[Field[Any], ...], frozen: bool) -> Callable[..., None]:
+    def complete() -> Callable[..., None]:
+        real = _compiled_init(cls, found, frozen)
+        cls.__init__ = real  # type: ignore[misc] # this is what takes the place of the one below
+        return real
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - a method in the making
+        complete()(self, *args, **kwargs)
+
+    _waiting.append(complete)
     return __init__
 
 

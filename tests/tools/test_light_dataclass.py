@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.each import each
-from tools.light_dataclass import dataclass
+from tools.light_dataclass import complete_all, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,3 +246,16 @@ def test_only_a_frozen_class_is_a_key_and_one_without_fields_is_like_any_other_o
     assert hash(frozen("a", ())) == hash(("a", ()))
     assert hash(frozen("a", ())) != hash(frozen("b", ()))
     assert frozen("a") != ("a", [])
+
+
+def test_classes_can_be_completed_before_anybody_waits_for_their_first_instance() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Waiting:
+        name: str
+
+    before = Waiting.__init__
+    complete_all()
+    after = Waiting.__init__
+    assert after is not before
+    assert Waiting("a").name == "a"
+    assert Waiting.__init__ is after
