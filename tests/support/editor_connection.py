@@ -190,6 +190,8 @@ class Connection:
     def _called(self, message: dict[str, Any]) -> None:
         """The agent asks something of the editor."""
         self._start(self._serve(message))
+        # Whoever waits for what the editor does about it looks again once it has begun to.
+        asyncio.get_running_loop().call_soon(self._wake)
 
     def _start(self, work: Any) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
