@@ -190,13 +190,13 @@ class Connection:
     def _called(self, message: dict[str, Any]) -> None:
         """The agent asks something of the editor."""
         self._start(self._serve(message))
-        # Whoever waits for what the editor does about it looks again once it has begun to.
-        asyncio.get_running_loop().call_soon(self._wake)
 
     def _start(self, work: Any) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._task_done)
+        # Whoever waits for what this does looks again once it has begun, and once it is over.
+        asyncio.get_running_loop().call_soon(self._wake)
         return task
 
     def _task_done(self, task: asyncio.Task[None]) -> None:
@@ -204,6 +204,7 @@ class Connection:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
             self._break(error)
+        self._wake()
 
     async def _serve(self, message: dict[str, Any]) -> None:
         handler = self.handlers.get(message["method"], _unknown)
