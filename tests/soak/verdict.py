@@ -30,7 +30,7 @@ class Bounds:
     a_minute: Mapping[str, float]
 
 
-SHORT = Bounds(3.0, 3.0, {"resident": 30.0})
+SHORT = Bounds(3.0, 3.0, {"resident": 60.0})
 """Of minutes in which all is still warming up, beside other tests: what is a leak in every act is seen."""
 LONG = Bounds(
     1.5,
