@@ -195,8 +195,6 @@ class Connection:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._task_done)
-        # Whoever waits for what this does looks again once it has begun, and once it is over.
-        asyncio.get_running_loop().call_soon(self._wake)
         return task
 
     def _task_done(self, task: asyncio.Task[None]) -> None:
@@ -204,7 +202,7 @@ class Connection:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
             self._break(error)
-        self._wake()
+        self._wake()  # what it has done may be what somebody waits for
 
     async def _serve(self, message: dict[str, Any]) -> None:
         handler = self.handlers.get(message["method"], _unknown)

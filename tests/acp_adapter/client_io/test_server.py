@@ -45,6 +45,11 @@ def card(editor: Editor, session: str) -> dict[str, Any]:
     return next(iter(editor.cards(session).values()))
 
 
+def _shows_terminal(editor: Editor, session: str) -> bool:
+    parts = [part for shown in editor.cards(session).values() for part in shown.get("content", ())]
+    return any(part["type"] == "terminal" for part in parts)
+
+
 async def test_the_model_reads_what_is_not_saved(start: EditorFactory, workspace: Path) -> None:
     editor, session = await begin(start, workspace)
     editor.host.buffers[str(workspace / "sums.py")] = "def add(a, b):\n    return a * b  # not saved\n"
@@ -200,7 +205,7 @@ async def test_the_cancel_releases_the_terminal_and_leaves_it_on_the_card(
 ) -> None:
     editor, session = await begin(start, workspace, terminals=True)
     turn = editor.begin_prompt(session, "run touch begun; sleep 60")
-    await editor.until(lambda: editor.host.terminals or None)
+    await editor.until(lambda: _shows_terminal(editor, session))
     editor.cancel(session)
     assert (await editor.answer(turn))["stopReason"] == "cancelled"
     await editor.until(lambda: not editor.host.terminals)
