@@ -26,7 +26,7 @@ from agent_core.guardrails import Thresholds
 from agent_core.hooks.turn_hooks import TurnHooks
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
-from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, repaired
+from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing
 from agent_core.own_services import own_services
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
@@ -296,12 +296,12 @@ class AIAgent:
         # What the command line asks for, or what stands in for it today, is not the session's own choice.
         route = self._target.route
         self._services.model = self._services.model or route.members[0].choice.name
-        messages = repaired(self._store.messages(self.session_id) if given is None else given)
+        stored = self._store.messages(self.session_id) if given is None else given
+        messages = self._services.sound.take_up(stored, self._services.call_ids)
         if len(messages) < self._services.told:
             # Something was taken back: the model knows no more of the files that it had read then.
             self.workspace.seen.forget_all()
         self._services.recall_compaction(self._store, self.session_id, None if given is not None else len(messages))
-        self._services.call_ids.update(call["id"] for message in messages for call in message.get("tool_calls", ()))
         history = TurnHistory(
             self._store,
             self.session_id,

@@ -182,15 +182,18 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return value
 
 
-def repaired(messages: Sequence[Message]) -> list[Message]:
+def repaired(messages: Sequence[Message], sound: int = 0) -> list[Message]:
     """A history that every server takes: each call has its result right after it, and no result is without its call.
 
     A well-formed history comes back as it is. An open call at the end stays open: the turn that left it is closed
     off elsewhere.
+
+    Args:
+        sound: how many messages at the beginning are well-formed, and leave no call open: they are not looked at.
     """
-    whole: list[Message] = []
+    whole: list[Message] = list(messages[:sound])
     open_calls: list[ToolCall] = []
-    for message in messages:
+    for message in messages[sound:]:
         if message["role"] == "tool":
             found = next((call for call in open_calls if call["id"] == message.get("tool_call_id")), None)
             if found is not None:

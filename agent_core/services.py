@@ -24,6 +24,7 @@ from agent_core.providers.base import Usage
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.providers.made_once import RequestParts
 from agent_core.sessions.kept_state import KeptState
+from agent_core.turn.sound_history import SoundHistory
 from tools.approval.approvals import Approvals
 from tools.context import Interrupt, TodoItem
 from tools.errors import ToolError
@@ -90,6 +91,7 @@ class SessionServices:
         self.before_compression: Callable[[CompressionRequest], None] | None = None
         # How many messages the conversation had at the end of the last turn of this process.
         self.told = 0
+        self.sound = SoundHistory()
         # Ids that tool calls have had, also of answers that were not kept: an editor knows their cards.
         self.call_ids: set[str] = set()
         # What happened in the background and was not delivered yet; what runs there.

@@ -62,40 +62,52 @@ def _accept(listener: socket.socket) -> None:
 
 
 def _serve(connection: socket.socket) -> None:
+    body = bytearray()
     with connection:
         try:
-            while request := _read_request(connection):
-                _answer(connection, *request)
+            while (request := _read_request(connection, body)) is not None:
+                _answer(connection, *request, body)
         except ConnectionError:
             return  # the reader may go at any time
 
 
-def _read_request(connection: socket.socket) -> tuple[float, bytes, bytes] | None:
-    """When the whole request was there, its head and its body; None at the end."""
+def _read_request(connection: socket.socket, body: bytearray) -> tuple[float, bytes] | None:
+    """When the whole request was there, and its head; `body` is filled with its body. None at the end."""
     data = b""
     while b"\r\n\r\n" not in data:
         more = connection.recv(1 << 16)
         if not more:
             return None
         data += more
-    head, _, body = data.partition(b"\r\n\r\n")
+    head, _, begin = data.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+    # The same memory each time: what the server takes for a long body is in no agent's figures.
     size = int(length[1]) if length else 0
-    while len(body) < size:
-        body += connection.recv(1 << 18)
-    return time.monotonic(), head, body
+    del body[size:]
+    body += bytes(size - len(body))
+    body[: len(begin)] = begin
+    missing = memoryview(body)[len(begin) :]
+    while missing:
+        received = connection.recv_into(missing)
+        if not received:
+            return None
+        missing = missing[received:]
+    return time.monotonic(), head
 
 
-def _answer(connection: socket.socket, arrived: float, head: bytes, body: bytes) -> None:
+def _answer(connection: socket.socket, arrived: float, head: bytes, body: bytearray) -> None:
     if head.startswith(b"GET /runs/"):
         connection.sendall(_report(head.split(b" ")[1].rpartition(b"/")[2].decode()))
         return
-    plans = _PLAN.findall(body)
-    if not plans:  # a list of models, a side task: what this server does not have
+    # From the end: to search a long conversation would cost more than all else.
+    plan = _PLAN.match(body, max(0, body.rfind(b"plan=")))
+    if plan is None:  # a list of models, a side task: what this server does not have
         connection.sendall(_failure(b"404 Not Found"))
         return
-    kind, count, name = plans[-1]
-    run = runs.setdefault(name.decode(), Run(first=body))
+    kind, count, name = plan.groups()
+    run = runs.get(name.decode())
+    if run is None:
+        run = runs[name.decode()] = Run(first=bytes(body))
     run.arrivals.append(arrived)
     match kind:
         case b"drip":

@@ -6,83 +6,96 @@ written as JSON anew for each tool call.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any, TypeVar
 
+from agent_core.providers.pieces import PiecesText
 from tools.light_dataclass import dataclass
 
 _Made = TypeVar("_Made")
-# How deep pieces lie in a request's body: body, messages, message, content.
-_LEVELS = 4
-
-
-class Piece(dict[str, Any]):
-    """A part of a request's body, and its JSON text in UTF-8. Nobody changes it once it is made."""
-
-    __slots__ = ("json",)
-
-    def __init__(self, value: Mapping[str, Any]) -> None:
-        super().__init__(value)
-        self.json = _plain(self)
-
-
-def body_json(body: Mapping[str, Any]) -> bytes:
-    """A request's body as JSON in UTF-8, without white space; its pieces are not written again."""
-    return _written(body, _LEVELS)
-
-
-def _written(value: Any, levels: int) -> bytes:
-    if isinstance(value, Piece):
-        return value.json
-    if levels == 0 or not value:
-        return _plain(value)
-    if isinstance(value, list):
-        below = levels - 1
-        return b"[%b]" % b",".join([each.json if type(each) is Piece else _written(each, below) for each in value])
-    if isinstance(value, dict):
-        members = [b"%b:%b" % (_plain(key), _written(each, levels - 1)) for key, each in value.items()]
-        return b"{%b}" % b",".join(members)
-    return _plain(value)
-
-
-def _plain(value: Any) -> bytes:
-    # Lone surrogates have no UTF-8.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+_Object = TypeVar("_Object")
 
 
 class MadeOnce:
     """Remembers what was made of a list's objects (messages, tools), for the next list that begins with the same.
 
     None of them may be changed once it was seen. Used by one thread at a time.
+
+    Attributes:
+        kept: how much of what `of` has given is what it gave the last time.
     """
 
-    __slots__ = ("_key", "_made", "_objects")
+    __slots__ = ("_key", "_made", "_objects", "kept")
 
     def __init__(self) -> None:
+        self.kept = 0
         self._key: object = None
         self._objects: list[Any] = []
         self._made: list[Any] = []
 
-    def of(self, objects: Sequence[Any], make: Callable[[Any], _Made], key: object) -> list[_Made]:
+    def of(self, objects: Sequence[_Object], make: Callable[[_Object], _Made], key: object) -> list[_Made]:
         """What `make` makes of each of them, in order.
 
         Args:
             key: all that `make` depends on beside the object; another one makes everything anew.
         """
-        known = self._common(objects) if key is self._key or key == self._key else 0
+        known = _common(self._objects, objects) if key is self._key or key == self._key else 0
         made = [*self._made[:known], *map(make, objects[known:])]
-        self._key, self._objects, self._made = key, list(objects), made
-        return [*made]
+        self._key, self._objects, self._made, self.kept = key, list(objects), made, known
+        return made.copy()
 
-    def _common(self, objects: Sequence[Any]) -> int:
-        """How many objects both lists begin with. Nearly always it is the whole of the last one."""
-        count = len(self._objects)
-        if list(objects[:count]) == self._objects:
-            return count
-        pairs = zip(self._objects, objects, strict=False)
-        return next((at for at, (one, other) in enumerate(pairs) if one != other), len(objects))
+
+class GroupedOnce:
+    """The same for groups of neighbours. The last group is made anew each time: it may go on in the next list."""
+
+    __slots__ = ("_ends", "_key", "_made", "_objects", "kept")
+
+    def __init__(self) -> None:
+        self.kept = 0
+        self._key: object = None
+        self._objects: list[Any] = []
+        self._made: list[Any] = []
+        # Where the groups end, among the objects and in what was made.
+        self._ends: list[tuple[int, int]] = [(0, 0)]
+
+    def of(
+        self,
+        objects: Sequence[_Object],
+        begins: Callable[[_Object, _Object], bool],
+        make: Callable[[_Object | None, Sequence[_Object]], Sequence[_Made]],
+        key: object = None,
+    ) -> list[_Made]:
+        """All that `make` makes of the groups, in order.
+
+        Args:
+            begins: whether its second argument begins a group, behind the first one.
+            make: gets what stands before the group, None for the first one, and the group.
+            key: all that both depend on beside the objects; another one makes everything anew.
+        """
+        known = _common(self._objects, objects) if key is self._key or key == self._key else 0
+        while self._ends[-1][0] >= known and len(self._ends) > 1:
+            del self._ends[-1]
+        start, self.kept = self._ends[-1]
+        del self._made[self.kept :]
+        # Should `make` fail, what it has made until then is not taken for that of other objects.
+        self._key, self._objects = key, list(objects[:start])
+        for at in range(start + 1, len(objects) + 1):
+            if at == len(objects) or begins(objects[at - 1], objects[at]):
+                self._made += make(objects[start - 1] if start else None, objects[start:at])
+                self._ends.append((at, len(self._made)))
+                start = at
+        self._objects = list(objects)
+        return self._made.copy()
+
+
+def _common(known: list[Any], objects: Sequence[Any]) -> int:
+    """How many objects both lists begin with. Nearly always it is the whole of the known one."""
+    count = len(known)
+    if list(objects[:count]) == known:
+        return count
+    pairs = zip(known, objects, strict=False)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), len(objects))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +104,17 @@ class RequestParts:
 
     Attributes:
         fitted: the messages as the model takes them.
+        placed: these with the images of results where the model takes them.
         written: these in the protocol's form.
+        joined: these as the protocol puts them together.
+        written_text, joined_text: their JSON text, where they are what is sent.
         tools: the tools in the protocol's form.
     """
 
     fitted: MadeOnce = field(default_factory=MadeOnce)
+    placed: GroupedOnce = field(default_factory=GroupedOnce)
     written: MadeOnce = field(default_factory=MadeOnce)
+    joined: GroupedOnce = field(default_factory=GroupedOnce)
+    written_text: PiecesText = field(default_factory=PiecesText)
+    joined_text: PiecesText = field(default_factory=PiecesText)
     tools: MadeOnce = field(default_factory=MadeOnce)

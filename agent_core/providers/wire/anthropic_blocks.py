@@ -15,8 +15,10 @@ from typing import Any
 
 from agent_core.messages import Content, Message, ToolCall, text_of
 from agent_core.providers.base import CacheTtl
-from agent_core.providers.made_once import Piece
+from agent_core.providers.made_once import RequestParts
+from agent_core.providers.pieces import Piece, Pieces
 from agent_core.providers.wire.call_names import fitting_name
+from tools.light_dataclass import dataclass
 
 Block = dict[str, Any]
 Items = Sequence[dict[str, object]]
@@ -26,87 +28,83 @@ AFTER_TEXT, AFTER_CALLS = "after_text", "after_calls"
 
 The API wants each answer back in the order in which it gave it. These keys are taken out before anything is sent."""
 
-_GO_ON = "Go on."
 _MARKED_MESSAGES = 3
 _UNMARKED = {"thinking", "redacted_thinking"}
+_GO_ON = Piece({"role": "user", "content": [{"type": "text", "text": "Go on."}]})
 _NOT_IN_IDS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def blocks_of(message: Message, sealed: Callable[[Message], Items]) -> list[Block]:
-    """The blocks of one message, which depend on nothing else.
+@dataclass(frozen=True, slots=True, eq=False)
+class Said:
+    """The blocks of one message, which depend on nothing else. It equals only itself: in JSON, 1 is not `true`."""
+
+    role: str
+    blocks: Sequence[Block]
+
+
+def blocks_of(message: Message, sealed: Callable[[Message], Items]) -> Said:
+    """A message in blocks.
 
     Args:
         sealed: the items of an answer that go back to the model.
     """
     match message["role"]:
-        case "assistant":
-            return [*map(Piece, _answer(message, sealed(message)))]
-        case "tool":
-            return [Piece(_result(message))]
-        case _:
-            return [*map(Piece, _content(message["content"]))]
+        case "assistant" as role:
+            return Said(role, [*_answer(message, sealed(message))])
+        case "tool" as role:
+            return Said(role, [_result(message)])
+        case role:
+            return Said(role, _content(message["content"]))
 
 
-def in_turn(messages: Sequence[Message], blocks: Sequence[list[Block]]) -> tuple[list[Block], list[Block]]:
+def in_turn(said: Sequence[Said], parts: RequestParts | None = None) -> tuple[list[Block], Pieces]:
     """The blocks of the system prompt, and the messages.
 
     Args:
-        blocks: of each message.
+        parts: remembers what was made of the messages.
     """
-    first = next((at for at, message in enumerate(messages) if message["role"] != "system"), len(messages))
-    system = [block for of_one in blocks[:first] for block in of_one]
-    sent: list[Block] = []
-    for message, of_one in zip(messages[first:], blocks[first:], strict=True):
-        if message["role"] == "assistant":
-            _add_answer(sent, of_one)
-        elif message["role"] == "tool":
-            _add_result(sent, of_one[0])
-        elif of_one:
-            _open_user(sent).extend(of_one)
+    parts = parts or RequestParts()
+    first = next((at for at, one in enumerate(said) if one.role != "system"), len(said))
+    system = [block for one in said[:first] for block in one.blocks]
+    spoken = [one for one in said[first:] if one.blocks]
+    messages = parts.joined.of(spoken, _change_sides, _messages)
+    sent = parts.joined_text.of(messages, parts.joined.kept)
     # Newer models refuse to continue an answer of their own, and no conversation may be empty.
     if not sent or sent[-1]["role"] == "assistant":
-        _open_user(sent).append(_text(_GO_ON))
+        sent.append(_GO_ON)
     return system, sent
 
 
-def mark(system: list[Block], messages: list[Block], ttl: CacheTtl) -> None:
+def mark(system: list[Block], messages: Pieces, ttl: CacheTtl) -> None:
     """Ask the server to keep the prefix up to the system prompt's end and up to each of the last three messages."""
     marker = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
     if system:
         system[-1] = {**system[-1], "cache_control": marker}
     marked = 0
-    for message in reversed(messages):
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
         blocks = message["content"]
-        places = range(len(blocks) - 1, -1, -1)
-        at = next((at for at in places if blocks[at]["type"] not in _UNMARKED), None)
+        at = next((at for at in range(len(blocks) - 1, -1, -1) if blocks[at]["type"] not in _UNMARKED), None)
         if at is not None:
-            message["content"] = [*blocks[:at], {**blocks[at], "cache_control": marker}, *blocks[at + 1 :]]
+            marked_blocks = [*blocks[:at], {**blocks[at], "cache_control": marker}, *blocks[at + 1 :]]
+            messages.replace(place, {**message, "content": marked_blocks})
             marked += 1
         if marked == _MARKED_MESSAGES:
             return
 
 
-def _add_answer(sent: list[Block], blocks: list[Block]) -> None:
-    if not blocks:
-        return
-    if not sent or sent[-1]["role"] == "assistant":
-        _open_user(sent).append(_text(_GO_ON))
-    sent.append({"role": "assistant", "content": [*blocks]})
+def _change_sides(before: Said, one: Said) -> bool:
+    return "assistant" in {before.role, one.role}
 
 
-def _add_result(sent: list[Block], result: Block) -> None:
+def _messages(before: Said | None, group: Sequence[Said]) -> list[Piece]:
+    """An answer, or all that the other side says until the next one."""
+    if group[0].role == "assistant":
+        answer = Piece({"role": "assistant", "content": group[0].blocks})
+        return [_GO_ON, answer] if before is None or before.role == "assistant" else [answer]
     # Results come before all else in a message.
-    blocks = _open_user(sent)
-    at = next((at for at, block in enumerate(blocks) if block["type"] != "tool_result"), len(blocks))
-    blocks.insert(at, result)
-
-
-def _open_user(sent: list[Block]) -> list[Block]:
-    """The content of the user message at the end; a new one where there is none."""
-    if not sent or sent[-1]["role"] != "user":
-        sent.append({"role": "user", "content": []})
-    blocks: list[Block] = sent[-1]["content"]
-    return blocks
+    in_order = sorted(group, key=lambda one: one.role != "tool")
+    return [Piece({"role": "user", "content": [block for one in in_order for block in one.blocks]})]
 
 
 def _answer(message: Message, items: Items) -> Iterator[Block]:

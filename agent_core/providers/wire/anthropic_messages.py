@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import Piece
+from agent_core.providers.pieces import Piece
 from agent_core.providers.wire.anthropic_blocks import blocks_of, in_turn, mark
 from agent_core.providers.wire.anthropic_decoder import MessagesDecoder
 from agent_core.providers.wire.anthropic_thinking import thinking
@@ -28,10 +28,10 @@ def _headers(choice: ModelChoice) -> Mapping[str, str]:
 
 def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
     plan = thinking(request, choice)
-    fitted = fitting(request.messages, choice, request.parts.fitted)
+    fitted = fitting(request.messages, choice, request.parts)
     sealed = choice.wrote if plan.sends_back else lambda _: ()
-    blocks = request.parts.written.of(fitted, lambda message: blocks_of(message, sealed), (choice, plan.sends_back))
-    system, messages = in_turn(fitted, blocks)
+    said = request.parts.written.of(fitted, lambda message: blocks_of(message, sealed), (choice, plan.sends_back))
+    system, messages = in_turn(said, request.parts)
     if request.cache_ttl is not None:
         mark(system, messages, request.cache_ttl)
     body: dict[str, Any] = {"model": request.model, "max_tokens": plan.max_tokens, "stream": True}

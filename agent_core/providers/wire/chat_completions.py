@@ -20,7 +20,7 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import Piece
+from agent_core.providers.pieces import Piece
 from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.failures import decoded, reported_error

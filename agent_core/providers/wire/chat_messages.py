@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from agent_core.messages import Content, Message, ToolCall, text_of
-from agent_core.providers.base import ModelRequest
+from agent_core.providers.base import CacheTtl, ModelRequest
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import Piece
+from agent_core.providers.pieces import Piece, Pieces
 from agent_core.providers.wire.call_names import fitting_name, id_of_nine, usual_id
 from agent_core.providers.wire.parts import fitting
 
@@ -19,38 +20,43 @@ _FIELDS = {
     "tool": ("role", "tool_call_id", "content"),
 }
 _MARKED_MESSAGES = 3
-_BETWEEN = "Before I go on, I look at what comes next."
+_BETWEEN = Piece({"role": "assistant", "content": "Before I go on, I look at what comes next."})
+
+Marker = dict[str, str]
 
 
-def to_wire(request: ModelRequest, choice: ModelChoice) -> list[dict[str, Any]]:
+def to_wire(request: ModelRequest, choice: ModelChoice) -> Pieces:
     """The request's messages without what is only ours; earlier reasoning where this server wants it back."""
-    fitted = fitting(request.messages, choice, request.parts.fitted)
-    wire: list[dict[str, Any]] = []
-    wire += request.parts.written.of(fitted, lambda message: _message(message, choice), choice)
+    parts, ttl = request.parts, request.cache_ttl if choice.dialect.cache_markers else None
+    fitted = fitting(request.messages, choice, parts)
+    written = parts.written.of(fitted, lambda message: _message(message, choice, ttl), (choice, ttl))
     if choice.dialect.nine_in_ids:
-        wire = _in_mistrals_order(wire)
-    if choice.dialect.cache_markers and request.cache_ttl is not None:
-        _mark(wire, request.cache_ttl)
+        ordered = parts.joined.of(written, _each_alone, _in_mistrals_order, choice)
+        wire = parts.joined_text.of(ordered, parts.joined.kept)
+    else:
+        wire = parts.written_text.of(written, parts.written.kept)
+    if ttl is not None:
+        _mark_last(wire, _marker(ttl))
     return wire
 
 
-def _in_mistrals_order(wire: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages as Mistral takes them: it refuses a user's right behind a tool's.
+def _each_alone(*_: Piece) -> bool:
+    return True
+
+
+def _in_mistrals_order(before: Piece | None, messages: Sequence[Piece]) -> Sequence[Piece]:
+    """A message as Mistral takes it: it refuses a user's right behind a tool's.
 
     Its error 3230 says so (https://github.com/BerriAI/litellm/issues/17761). Such a pair comes from words for a
     running turn, from images of results, and from a turn that ended with results. What is put between depends on the
     two alone, so that every later request begins as this one does. The person's words stay a message of their own:
     within a result they would look like a tool's, and a tool could write such ones.
     """
-    ordered: list[dict[str, Any]] = []
-    for message in wire:
-        if ordered and ordered[-1]["role"] == "tool" and message["role"] == "user":
-            ordered.append({"role": "assistant", "content": _BETWEEN})
-        ordered.append(message)
-    return ordered
+    is_refused = before is not None and before["role"] == "tool" and messages[0]["role"] == "user"
+    return [_BETWEEN, *messages] if is_refused else messages
 
 
-def _message(message: Message, choice: ModelChoice) -> Piece:
+def _message(message: Message, choice: ModelChoice, ttl: CacheTtl | None) -> Piece:
     role = message["role"]
     sent: dict[str, Any] = {field: message[field] for field in _FIELDS[role] if field in message}  # type: ignore[literal-required]
     sent["content"] = _plain(message["content"])
@@ -63,7 +69,7 @@ def _message(message: Message, choice: ModelChoice) -> Piece:
         if "tool_calls" in message:
             sent["tool_calls"] = [_call(call, identify) for call in message["tool_calls"]]
         sent.update(_earlier_reasoning(message, sent, choice))
-    return Piece(sent)
+    return Piece(_marked(sent, _marker(ttl)) if ttl is not None and role == "system" else sent)
 
 
 def _call(call: ToolCall, identify: Callable[[str], str]) -> dict[str, Any]:
@@ -100,12 +106,19 @@ def _signed(calls: Sequence[dict[str, Any]], items: Sequence[dict[str, Any]]) ->
     ]
 
 
-def _mark(wire: list[dict[str, Any]], ttl: str) -> None:
-    marker = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
-    carriers = [at for at, message in enumerate(wire) if message["role"] != "system" and message.get("content")]
-    system = [0] if wire and wire[0]["role"] == "system" else []
-    for at in (*system, *carriers[-_MARKED_MESSAGES:]):
-        parts = wire[at]["content"]
-        if isinstance(parts, str):
-            parts = [{"type": "text", "text": parts}]
-        wire[at] = {**wire[at], "content": [*parts[:-1], {**parts[-1], "cache_control": marker}]}
+def _mark_last(wire: Pieces, marker: Marker) -> None:
+    """Mark the last messages; the system prompt is marked already."""
+    carriers = (at for at in range(len(wire) - 1, -1, -1) if wire[at]["role"] != "system" and wire[at].get("content"))
+    for at in islice(carriers, _MARKED_MESSAGES):
+        wire.replace(at, _marked(wire[at], marker))
+
+
+def _marked(message: dict[str, Any], marker: Marker) -> dict[str, Any]:
+    parts = message["content"]
+    if isinstance(parts, str):
+        parts = [{"type": "text", "text": parts}]
+    return {**message, "content": [*parts[:-1], {**parts[-1], "cache_control": marker}]}
+
+
+def _marker(ttl: CacheTtl) -> Marker:
+    return {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import Piece
+from agent_core.providers.pieces import Piece
 from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.openai_efforts import efforts_of, nearest_effort
 from agent_core.providers.wire.protocol import WireProtocol, key_header

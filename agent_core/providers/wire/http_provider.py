@@ -19,7 +19,7 @@ from agent_core.errors import (
 )
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import body_json
+from agent_core.providers.pieces import body_json
 from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused

@@ -10,21 +10,22 @@ from collections.abc import Sequence
 
 from agent_core.messages import Content, Message, Part, TextPart
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import MadeOnce
+from agent_core.providers.made_once import RequestParts
 from agent_core.providers.wire.result_images import behind_results, takes_images_in_results
 
 # What OpenAI takes (https://developers.openai.com/api/docs/guides/audio-chat-completions); others take more.
 _AUDIO_FORMATS = frozenset({"wav", "mp3"})
 
 
-def fitting(messages: Sequence[Message], choice: ModelChoice, once: MadeOnce | None = None) -> list[Message]:
+def fitting(messages: Sequence[Message], choice: ModelChoice, parts: RequestParts | None = None) -> list[Message]:
     """The messages as `choice` takes them; the same messages always become the same ones.
 
     Args:
-        once: remembers what was made of each message.
+        parts: remembers what was made of each message.
     """
-    fit = (once or MadeOnce()).of(messages, lambda message: _fitting(message, choice), choice)
-    return fit if takes_images_in_results(choice) else behind_results(fit)
+    parts = parts or RequestParts()
+    fit = parts.fitted.of(messages, lambda message: _fitting(message, choice), choice)
+    return fit if takes_images_in_results(choice) else behind_results(fit, parts.placed)
 
 
 def _fitting(message: Message, choice: ModelChoice) -> Message:

@@ -14,7 +14,7 @@ from typing import Any
 from agent_core.messages import Content, Message, Part, ToolCall, parse_arguments, text_of
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.made_once import Piece
+from agent_core.providers.pieces import Piece, Pieces
 from agent_core.providers.wire.call_names import fitting_name
 from agent_core.providers.wire.parts import fitting
 
@@ -26,13 +26,14 @@ _LONGEST_CALL_ID = 64
 _DIGEST = 16
 
 
-def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, list[Item]]:
+def to_input(request: ModelRequest, choice: ModelChoice) -> tuple[str, Pieces]:
     """The system prompt, and the conversation as items. The same message always gives the same items."""
-    messages = fitting(request.messages, choice, request.parts.fitted)
+    messages = fitting(request.messages, choice, request.parts)
     first = messages.pop(0) if messages and messages[0]["role"] == "system" else None
     instructions = text_of(first["content"]) if first else ""
-    written = request.parts.written.of(messages, lambda message: [*map(Piece, _items(message, choice))], choice)
-    return instructions, [item for items in written for item in items]
+    parts = request.parts
+    items = parts.joined.of(messages, _each_alone, lambda _, one: [*map(Piece, _items(one[0], choice))], choice)
+    return instructions, parts.joined_text.of(items, parts.joined.kept)
 
 
 def outline_of_message(text: str, phase: str | None) -> Item:
@@ -42,6 +43,10 @@ def outline_of_message(text: str, phase: str | None) -> Item:
 
 OUTLINE_OF_CALL: Mapping[str, Any] = {"type": "function_call"}
 """What is kept of a tool call of an answer: only its place between the other items."""
+
+
+def _each_alone(*_: Message) -> bool:
+    return True
 
 
 def _items(message: Message, choice: ModelChoice) -> list[Item]:

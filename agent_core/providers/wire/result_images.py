@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from agent_core.messages import ImagePart, Message, Part, TextPart, text_of
 from agent_core.providers.choice import ModelChoice
+from agent_core.providers.made_once import GroupedOnce
 
 _OPENAI = frozenset({"openai", "azure", "codex"})
 _OPENAI_HOSTS = ("openai.com", "chatgpt.com", "openai.azure.com", "services.ai.azure.com")
@@ -34,24 +35,32 @@ def takes_images_in_results(choice: ModelChoice) -> bool:
             return False
 
 
-def behind_results(messages: Sequence[Message]) -> list[Message]:
+def behind_results(messages: Sequence[Message], once: GroupedOnce | None = None) -> list[Message]:
     """The messages with the images of results in a user's message right behind the results of the same answer.
 
     A user's message that is there already gets them at its beginning: servers want the two sides to alternate. The
     same messages always become the same ones.
+
+    Args:
+        once: remembers what was made of the messages.
     """
-    placed: list[Message] = []
+    return (once or GroupedOnce()).of(messages, _stand_apart, _placed)
+
+
+def _stand_apart(before: Message, message: Message) -> bool:
+    """Whether images of results cannot move from one side to the other."""
+    return before["role"] != "tool" or message["role"] not in {"tool", "user"}
+
+
+def _placed(_: Message | None, messages: Sequence[Message]) -> list[Message]:
+    """Results, and the user's message that may follow; or any one message."""
     images: list[Part] = []
-    for message in messages:
-        if message["role"] == "tool":
-            placed.append(_without_images(message, images))
-            continue
-        if images and message["role"] == "user":
-            placed.append({**message, "content": [*images, *_parts(message)]})
-        else:
-            placed += [*_said(images), message]
-        images = []
-    return [*placed, *_said(images)]
+    placed = [_without_images(message, images) if message["role"] == "tool" else message for message in messages]
+    if not images:
+        return placed
+    if (last := placed[-1])["role"] != "user":
+        return [*placed, {"role": "user", "content": images}]
+    return [*placed[:-1], {**last, "content": [*images, *_parts(last)]}]
 
 
 def _without_images(message: Message, images: list[Part]) -> Message:
@@ -77,7 +86,3 @@ def _parts(message: Message) -> list[Part]:
     if isinstance(content, list):
         return content
     return [{"type": "text", "text": content}] if content else []
-
-
-def _said(images: list[Part]) -> list[Message]:
-    return [{"role": "user", "content": images}] if images else []

@@ -1,26 +1,20 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest
-from agent_core.providers.choice import ModelChoice, ModelFacts
-from agent_core.providers.made_once import MadeOnce, Piece, RequestParts, body_json
+from agent_core.providers.choice import Dialect, ModelChoice, ModelFacts
+from agent_core.providers.made_once import GroupedOnce, MadeOnce, RequestParts
+from agent_core.providers.pieces import body_json
 from agent_core.providers.wire.anthropic_messages import ANTHROPIC_MESSAGES
 from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS
 from agent_core.providers.wire.codex_responses import CODEX_RESPONSES
 from tests.support.choices import choice_for
 from tests.support.each import each
 
-_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    max_leaves=12,
-)
 _PROTOCOLS = (
     (CHAT_COMPLETIONS, "chat_completions"),
     (ANTHROPIC_MESSAGES, "anthropic_messages"),
@@ -44,21 +38,6 @@ def _conversation(turns: int) -> list[Message]:
     return messages
 
 
-def _as_pieces(value: Any, deep: int = 3) -> Any:
-    if isinstance(value, dict) and deep < 3:
-        return Piece(value)
-    if isinstance(value, list):
-        return [_as_pieces(one, deep - 1) for one in value]
-    return {key: _as_pieces(one, deep - 1) for key, one in value.items()} if isinstance(value, dict) else value
-
-
-@given(st.dictionaries(st.text(max_size=3), _VALUES, max_size=4))
-def test_a_body_is_the_json_that_it_would_be_without_pieces(body: dict[str, Any]) -> None:
-    plain = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    assert body_json(body) == plain
-    assert body_json(_as_pieces(body)) == plain
-
-
 @each("protocol, api_mode", _PROTOCOLS)
 def test_requests_of_a_growing_conversation_are_those_that_a_new_session_would_send(
     protocol: Any, api_mode: str
@@ -69,6 +48,18 @@ def test_requests_of_a_growing_conversation_are_those_that_a_new_session_would_s
         request = ModelRequest("m", whole[:length], tools=_TOOLS, parts=parts)
         anew = ModelRequest("m", whole[:length], tools=_TOOLS)
         assert body_json(protocol.encode(request, chosen)) == body_json(protocol.encode(anew, chosen))
+
+
+def test_models_of_several_protocols_by_turns_are_sent_what_each_would_be_sent_alone() -> None:
+    parts, whole = RequestParts(), _conversation(5)
+    mistral = choice_for("http://localhost/v1", dialect=Dialect(nine_in_ids=True, cache_markers=True))
+    order = [*_PROTOCOLS, (CHAT_COMPLETIONS, mistral), *_PROTOCOLS, *reversed(_PROTOCOLS)]
+    for length, (protocol, mode) in zip(range(2, 21, 2), order, strict=False):
+        chosen = mode if isinstance(mode, ModelChoice) else choice(mode)
+        for messages in (whole[:length], whole[: length - 1]):
+            request = ModelRequest("m", messages, parts=parts, cache_ttl="5m")
+            anew = ModelRequest("m", messages, cache_ttl="5m")
+            assert body_json(protocol.encode(request, chosen)) == body_json(protocol.encode(anew, chosen))
 
 
 def test_another_model_is_sent_what_it_takes() -> None:
@@ -102,3 +93,35 @@ def test_what_a_caller_does_to_its_list_is_not_remembered() -> None:
     once = MadeOnce()
     once.of([1, 2], str, "key").append("more")
     assert once.of([1, 2, 3], str, "key") == ["1", "2", "3"]
+
+
+def _pairs_begin(before: int, number: int) -> bool:
+    return before // 10 != number // 10
+
+
+def test_only_groups_that_are_new_and_the_last_one_are_made() -> None:
+    once, made = GroupedOnce(), list[tuple[int | None, list[int]]]()
+
+    def make(before: int | None, group: Any) -> list[str]:
+        made.append((before, list(group)))
+        return [str(number) for number in group]
+
+    assert once.of([1, 2, 11], _pairs_begin, make) == ["1", "2", "11"]
+    assert once.kept == 0
+    assert once.of([1, 2, 11, 12, 21], _pairs_begin, make) == ["1", "2", "11", "12", "21"]
+    assert once.kept == 2
+    assert made == [(None, [1, 2]), (2, [11]), (2, [11, 12]), (12, [21])]
+    assert once.of([1, 2], _pairs_begin, make, "another key") == ["1", "2"]
+    assert once.kept == 0
+
+
+def test_what_was_made_before_a_failure_is_not_taken_for_that_of_other_objects() -> None:
+    once = GroupedOnce()
+
+    def make(_: int | None, group: Any) -> list[int]:
+        return [100 // number for number in group]
+
+    assert once.of([1, 20], _pairs_begin, make) == [100, 5]
+    with pytest.raises(ZeroDivisionError):
+        once.of([10, 50, 0], _pairs_begin, make)
+    assert once.of([1, 20], _pairs_begin, make) == [100, 5]

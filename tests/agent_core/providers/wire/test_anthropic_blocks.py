@@ -17,7 +17,7 @@ CALL, OTHER = tool_call("a", "read_file", '{"path": "x.py"}'), tool_call("b", "r
 
 
 def to_blocks(messages, sealed):
-    return in_turn(messages, [blocks_of(message, sealed) for message in messages])
+    return in_turn([blocks_of(message, sealed) for message in messages])
 
 
 def text(said):

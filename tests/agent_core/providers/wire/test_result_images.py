@@ -66,7 +66,7 @@ def test_which_servers_take_them_within_the_result(api_mode, base_url, model, pr
 def test_a_server_that_takes_them_within_the_result_gets_them_there():
     chosen = choice("anthropic_messages")
     fitted = fitting([*ASKED, ONE], chosen)
-    _, sent = in_turn(fitted, [blocks_of(message, lambda _: ()) for message in fitted])
+    _, sent = in_turn([blocks_of(message, lambda _: ()) for message in fitted])
     source = {"type": "base64", "media_type": "image/png", "data": "AAAA"}
     assert sent[-1]["content"] == [
         {"type": "tool_result", "tool_use_id": "a", "content": [text("one"), {"type": "image", "source": source}]}

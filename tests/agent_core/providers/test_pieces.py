@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_core.providers.pieces import Piece, Pieces, PiecesText, body_json
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
+_PIECES = st.lists(st.dictionaries(st.text(max_size=2), st.text(max_size=3), max_size=2).map(Piece), max_size=6)
+
+
+def _plain(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def _as_pieces(value: Any, deep: int = 3) -> Any:
+    if isinstance(value, dict) and deep < 3:
+        return Piece(value)
+    if isinstance(value, list):
+        return [_as_pieces(one, deep - 1) for one in value]
+    return {key: _as_pieces(one, deep - 1) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+@given(st.dictionaries(st.text(max_size=3), _VALUES, max_size=4))
+def test_a_body_is_the_json_that_it_would_be_without_pieces(body: dict[str, Any]) -> None:
+    assert body_json(body) == _plain(body)
+    assert body_json(_as_pieces(body)) == _plain(body)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), _PIECES), max_size=6))
+def test_the_text_of_a_list_that_grows_and_shrinks_is_that_of_a_new_one(steps: list[tuple[int, list[Piece]]]) -> None:
+    text, pieces = PiecesText(), list[Piece]()
+    for wanted, more in steps:
+        kept = min(wanted, len(pieces))
+        pieces = [*pieces[:kept], *more]
+        assert body_json({"input": text.of(pieces, kept)}) == _plain({"input": pieces})
+
+
+@given(_PIECES, st.lists(st.integers(0, 5), max_size=3), st.booleans())
+def test_elements_can_be_replaced_and_appended_and_the_text_is_not_changed_by_it(
+    pieces: list[Piece], places: list[int], appends: bool
+) -> None:
+    text = PiecesText()
+    changed = text.of(pieces, 0)
+    for place in [place for place in places if place < len(pieces)]:
+        changed.replace(place, {"another": place})
+    if appends:
+        changed.append({"one": "more"})
+    assert body_json({"input": changed}) == _plain({"input": list(changed)})
+    assert body_json({"input": text.of(pieces, len(pieces))}) == _plain({"input": pieces})
+
+
+def test_a_list_of_pieces_stays_as_it_was_when_the_next_one_is_made() -> None:
+    text = PiecesText()
+    one, other = Piece({"n": 1}), Piece({"n": 2})
+    first = text.of([one, one], 0)
+    text.of([other], 0)
+    assert body_json({"input": first}) == b'{"input":[{"n":1},{"n":1}]}'
+    assert isinstance(first, Pieces)
