@@ -11,11 +11,12 @@ from dataclasses import field
 from typing import Any, TypeGuard
 
 from acp_adapter.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
+from tools import quick_json
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 def _finite(text: str) -> float | None:
@@ -104,10 +105,11 @@ def encode(message: Mapping[str, Any]) -> bytes:
     An id is the client's, and comes back as it was sent, whatever a strict parser thinks of it.
     """
     try:
+        line = quick_json.dumps(message)
+        if line.isascii():
+            return line + b"\n"
         text = _ENCODER.encode(message)
-    except ValueError:  # NaN or an infinity, which JSON does not have
-        text = json.dumps(_strict(message), separators=(",", ":"))
-    if "\\ud" in text:
+    except ValueError:  # half of a surrogate pair, NaN or an infinity
         text = json.dumps({**_strict(message), **_own_id(message)}, separators=(",", ":"))
     return text.encode("ascii") + b"\n"
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from tools import quick_json
+
 # How deep pieces lie in a request's body: body, messages, message, content.
 _LEVELS = 4
 
@@ -107,5 +109,7 @@ def _list_texts(values: list[Any], levels: int) -> list[bytes]:
 
 
 def _plain(value: Any) -> bytes:
-    # Lone surrogates have no UTF-8.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    try:
+        return quick_json.dumps(value)
+    except ValueError:  # lone surrogates have no UTF-8
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")

@@ -15,6 +15,7 @@ from agent_core.errors import (
     TransportFault,
 )
 from agent_core.providers.choice import ModelChoice
+from tools import quick_json
 from tools.light_dataclass import dataclass
 
 _MAX_TEXT = 300
@@ -143,7 +144,7 @@ def decoded(data: bytes, choice: ModelChoice) -> dict[str, Any]:
         ProviderProtocolError: it is none.
     """
     try:
-        payload = json.loads(data)
+        payload = quick_json.loads(data)
     except (ValueError, RecursionError) as problem:
         raise ProviderProtocolError(
             f"{choice.endpoint} sent something that is not JSON in its answer. {_AGAIN}"

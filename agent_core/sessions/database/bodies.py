@@ -7,6 +7,7 @@ import zlib
 from typing import Any
 
 from agent_core.errors import StoreError
+from tools import quick_json
 
 _LONG = 1024
 # Only images are that long, and to compress their base64 takes seconds and gains little.
@@ -40,7 +41,7 @@ def unpack(stored: str | bytes) -> Any:
         StoreError: it is damaged (kind corrupt).
     """
     try:
-        return json.loads(stored if isinstance(stored, str) else zlib.decompress(stored))
+        return quick_json.loads(stored if isinstance(stored, str) else zlib.decompress(stored))
     except (ValueError, TypeError, RecursionError, zlib.error) as problem:
         raise StoreError(
             f"A stored part of the conversation is damaged ({type(problem).__name__}: {problem}). "
