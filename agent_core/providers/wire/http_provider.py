@@ -63,7 +63,7 @@ class HttpProvider:
 
         with self._lock:
             if self._client is None:
-                self._client = make_client()
+                self._client = make_client(base_url=self.choice.base_url)
             return self._client
 
     def warm(self) -> None:

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 
+import httpx2
 import pytest
 
 from agent_core.errors import ProviderConnectionError
@@ -171,3 +172,23 @@ def test_a_missing_directory_beside_a_file_is_passed_over_as_openssl_does(tmp_pa
     environ = {"SSL_CERT_FILE": str(tmp_path / "ca.pem"), "SSL_CERT_DIR": str(tmp_path / "none")}
     with pytest.raises(ProviderConnectionError, match="SSL_CERT_FILE"):
         trusted_certificates(environ=environ)
+
+
+def test_a_model_in_the_clear_needs_no_certificates_and_its_client_trusts_no_other_server(
+    secure, certificates, monkeypatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificates.ca))
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    with make_client(base_url="http://localhost:11434/v1") as client, pytest.raises(httpx2.ConnectError):
+        client.get(f"{secure.origin}/v1/models")
+    with make_client(base_url=f"{secure.origin}/v1") as client:
+        assert client.get(f"{secure.origin}/v1/models").status_code == 200
+
+
+def test_a_model_in_the_clear_behind_a_proxy_has_the_certificates_that_the_proxy_may_need(monkeypatch):
+    monkeypatch.setenv("http_proxy", "https://proxy.example:3128")
+    monkeypatch.setenv("SSL_CERT_FILE", "/srv/no-such-file.pem")
+    with pytest.raises(ProviderConnectionError, match=r"SSL_CERT_FILE"):
+        make_client(base_url="http://models.example/v1")
