@@ -6,7 +6,7 @@ import sqlite3
 from typing import cast
 
 from agent_core.messages import Message
-from agent_core.sessions.database.bodies import pack, unpack
+from agent_core.sessions.database.bodies import pack, unpack_all
 from tools.light_dataclass import dataclass
 
 IN_HISTORY = (
@@ -66,4 +66,4 @@ def read_messages(connection: sqlite3.Connection, session_id: str) -> list[Messa
         StoreError: a message is damaged.
     """
     query = f"SELECT body FROM messages WHERE {IN_HISTORY} ORDER BY id"  # noqa: S608 - a constant
-    return [cast("Message", unpack(body)) for (body,) in connection.execute(query, (session_id,))]
+    return cast("list[Message]", unpack_all([body for (body,) in connection.execute(query, (session_id,))]))
