@@ -36,13 +36,13 @@ from acp_adapter.sdk import AcpError, Client, run_agent
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
+from acp_adapter.warming import Warming
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.sessions.records import SessionPage
-from tools.light_dataclass import complete_all
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,6 @@ class HermesACPAgent:
         self._transport = transport
         self._config = config
         self._greeting = greeting
-        self._on_loaded = on_loaded
         self._executor = ThreadPoolExecutor(MAX_TURNS_AT_ONCE, thread_name_prefix="turn")
         self._factory = AgentFactory(config)
         self._sessions = SessionManager(self._factory, transport, self._deliver, self._blocking)
@@ -99,7 +98,7 @@ class HermesACPAgent:
             is_cancelled=transport.is_cancelled,
         )
         self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._prompting.submit)
-        self._warm = False
+        self._warming = Warming(self._factory, self._executor, self._is_prompted, on_loaded, self._look_again)
         transport.on_cancel_request = self._prompting.cancel_request
 
     def on_connect(self, conn: Client) -> None:
@@ -248,23 +247,11 @@ class HermesACPAgent:
         return session
 
     def _warm_once(self) -> None:
-        if not self._warm:
-            self._warm = True
-            loop = asyncio.get_running_loop()
-            self._executor.submit(self._warm_up, loop)
+        self._warming.begin()
         self._chooser.renew_when_quiet()
 
-    def _warm_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Load on a worker thread, while the user types, what the first prompt needs."""
-        try:
-            self._factory.warm()
-        except Exception:  # the first prompt meets it again, and tells it
-            log.exception("what the first prompt needs could not be loaded")
-        self._on_loaded()
-        self._look_again(loop)
-        # Whoever has prompted at once shares the interpreter with this thread: what is needed then completes itself.
-        if not any(session.tickets for session in self._sessions.all()):
-            complete_all()
+    def _is_prompted(self) -> bool:
+        return any(session.tickets for session in self._sessions.all())
 
     def _look_again(self, loop: asyncio.AbstractEventLoop) -> None:
         """The first session was answered before the settings were there: what it was told may not be so any more."""

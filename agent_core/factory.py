@@ -361,6 +361,9 @@ class AgentFactory:
             self._routes.provider(self.check_model()).warm()
         except HermesError:
             log.info("the model is not ready", exc_info=True)
+
+    def warm_calls(self) -> None:
+        """Load what the first calls need, and remove what killed processes have left."""
         self.sessions.warm()
         load_classifier()
         tidy_left_over()

@@ -215,7 +215,7 @@ home.joinpath("config.yaml").write_text("approvals: {%s}" % rules)
 factory = AgentFactory(ConfigSource(Home(home), Overrides("offline", "offline")))
 factory.workspace(pathlib.Path("/"), (), SessionChoices(), "session-1")
 if sys.argv[2] == "warm":
-    factory.warm()
+    factory.warm_calls()
 factory.close()
 print(json.dumps(sorted(sys.modules)))
 """

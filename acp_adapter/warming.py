@@ -1,0 +1,76 @@
+"""Loads, while the person types, what the first prompt needs, and then what its calls need."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+from tools.light_dataclass import complete_all, dataclass
+
+if TYPE_CHECKING:
+    from agent_core.factory import AgentFactory
+
+log = logging.getLogger(__name__)
+
+_LOOKS = 10
+
+
+@dataclass(slots=True)
+class Warming:
+    """Of one process, once.
+
+    Attributes:
+        executor: whose threads load.
+        is_prompted: whether a prompt runs.
+        on_loaded: is called when the first prompt has all it needs, and `look_again` after it.
+        pause: seconds until it is looked again whether a prompt that was sent at once is over; ten times at most.
+    """
+
+    factory: AgentFactory
+    executor: Executor
+    is_prompted: Callable[[], bool]
+    on_loaded: Callable[[], None]
+    look_again: Callable[[asyncio.AbstractEventLoop], None]
+    pause: float = 0.1
+    _begun: bool = False
+
+    def begin(self) -> None:
+        """Begin, if that was not done before. On the loop."""
+        if not self._begun:
+            self._begun = True
+            self.executor.submit(self._for_the_prompt, asyncio.get_running_loop())
+
+    def _for_the_prompt(self, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            self.factory.warm()
+        except Exception:  # the first prompt meets it again, and tells it
+            log.exception("what the first prompt needs could not be loaded")
+        self.on_loaded()
+        self.look_again(loop)
+        _soon(loop, lambda: self._go_on(loop, _LOOKS))
+
+    def _go_on(self, loop: asyncio.AbstractEventLoop, looks: int) -> None:
+        """Whoever has prompted at once shares the interpreter with what is loaded: the prompt goes first."""
+        if looks and self.is_prompted():
+            loop.call_later(self.pause, self._go_on, loop, looks - 1)
+            return
+        with contextlib.suppress(RuntimeError):  # the process ends
+            self.executor.submit(self._for_calls)
+
+    def _for_calls(self) -> None:
+        try:
+            self.factory.warm_calls()
+        except Exception:  # the first call meets it again
+            log.exception("what the first calls need could not be loaded")
+        # Under a prompt, what is needed completes itself.
+        if not self.is_prompted():
+            complete_all()
+
+
+def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the connection is over
+        loop.call_soon_threadsafe(function)
