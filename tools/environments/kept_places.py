@@ -199,26 +199,39 @@ class KeptPlaces:
 
     def _paths(self) -> Iterator[Path]:
         """Each place once: where it really is, and the links on the way there."""
-        really: dict[Path, Path] = {}
+        really: dict[Path, Path | None] = {}
         found: dict[Path, None] = {}
         for root in self._roots:
-            for path in places_in(root):
-                folder = path.parent
+            really[root] = root
+            for path, folder in places_in(root):
                 if folder not in really:
-                    really[folder] = Path(os.path.realpath(folder))
-                    if really[folder] != folder and folder.is_relative_to(root):
+                    really[folder] = place = _real_folder(folder, root)
+                    if place != folder and folder.is_relative_to(root):
                         found.update(dict.fromkeys(_links(folder, root)))
-                found[really[folder] / path.name] = None
+                if (place := really[folder]) is not None:
+                    found[path if place == folder else place / path.name] = None
         yield from found
+
+
+def _real_folder(folder: Path, root: Path) -> Path | None:
+    """Where a directory really is; None where there is none. Most of them are not there: one look tells."""
+    try:
+        facts = folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return Path(os.path.realpath(folder))
+    is_plain = stat.S_ISDIR(facts.st_mode) and folder.parent == root
+    return folder if is_plain else Path(os.path.realpath(folder))
 
 
 def _links(path: Path, root: Path) -> Iterator[Path]:
     """The directories from `root` to `path` that are symbolic links, up to the first."""
-    here = root
-    for name in path.relative_to(root).parts:
-        here /= name
-        if here.is_symlink():
-            yield here
+    here = str(root)
+    for name in path.parts[len(root.parts) :]:
+        here = f"{here}/{name}"
+        if os.path.islink(here):  # noqa: PTH114 - several for each look
+            yield Path(here)
             return
 
 

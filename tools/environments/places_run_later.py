@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import stat
 from collections.abc import Iterator
@@ -35,12 +36,18 @@ MOST_BYTES = 4 * 1024 * 1024
 _GIT_FILE = b"gitdir:"
 
 
-def places_in(root: Path) -> Iterator[Path]:
-    """The places of a directory, whether or not something is there; some more than once."""
-    yield from (root / name for name in _FILES)
+def places_in(root: Path) -> Iterator[tuple[Path, Path]]:
+    """The places of a directory and what they lie in, whether or not something is there; some more than once."""
+    yield from _named(root)
     for name in _DIRECTORIES:
-        yield from _entries(root / name)
-    yield from _of_git(root)
+        yield from ((path, path.parent) for path in _entries(root / name))
+    yield from ((path, path.parent) for path in _of_git(root))
+
+
+@functools.lru_cache(maxsize=64)
+def _named(root: Path) -> tuple[tuple[Path, Path], ...]:
+    # Made once: they are looked at before and after each command.
+    return tuple((path, path.parent) for path in (root / name for name in _FILES))
 
 
 def _of_git(root: Path) -> Iterator[Path]:

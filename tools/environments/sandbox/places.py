@@ -10,10 +10,11 @@ programs others start (`~/.local/bin`, `~/.cargo/bin`, the hooks of pre-commit) 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
@@ -153,9 +154,27 @@ def signs_of(home: Path, own: Iterable[Path]) -> tuple[object, ...]:
     Args:
         home, own: as there.
     """
-    names = (*_HIDDEN, *_HIDDEN_WITH_SECRETS, *_RUN_BY_THEMSELVES)
-    paths = [f"{each}/{name}" for each in _own_homes(home) for name in names]
-    return tuple(map(_sign, (*paths, *_HIDDEN_OF_THE_SYSTEM, *map(str, (*own, *_HOMES)))))
+    paths = [path for each in _own_homes(home) for path in _perhaps_there(str(each))]
+    return tuple((path, _sign(path)) for path in (*paths, *_HIDDEN_OF_THE_SYSTEM, *map(str, (*own, *_HOMES))))
+
+
+def _perhaps_there(home: str) -> Iterator[str]:
+    """Of the lists' places in a home, those whose first part is there: looked at before each command."""
+    try:
+        there = {name.casefold() for name in os.listdir(home)}  # noqa: PTH208 - names are enough
+    except OSError:
+        there = None
+    for first, names in _by_first_part().items():
+        if there is None or first in there:
+            yield from (f"{home}/{name}" for name in names)
+
+
+@functools.cache
+def _by_first_part() -> Mapping[str, Sequence[str]]:
+    parts: dict[str, list[str]] = {}
+    for name in (*_HIDDEN, *_HIDDEN_WITH_SECRETS, *_RUN_BY_THEMSELVES):
+        parts.setdefault(name.partition("/")[0].casefold(), []).append(name)
+    return parts
 
 
 def _sign(path: str) -> tuple[int, int] | None:
