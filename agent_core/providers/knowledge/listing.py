@@ -136,7 +136,7 @@ def _ask(question: _Question) -> Sequence[ListedModel]:
     timer.daemon = True
     timer.start()
     try:
-        with make_client() as client, abort.watching():
+        with make_client(base_url=choice.base_url) as client, abort.watching():
             return _pages(client, question)
     except (httpx2.HTTPError, httpx2.InvalidURL, ProviderError, OSError, ValueError, _ListFailed) as problem:
         # An answer that was given up may look like one that ended.
