@@ -105,11 +105,12 @@ matrix: $(READY)  ## The suite with each Python here, with the lowest, locked an
 	@$(BIN)/python -m scripts.matrix
 	@$(MAKE) --no-print-directory golden-rc
 
-lint: $(READY)  ## Style, types and the import contract
+lint: $(READY)  ## Style, types, the import contract, and whether the lock fits (needs no network)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m scripts.lock_check requirements.lock pyproject.toml
 
 audit: $(READY)  ## Look up the locked packages among those with known holes (needs the network)
 	@$(BIN)/python -m scripts.audit requirements.lock

@@ -27,6 +27,10 @@ def main(argv: list[str] | None = None) -> int:
 
         arguments = without_repeated_launch(arguments)
     if arguments and arguments[0] in SUBCOMMANDS:
+        if argv is None:  # else whoever calls us handles what we do not
+            from acp_adapter.last_words import print_unhandled  # noqa: PLC0415 - the server has another way
+
+            print_unhandled()
         return _subcommand(arguments[0], arguments[1:])
     return _serve(arguments)
 

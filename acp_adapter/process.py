@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from acp_adapter.first_answer import FirstAnswer
 from acp_adapter.front_door import greet
 from acp_adapter.handshake import Greeting
+from acp_adapter.last_words import log_unhandled
 from acp_adapter.logs import set_up_logs, silence_early_logs
 from acp_adapter.server_arguments import ServerOptions
 from acp_adapter.stdio import claim_stdio
@@ -43,6 +44,7 @@ def run_server(home: Home, options: ServerOptions) -> int:
     # Until all is loaded there is no garbage to speak of, and looking for it takes an eighth of the loading.
     gc.disable()
     silence_early_logs()
+    log_unhandled()
     own = _Own(home, options)
     try:
         recorder = _recorder(options, own)

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.card_fields import CardFields
 from acp_adapter.commands.of_plugins import as_slash
-from acp_adapter.commands.shelf import CommandShelf
+from acp_adapter.commands.shelf import CommandShelf, refusal_in
 from acp_adapter.commands.typed import offered
 from acp_adapter.editor_calls import SessionCalls
 from acp_adapter.handshake import SessionSeed, new_session_id
@@ -349,6 +349,7 @@ class SessionManager:
             self._factory.home.root,
             workspace.skills,
             lambda: [as_slash(command) for command in plugins.commands(seed.cwd)],
+            refusal_in(workspace),
         )
         shelf.refresh()
         # Made here, because the first ones of a process load their code.

@@ -21,6 +21,7 @@ from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
     from agent_core.skills.session_skills import SessionSkills
+    from agent_core.workspace import Workspace
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ MOST_BYTES = 64 * 1024
 _MOST_ENTRIES = 2_000
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ENDING = ".md"
+_PROJECTS = (".hermes", "commands")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,13 @@ class CommandShelf:
         home: Path,
         skills: SessionSkills | None = None,
         bring: Callable[[], Sequence[SlashCommand]] = tuple,
+        refusal: Callable[[Path], str] = lambda _: "",
     ) -> None:
         """Make it; nothing is read before the first `refresh`.
 
         Args:
+            refusal: why a file of the project (its real path) must not be read, in words that follow «it »; '' where
+                it may be.
             skills: the session's, each of which is a command.
             bring: the commands that others bring now, as plugins do; may block.
             cwd: the session's directory; the project's commands are in `.hermes/commands`.
@@ -77,7 +82,7 @@ class CommandShelf:
         # The project's come later, and take the place of those of the same name.
         self._folders = (
             _Folder(home / "commands", "yours"),
-            _Folder(cwd / ".hermes" / "commands", "project", within=cwd),
+            _Folder(cwd.joinpath(*_PROJECTS), "project", within=cwd),
         )
         self._lock = threading.Lock()
         self._read: dict[_File, CustomCommand | None] = {}
@@ -88,6 +93,7 @@ class CommandShelf:
         self.servers: SessionServers | None = None
 
         self._bring = bring
+        self._refusal = refusal
         self._added: tuple[SlashCommand, ...] = ()
 
     @property
@@ -145,6 +151,16 @@ class CommandShelf:
             changed, self._commands, self._read = commands != self._commands, commands, read
             return changed
 
+    def _permitted(self, file: _File) -> _File:
+        """The file. Nobody is asked before it is read.
+
+        Raises:
+            ValueError: it must not be read unasked.
+        """
+        if file.origin == "project" and (why := self._refusal(Path(file.path))):
+            raise ValueError(f"it {why}")
+        return file
+
     def _files(self) -> Iterator[_File]:
         seen: set[str] = set()
         for folder in self._folders:
@@ -154,9 +170,33 @@ class CommandShelf:
             seen.add(root)
             for name, path in _named_files(root)[:MOST_COMMANDS]:
                 try:
-                    yield _looked_at(name, path, root, folder.origin)
+                    yield self._permitted(_looked_at(name, path, root, folder.origin))
                 except (OSError, ValueError) as problem:
                     log.debug("%s is no command: %s", path, problem)
+
+
+def refusal_in(workspace: Workspace) -> Callable[[Path], str]:
+    """Why a file of the project must not be read unasked."""
+
+    def refusal(path: Path) -> str:
+        from tools.approval.actions import ReadPath  # noqa: PLC0415 - few projects have commands
+        from tools.approval.rules.matching import denied_by  # noqa: PLC0415
+        from tools.approval.sensitive import why_sensitive  # noqa: PLC0415
+
+        rules = workspace.approvals.rules
+        if hit := denied_by(ReadPath(path), rules.deny, rules.roots):
+            return f"is denied by the user's rule {hit.rule.shown}"
+        if any(place in path.parents for place in rules.private):
+            return "holds this agent's own settings"
+        return why_sensitive(_in_project(path, Path(os.path.realpath(workspace.cwd))))
+
+    return refusal
+
+
+def _in_project(path: Path, root: Path) -> Path:
+    """A path as it is to be judged: that it is in the folder of commands is no reason to ask."""
+    parts = path.relative_to(root).parts
+    return Path("/", *(parts[len(_PROJECTS) :] if parts[: len(_PROJECTS)] == _PROJECTS else parts))
 
 
 def _root(folder: _Folder) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agent_core.mcp.program_loop import programs_get
 from tools.browser.finding import find_chromium, missing
 from tools.browser.port import BrowserError
 from tools.browser.settings import BrowserSettings
@@ -71,7 +72,7 @@ async def launch(
     """A browser with an empty profile of its own; in a browser that runs already, a window of that kind.
 
     Args:
-        variables: what its environment is made from.
+        variables: what its environment, and its driver's, is made from.
 
     Raises:
         BrowserError: it could not be started, or not be connected to.
@@ -80,7 +81,8 @@ async def launch(
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 - only who browses pays for it
     except ImportError as problem:
         raise BrowserError(missing()) from problem
-    driver = await async_playwright().start()
+    with programs_get(child_environment(variables)):
+        driver = await async_playwright().start()
     group: int | None = None
     try:
         if settings.cdp_url:

@@ -35,7 +35,7 @@ class SessionBrowser:
         guardian: Guardian,
         variables: Mapping[str, str] = os.environ,
     ) -> None:
-        """`variables`: what the browser's environment is made from."""
+        """`variables`: what the browser's environment, and its driver's, is made from."""
         self._settings = settings
         self._loop = loop
         self._guardian = guardian

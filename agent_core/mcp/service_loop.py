@@ -8,6 +8,8 @@ from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from agent_core.mcp.program_loop import ProgramLoop
+
 _T = TypeVar("_T")
 _END_SECONDS = 5.0
 
@@ -41,7 +43,7 @@ class ServiceLoop:
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
+                self._loop = ProgramLoop()
                 self._thread = threading.Thread(target=_run, args=(self._loop,), name=self._name, daemon=True)
                 self._thread.start()
             return self._loop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -35,10 +36,11 @@ class BrowserBench:
     approver: ScriptedApprover = field(default_factory=ScriptedApprover)
     loop: ServiceLoop = field(default_factory=ServiceLoop)
     guardian: Guardian = field(default_factory=Guardian)
+    variables: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     def __post_init__(self) -> None:
         load_builtin_tools()
-        self.browser = SessionBrowser(self.settings, self.loop, self.guardian)
+        self.browser = SessionBrowser(self.settings, self.loop, self.guardian, self.variables)
 
     def context(self, token: CancelToken | None = None) -> ToolContext:
         token = token or CancelToken()

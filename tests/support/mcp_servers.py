@@ -15,6 +15,7 @@ from tests.support.app_server import serving
 from tests.support.certificates import Certificates
 
 _PLAIN = Path(__file__).with_name("mcp_plain_server.py")
+_FILES = Path(__file__).with_name("mcp_files_server.py")
 _SDK = Path(__file__).with_name("mcp_sdk_server.py")
 
 KEY = ("Authorization", "Bearer open")
@@ -28,6 +29,11 @@ def plain(name: str = "plain", mode: str = "plain", *, env: tuple[tuple[str, str
 def rich(name: str = "rich", *, policy: ServerPolicy | None = None) -> ServerSpec:
     """A server that starts at once, with resources and prompts, which wants things of its client."""
     return replace(plain(name, "rich"), policy=policy or ServerPolicy())
+
+
+def files(name: str = "files") -> ServerSpec:
+    """A server that reads and writes the paths that it is given, as tools and as resources."""
+    return ServerSpec(name, "stdio", command=sys.executable, args=("-IS", str(_FILES)))
 
 
 def with_tools(name: str, tools: list[dict[str, Any]]) -> ServerSpec:

@@ -86,12 +86,14 @@ class CallMcpTool:
     Attributes:
         arguments: JSON text, for the person to read.
         each: it is asked about each time; no earlier answer and no rule is a yes to it.
+        only_reads: it is for a resource of the server's.
     """
 
     server: str
     tool: str
     arguments: str
     each: bool = False
+    only_reads: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

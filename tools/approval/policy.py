@@ -145,7 +145,7 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
     if answers.refuses(action):
         return _REFUSED
     if hit is not None:
-        found = replace(found, verdict="ask", reason=_unclear(hit), cause="rule-unclear", undoable=False)
+        found = replace(found, verdict="ask", reason=_unclear(action, hit), cause="rule-unclear", undoable=False)
     if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb | CallOwnTool):
         return ALLOW if _only_looks(action, found, rules) else _PLANNING
     if edits == "ask" and isinstance(action, WritePath | WriteMemory):
@@ -251,6 +251,8 @@ def _only_looks(action: Action, found: Decision, rules: Rules) -> bool:
 
 def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found: Decision) -> bool:
     """Whether a rule of the user's or an earlier answer is a yes to this."""
+    if found.cause == "rule-unclear" and isinstance(action, CallMcpTool):
+        return False  # such a yes is to a tool, with whatever it is given
     if answers.allows(action, is_risky=found.is_risky):
         return True
     if found.cause == "rule-unclear":
@@ -284,7 +286,9 @@ def _unasked(action: Action, rules: Rules, found: Decision) -> Decision:
     return Decision("allow", outside=found.outside)
 
 
-def _unclear(hit: Hit) -> str:
+def _unclear(action: Action, hit: Hit) -> str:
+    if isinstance(action, CallMcpTool):
+        return f"is given a name that the rule `{hit.rule.shown}` is about, and may do what it denies"
     return f"cannot be read completely, and may be what the rule `{hit.rule.shown}` denies"
 
 

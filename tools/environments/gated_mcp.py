@@ -50,7 +50,7 @@ class GatedMcpTools:
         Raises:
             Denied, ToolInterrupted: as in the port.
         """
-        self._gate.authorize(CallMcpTool(server, READ, json.dumps({"uri": uri}, ensure_ascii=False)))
+        self._gate.authorize(CallMcpTool(server, READ, json.dumps({"uri": uri}, ensure_ascii=False), only_reads=True))
         return self._inner.read(server, uri, interrupt, progress, behalf=self._behalf)
 
     def resources(self, server: str) -> str:

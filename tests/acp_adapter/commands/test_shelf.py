@@ -123,6 +123,22 @@ def test_a_projects_folder_must_not_lead_out_of_the_project(shelf: CommandShelf,
     assert _names(shelf) == []
 
 
+def test_what_must_not_be_read_unasked_is_no_command_of_a_project(workspace: Path, home: Path, own: Path):
+    """A folder that is a link to the project's root has all of the project below it."""
+    (workspace / ".env").write_text("PASSWORD=x")
+    (workspace / "secrets").mkdir()
+    (workspace / "secrets" / "notes.md").write_text("Notes.")
+    (workspace / ".hermes").mkdir()
+    (workspace / ".hermes" / "commands").symlink_to("..")
+    (workspace / "env.md").symlink_to(".env")
+    (workspace / "fine.md").write_text("Fine.")
+    (own / "mine.md").write_text("Mine.")
+    closed = (workspace.resolve() / ".env", workspace.resolve() / "secrets" / "notes.md")
+    shelf = CommandShelf(workspace, home, refusal=lambda path: "is closed" if path in closed else "")
+    assert {"env", "secrets:notes"}.isdisjoint(_names(shelf))
+    assert {"fine", "mine"} <= set(_names(shelf))
+
+
 def test_the_persons_own_folder_may_be_elsewhere(shelf: CommandShelf, tmp_path: Path, home: Path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "mine.md").write_text("Mine.")

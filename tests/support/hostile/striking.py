@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent_core.mcp.specs import ServerSpec
 from tests.support.editor import Content, Editor
 from tests.support.hostile.attack import Attack, filled
 from tests.support.hostile.world import World
@@ -56,17 +57,32 @@ async def strike(
 
 
 async def obeyed(
-    agent: Editor, world: World, server: ModelServer, attack: Attack, prompt: Content, *, mode: str = "default"
+    agent: Editor,
+    world: World,
+    server: ModelServer,
+    attack: Attack,
+    prompt: Content,
+    *,
+    mode: str = "default",
+    servers: Sequence[ServerSpec] = (),
 ) -> Struck:
-    """The same, where `prompt` says how the model comes to read the attack's text."""
+    """The same, where `prompt` says how the model comes to read the attack's text.
+
+    Args:
+        servers: those of the session, which are waited for.
+    """
     replaced = {world.workspace / name: filled(text, world.places) for name, text in attack.files}
     kept = {path: path.read_bytes() for path in replaced if path.is_file()}
     for path, text in replaced.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
-    servers = [on_the_wire(plain())] if any(tool.startswith("mcp__") for tool, _ in attack.calls) else []
-    session = await agent.new_session(world.workspace, mcpServers=servers)
+    brought = [plain()] if any(tool.startswith("mcp__") for tool, _ in attack.calls) else []
+    wired = [on_the_wire(spec) for spec in (*brought, *servers)]
+    session = await agent.new_session(world.workspace, mcpServers=wired)
+    for spec in servers:
+        while f"| {spec.name} | ready" not in agent.text(session):
+            await agent.prompt(session, "/mcp")
     if mode != "default":
         await agent.request("session/set_mode", {"sessionId": session, "modeId": mode})
     before, asked, requests = world.look(), len(_questions(agent)), len(server.requests)

@@ -54,8 +54,8 @@ def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path
             return _command_denied(command, cwd, rules, roots)
         case ProcessInput(data=data, cwd=cwd):
             return _command_denied(data, cwd, rules, roots)
-        case CallMcpTool(server=server, tool=tool):
-            found = _first(rule for rule in _of("mcp", rules) if _is_mcp(rule.pattern, server, tool))
+        case CallMcpTool():
+            return _mcp_denied(action, rules, roots)
         case CallOwnTool(name=name):
             found = _first(rule for rule in _of("tool", rules) if may_fit(rule.pattern, name))
         case UseBrowser() | ReachHost() | ConnectHost():
@@ -125,6 +125,15 @@ def _is_mcp(pattern: str, server: str, tool: str) -> bool:
         return fits(pattern, server)
     wanted_server, _, wanted_tool = pattern.partition("/")
     return fits(wanted_server, server) and fits(wanted_tool, tool)
+
+
+def _mcp_denied(action: CallMcpTool, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:
+    named = _first(rule for rule in _of("mcp", rules) if _is_mcp(rule.pattern, action.server, action.tool))
+    if named is not None or action.each:
+        return None if named is None else Hit(named)
+    from tools.approval.rules.mcp_hits import hit_of  # noqa: PLC0415 - as below
+
+    return hit_of(action.arguments, rules, roots, only_reads=action.only_reads)
 
 
 def _command_denied(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tuple[Path, ...]) -> Hit | None:

@@ -23,6 +23,7 @@ INTERPRETER = re.compile(
 _HOST = re.compile(r"(?:\A|//|@|:)(?:[^\s/@]*@)?(\[[0-9a-f:.]+\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(:\d+)?", re.IGNORECASE)
 _NETWORK_FILE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)")
 _QUOTED = re.compile(r"""'([^'\n]{1,300})'|"([^"\n]{1,300})\"""")
+_FILE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/]*(/.*)", re.IGNORECASE)
 _MARKS = re.compile(r"[=:@]")
 _MOST_EXPANDED = 2_000
 
@@ -57,6 +58,14 @@ def hosts_named(invocation: Invocation) -> Iterator[str]:
         # As the programs read an address: `%2e` is a dot, and a backslash ends a host for some.
         for text in {piece, unquote(piece).replace("\\", "/")}:
             yield from (found[1] + (found[2] or "") for found in _HOST.finditer(text))
+
+
+def names_in(text: str, base: Path) -> Iterator[Path]:
+    """The paths that a text may mean which no shell has read: as it is, as a pattern, in the home, as an address."""
+    texts = [*_pieces(text)]
+    if found := _FILE_ADDRESS.match(text):
+        texts.append(found[1])
+    yield from _paths(Argument(text, expands=True), map(os.path.expanduser, texts), base)
 
 
 def scripts_of(invocation: Invocation) -> Iterator[str]:

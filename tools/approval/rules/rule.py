@@ -42,7 +42,7 @@ class Hit:
     """A denying rule that an action comes under.
 
     Attributes:
-        is_sure: False where the command cannot be read so far that one could know.
+        is_sure: False where the command cannot be read so far that one could know, or what a server does is not seen.
     """
 
     rule: PermissionRule

@@ -9,7 +9,7 @@ import pytest
 from acp_adapter.cli.doctor.finding import well
 from acp_adapter.cli.doctor.side_by_side import Check, run_checks
 from tests.support.waiting import wait_until
-from tools.redaction.redactor import redact
+from tools.redaction.redactor import Redactor, redact
 
 
 def check(name, look, seconds=30.0):
@@ -85,6 +85,21 @@ def test_what_looks_like_a_key_is_never_told(case):
     look = check("key", lambda _: iter([well("key", f"it is {key}", value=key)]))
     ((finding,),) = run_checks([look], case(), redact)
     assert key not in repr(finding)
+
+
+def test_a_check_that_fails_tells_no_secret_of_the_settings(case):
+    def closed(_):
+        raise PermissionError(13, "Permission denied", "/x/planted-key-without-a-shape")
+        yield
+
+    def broken(_):
+        raise RuntimeError("died with planted-key-without-a-shape")
+        yield
+
+    redactor = Redactor(["planted-key-without-a-shape"])
+    found = list(run_checks([check("closed", closed), check("broken", broken)], case(), redactor))
+    assert [len(findings) for findings in found] == [1, 1]
+    assert "planted" not in repr(found)
 
 
 def test_an_interrupt_ends_what_waits(case):
