@@ -2,15 +2,19 @@
 
 Workers put events; one flush at a time carries them over the event loop into the transport's FIFO. While a flush
 is under way, adjacent text of one message grows together: no timers, no added delay, and a flood becomes a few big
-pieces. A flush is a plain callback of the loop: a task for each piece of text would cost more than all else. Beyond a
-bound the worker waits, so that an editor that stops reading pauses its turn and loses nothing.
+pieces. A flush is a plain callback of the loop: a task for each piece of text would cost more than all else. Text
+that comes alone is carried by its own worker: nothing but the FIFO has a part in it, and waking the loop for it costs
+more than writing it. Beyond a bound the worker waits, so that an editor that stops reading pauses its turn and loses
+nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -26,12 +30,16 @@ MAX_WAITING_CHARS = 1_000_000
 
 _MAX_MERGED_CHARS = 256 * 1024
 _EVENT_SIZE = 100
+_ALONE_SECONDS = 0.0001
+"""Text comes alone when nothing has come for so long; what comes closer together can merge."""
 
 Deliver = Callable[[SessionEvent], int]
-"""Puts an event's messages into the transport's FIFO, on the loop; returns the position of their end there."""
+"""Puts an event's messages into the transport's FIFO; returns the position of their end there.
+
+On the loop; text of the agent's on any thread."""
 
 OnceWritten = Callable[[int, Callable[[], None]], bool]
-"""Whether the FIFO is written up to a position; if not, the callback is called on the loop once it is."""
+"""Whether the FIFO is written up to a position; if not, the callback is called on the loop once it is. Any thread."""
 
 _Streamed = AgentText | AgentThought | ToolOutput
 
@@ -40,23 +48,34 @@ class Outbox:
     """The queue between one session's workers and the event loop."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, deliver: Deliver, once_written: OnceWritten, *, held: bool = False
+        self,
+        loop: asyncio.AbstractEventLoop,
+        deliver: Deliver,
+        once_written: OnceWritten,
+        *,
+        held: bool = False,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Make it.
+        """Make it, on the loop.
 
         Args:
             held: keep everything until `release` (the editor does not know the session yet).
+            clock: seconds.
         """
         self._loop = loop
+        self._loop_thread = threading.get_ident()
         self._deliver = deliver
         self._once_written = once_written
         self._held = held
+        self._clock = clock
+        self._came = -math.inf
         self._condition = threading.Condition()
         self._queue: deque[_Pending] = deque()
         self._waiting = 0
         self._put = self._written = 0
         self._flushing = False
         self._closed = False
+        self._draining = 0
         self._news = asyncio.Event()
 
     def put(self, event: SessionEvent) -> None:
@@ -68,8 +87,10 @@ class Outbox:
                 self._queue.append(_Pending(event))
             self._put += 1
             self._waiting += _size(event)
-            starts = self._claim_flush()
-        if starts:
+            starts, alone = self._claim_flush(), self._comes_alone(event)
+        if starts and alone:
+            self._flush()
+        elif starts:
             self._loop.call_soon_threadsafe(self._flush)
 
     def wait_for_space(self, token: CancelToken) -> None:
@@ -103,15 +124,29 @@ class Outbox:
         """Wait, on the loop, until everything put so far is written; what comes meanwhile is not waited for."""
         with self._condition:
             last = self._put
-        while self._flushing and self._written < last:
-            self._news.clear()
-            await self._news.wait()
+            self._draining += 1
+        try:
+            while self._flushing and self._written < last:
+                self._news.clear()
+                await self._news.wait()
+        finally:
+            with self._condition:
+                self._draining -= 1
 
     def _claim_flush(self) -> bool:
         if self._flushing or self._held:
             return False
         self._flushing = True
         return True
+
+    def _comes_alone(self, event: SessionEvent) -> bool:
+        """Whether its worker carries it: text that nothing came shortly before."""
+        before, self._came = self._came, self._clock()
+        is_text = isinstance(event, AgentText | AgentThought)
+        return is_text and self._came - before >= _ALONE_SECONDS and not self._on_loop()
+
+    def _on_loop(self) -> bool:
+        return threading.get_ident() == self._loop_thread
 
     def _notify_space(self) -> None:
         with self._condition:
@@ -134,11 +169,15 @@ class Outbox:
         with self._condition:
             self._waiting -= pending.size
             self._written += pending.count
-            self._flushing = bool(self._queue)
+            goes_on = self._flushing = bool(self._queue)
+            is_awaited = self._draining > 0
             self._condition.notify_all()
-        self._news.set()
-        if self._flushing:
-            self._loop.call_soon(self._flush)  # not at once: other sessions and the client's messages have their turn
+        if self._on_loop():
+            self._news.set()
+        elif is_awaited:
+            self._loop.call_soon_threadsafe(self._news.set)
+        if goes_on:  # not at once: other sessions and the client's messages have their turn
+            self._loop.call_soon_threadsafe(self._flush)
 
 
 class _Pending:

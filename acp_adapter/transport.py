@@ -140,13 +140,17 @@ class Transport:
         return self._put({"jsonrpc": "2.0", "method": method, "params": params})
 
     def once_written(self, position: int, callback: Callable[[], None]) -> bool:
-        """Whether all up to `position` is written; if not, `callback` is called once it is. On the loop."""
+        """Whether all up to `position` is written; if not, `callback` is called on the loop once it is.
+
+        Any thread may ask.
+        """
         if self._is_written(position):
             return True
-        self._waiting.append((position, callback))
+        with self._lock:
+            self._waiting.append((position, callback))
         # The writer may have passed the position before it could see who waits.
         if self._is_written(position):
-            self._resolve()
+            self._on_written()
         return False
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
@@ -315,8 +319,9 @@ class Transport:
     def _resolve(self) -> None:
         # One look at the writer, whose thread goes on meanwhile: a waiter is either done or waits on.
         reached = math.inf if self._writer.broken else self._writer.written
-        waiting, self._waiting = self._waiting, []
-        self._waiting += [waiter for waiter in waiting if waiter[0] > reached]
+        with self._lock:
+            waiting = self._waiting
+            self._waiting = [waiter for waiter in waiting if waiter[0] > reached]
         for position, callback in waiting:
             if position <= reached:
                 callback()

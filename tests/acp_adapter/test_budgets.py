@@ -38,9 +38,9 @@ _BUDGETS: Mapping[str, float] = {
     "SQL statements of a turn with one read_file": 14,
     # Streamed text is put aside each second: on a slow day a few, but none for each delta.
     "SQL statements of a delta": 0.05,
-    # One update is written; the rest are wake-ups between worker, loop and writer.
+    # It is read and written, on one thread.
     "writes of a delta that comes alone": 1.3,
-    "system calls of a delta that comes alone": 15,
+    "system calls of a delta that comes alone": 4,
     "memory blocks that a delta leaves behind": 0.8,
     "memory blocks that a delta needs at most": 10,
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -21,13 +23,16 @@ _OTHER = ToolRunning("c", "read_file", {}, "/")
 class Editor:
     """Takes events, one at a time, and no more while `gate` is closed."""
 
-    def __init__(self, *, held: bool = False) -> None:
+    def __init__(self, *, held: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self.seen: list[SessionEvent] = []
+        self.threads: list[int] = []
         self.gate = Gate()
         self.arrived = asyncio.Event()
-        self.outbox = Outbox(asyncio.get_running_loop(), self._deliver, self.gate.once_written, held=held)
+        loop = asyncio.get_running_loop()
+        self.outbox = Outbox(loop, self._deliver, self.gate.once_written, held=held, clock=clock)
 
     def _deliver(self, event: SessionEvent) -> int:
+        self.threads.append(threading.get_ident())
         self.seen.append(event)
         self.arrived.set()
         return len(self.seen)
@@ -43,6 +48,11 @@ class Editor:
         self.gate.set()
         await asyncio.wait_for(self.outbox.drain(), 5)
         return self.seen
+
+
+def _slow() -> Callable[[], float]:
+    """A clock by which every event comes long after the one before."""
+    return itertools.count().__next__
 
 
 def _text(text: str, message: str = "m") -> AgentText:
@@ -123,7 +133,10 @@ async def test_merged_pieces_have_a_bound() -> None:
     assert 1 < len(seen) < 20
 
 
-async def test_what_was_put_is_what_arrives_however_threads_and_loop_interleave() -> None:
+@pytest.mark.parametrize("clock", [lambda: time.monotonic, _slow], ids=["fast", "slow"])
+async def test_what_was_put_is_what_arrives_however_threads_and_loop_interleave(
+    clock: Callable[[], Callable[[], float]],
+) -> None:
     dice = random.Random(20)
     kinds: list[Callable[[str, str], SessionEvent]] = [
         AgentText,
@@ -132,7 +145,7 @@ async def test_what_was_put_is_what_arrives_however_threads_and_loop_interleave(
         lambda call, _: ToolRunning(call, "t", {}, "/"),
     ]
     for _ in range(30):
-        editor = Editor()
+        editor = Editor(clock=clock())
         scripts = [
             [dice.choice(kinds)(f"{worker}{dice.choice('ab')}", dice.choice(["", "x", "yz"])) for _ in range(200)]
             for worker in range(3)
@@ -171,6 +184,60 @@ def _joined(events: list[SessionEvent]) -> list[SessionEvent]:
         else:
             joined.append(event)
     return joined
+
+
+async def test_text_that_comes_alone_is_carried_by_its_worker() -> None:
+    editor = Editor(clock=_slow())
+    for number, event in enumerate([_text("a"), AgentThought("t", "b"), _text("c")], 1):
+        worker = await asyncio.to_thread(_put, editor.outbox, event)
+        assert editor.threads[number - 1 :] == [worker]
+    assert await editor.all() == [_text("a"), AgentThought("t", "b"), _text("c")]
+
+
+async def test_text_that_follows_closely_is_carried_by_the_loop_so_that_it_can_merge() -> None:
+    editor = Editor(clock=lambda: 0.0)
+    worker = await asyncio.to_thread(_put, editor.outbox, _text("a"), _text("b"), _text("c"))
+    assert "".join(event.text for event in await editor.all() if isinstance(event, AgentText)) == "abc"
+    assert editor.threads == [worker, *[threading.get_ident()] * (len(editor.threads) - 1)]
+    assert len(editor.threads) > 1
+
+
+@pytest.mark.parametrize("event", [_OTHER, ToolOutput("c", "x", "x"), ModeChanged("plan")])
+async def test_what_is_more_than_text_is_carried_by_the_loop(event: SessionEvent) -> None:
+    editor = Editor(clock=_slow())
+    await asyncio.to_thread(_put, editor.outbox, event)
+    assert await editor.all() == [event]
+    assert editor.threads == [threading.get_ident()]
+
+
+async def test_nothing_is_carried_within_a_put_on_the_loop() -> None:
+    editor = Editor(clock=_slow())
+    editor.outbox.put(_text("a"))
+    assert editor.seen == []
+    assert await editor.all() == [_text("a")]
+
+
+async def test_text_waits_behind_a_full_pipe_whoever_carries_it() -> None:
+    editor = Editor(clock=_slow())
+    editor.gate.clear()
+    await asyncio.to_thread(_put, editor.outbox, _text("a"), _text("b"), _text("c"))
+    assert editor.seen == [_text("a")]
+    assert await editor.all() == [_text("a"), _text("bc")]
+
+
+async def test_drain_sees_the_end_of_what_a_worker_carries() -> None:
+    for _ in range(300):
+        editor = Editor(clock=_slow())
+        editor.outbox.put(_OTHER)
+        putting = asyncio.to_thread(_put, editor.outbox, _text("a"), _OTHER, _text("b"))
+        await asyncio.wait_for(asyncio.gather(putting, editor.outbox.drain(), editor.outbox.drain()), 5)
+        assert await editor.all() == [_OTHER, _text("a"), _OTHER, _text("b")]
+
+
+def _put(outbox: Outbox, *events: SessionEvent) -> int:
+    for event in events:
+        outbox.put(event)
+    return threading.get_ident()
 
 
 async def test_a_held_outbox_keeps_everything_until_it_is_released() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -155,6 +157,22 @@ class TestOutgoing:
         await asyncio.gather(*sends)
         seen = [client.read() for _ in range(300)]
         assert [message.get("id", message.get("params", {}).get("number")) for message in seen] == list(range(300))
+
+    async def test_a_worker_that_waits_for_what_it_has_sent_is_answered_on_the_loop(self, client: RawClient) -> None:
+        transport, told = _attached(client), asyncio.Queue[int]()
+
+        def tell(number: int) -> None:
+            told.put_nowait(number if threading.get_ident() == loop_thread else -1)
+
+        def send(number: int) -> None:
+            position = transport.notify("_n", {"text": "x" * 200_000})
+            assert not transport.once_written(position, functools.partial(tell, number))
+
+        loop_thread = threading.get_ident()
+        await asyncio.gather(*(asyncio.to_thread(send, number) for number in range(20)))
+        for _ in range(20):
+            await asyncio.to_thread(client.read)
+        assert {await asyncio.wait_for(told.get(), 5) for _ in range(20)} == set(range(20))
 
     @pytest.mark.parametrize("how", ["send", "notify"])
     async def test_sending_returns_when_it_is_written(self, how: str, client: RawClient) -> None:

@@ -182,11 +182,15 @@ def test_interrupt_from_another_thread_ends_the_turn(tmp_path):
 def test_an_interrupt_hangs_up_on_a_server_that_is_silent(tmp_path, model_server):
     model_server.add(Hang(Reply("half an answer", split=4), after=2), Reply("whole"))
     provider = make_provider(choice_for(model_server.base_url))
-    agent, halfway = make_agent(tmp_path, provider=provider), threading.Semaphore(0)
-    callbacks = AgentCallbacks(stream_delta_callback=lambda _text: halfway.release())
-    running = in_background(lambda: agent.run_conversation("hi", callbacks=callbacks))
-    for _ in range(2):
-        assert halfway.acquire(timeout=20)
+    agent, heard, halfway = make_agent(tmp_path, provider=provider), [], threading.Event()
+
+    def hear(text):
+        heard.append(text)
+        if "".join(heard) == "half an ":
+            halfway.set()
+
+    running = in_background(lambda: agent.run_conversation("hi", callbacks=AgentCallbacks(hear)))
+    assert halfway.wait(20)
     agent.interrupt()
     assert running.result(10)["stop_reason"] == "cancelled"
     assert model_server.requests[0].disconnected.wait(10)

@@ -48,17 +48,17 @@ class ChatDecoder:
         self.finished: FinishReason | None = None
         self.done = False
 
-    def feed(self, data: bytes) -> Iterator[StreamEvent]:
+    def feed(self, data: bytes) -> list[StreamEvent]:
         """The events of one chunk."""
         if data == DONE:
             self.done = True
             self.finished = self.finished or "stop"
-            return
+            return []
         payload = decoded(data, self._choice)
         if failure := payload.get("error"):
             raise reported_error(self._choice, failure)
         try:
-            yield from self._events(payload)
+            return self._events(payload)
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise ProviderProtocolError(
                 f"{self._choice.endpoint} sent an answer that does not follow the Chat Completions protocol."
@@ -114,23 +114,26 @@ def _encode(request: ModelRequest, choice: ModelChoice) -> dict[str, Any]:
 CHAT_COMPLETIONS = WireProtocol("Chat Completions", "/chat/completions", key_header, _encode, ChatDecoder)
 
 
-def _delta_events(delta: dict[str, Any]) -> Iterator[StreamEvent]:
+def _delta_events(delta: dict[str, Any]) -> list[StreamEvent]:
+    events: list[StreamEvent] = []
     if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
-        yield ReasoningDelta(str(reasoning))
+        events.append(ReasoningDelta(str(reasoning)))
     content = delta.get("content") or delta.get("refusal")
     if isinstance(content, list):
-        yield from _part_events(content)
+        events.extend(_part_events(content))
     elif content:
-        yield TextDelta(str(content))
+        events.append(TextDelta(str(content)))
     for position, call in enumerate(delta.get("tool_calls") or ()):
         index = call.get("index")
         index = int(position if index is None else index)
         function = call.get("function") or {}
         if name := function.get("name"):
-            yield ToolCallStarted(index, str(call.get("id") or ""), str(name))
+            events.append(ToolCallStarted(index, str(call.get("id") or ""), str(name)))
         if arguments := function.get("arguments"):
             # Some servers send the arguments as an object, not as text.
-            yield ToolCallArguments(index, arguments if isinstance(arguments, str) else json.dumps(arguments))
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            events.append(ToolCallArguments(index, text))
+    return events
 
 
 def _part_events(parts: list[Any]) -> Iterator[StreamEvent]:

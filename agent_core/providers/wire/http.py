@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import urllib.request
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 import httpcore2
 import httpx2
@@ -15,12 +14,12 @@ import httpx2
 from agent_core.providers.wire.abort import Abort, current_abort
 from agent_core.providers.wire.connecting import Resolver, connect
 from agent_core.providers.wire.proxies import proxy_mounts
+from agent_core.providers.wire.tracked_stream import READ_TIMEOUT, TrackedStream
 from agent_core.providers.wire.trust import trusted_certificates
 
 __all__ = ["CONNECT_TIMEOUT", "READ_TIMEOUT", "Abort", "make_client"]
 
 CONNECT_TIMEOUT = 15.0
-READ_TIMEOUT = 600.0
 # No bound on connections: a turn that waits for one could not be cancelled.
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
 
@@ -72,36 +71,6 @@ class UnknownHost(httpcore2.ConnectError):
     """The host's name was not found. (The pool cuts the chain of causes: the class alone arrives.)"""
 
 
-class _TrackedStream(httpcore2.NetworkStream):
-    def __init__(self, inner: httpcore2.NetworkStream) -> None:
-        self._inner = inner
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        _mark(_socket_of(self._inner))
-        abort = current_abort()
-        if abort is not None and abort.patience is not None:
-            timeout = abort.patience
-        return self._inner.read(max_bytes, timeout)
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        _mark(_socket_of(self._inner))
-        self._inner.write(buffer, timeout)
-
-    def close(self) -> None:
-        self._inner.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        # The handshake takes the socket's descriptor over: a second one keeps the way to end it.
-        with socket.socket(fileno=os.dup(_socket_of(self._inner).fileno())) as spare:
-            _mark(spare)
-            return _TrackedStream(self._inner.start_tls(ssl_context, server_hostname, timeout))
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-
 class _TrackedBackend(httpcore2.NetworkBackend):
     def __init__(self, inner: httpcore2.NetworkBackend, *, to_proxy: bool) -> None:
         self._inner = inner
@@ -119,8 +88,8 @@ class _TrackedBackend(httpcore2.NetworkBackend):
         stream_over = _plain_stream()
         try:
             if stream_over is None:
-                return _TrackedStream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
-            return _TrackedStream(stream_over(self._connected(host, port, timeout, local_address, socket_options)))
+                return TrackedStream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+            return TrackedStream(stream_over(self._connected(host, port, timeout, local_address, socket_options)))
         except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as problem:
             if self._to_proxy:
                 raise httpcore2.ProxyError(f"the proxy {host}:{port}: {problem}") from problem
@@ -129,7 +98,7 @@ class _TrackedBackend(httpcore2.NetworkBackend):
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore2.NetworkStream:
-        return _TrackedStream(self._inner.connect_unix_socket(path, timeout, socket_options))
+        return TrackedStream(self._inner.connect_unix_socket(path, timeout, socket_options))
 
     def _connected(
         self, host: str, port: int, timeout: float | None, local_address: str | None, options: Iterable[Any] | None
@@ -162,13 +131,3 @@ def _plain_stream() -> Callable[[socket.socket], httpcore2.NetworkStream] | None
     except ImportError:
         return None
     return SyncStream
-
-
-def _socket_of(stream: httpcore2.NetworkStream) -> socket.socket:
-    return cast("socket.socket", stream.get_extra_info("socket"))
-
-
-def _mark(used: socket.socket) -> None:
-    abort = current_abort()
-    if abort is not None:
-        abort.uses(used)

@@ -21,6 +21,7 @@ from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.pieces import body_json
 from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
+from agent_core.providers.wire.joined_events import joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused
 from agent_core.providers.wire.sse import data_lines
@@ -116,8 +117,8 @@ class HttpStream:
     def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
         decoder = self._provider.protocol.decoder(self._choice)
         with translated(self._choice), abort.watching():
-            for data in self._payloads(abort, decoder):
-                yield from decoder.feed(data)
+            for payloads in self._payloads(abort, decoder):
+                yield from joined(event for data in payloads for event in decoder.feed(data))
         if decoder.finished is None:
             raise broken_off(self._choice)
         yield Finished(decoder.finished)
@@ -131,20 +132,22 @@ class HttpStream:
             self._abort = Abort(patience=self._choice.stall_after)
             return self._abort
 
-    def _payloads(self, abort: Abort, decoder: Decoder) -> Iterator[bytes]:
+    def _payloads(self, abort: Abort, decoder: Decoder) -> Iterator[list[bytes]]:
+        """What the server's events hold, as many at a time as have come."""
+        import httpcore2  # noqa: PLC0415
         import httpx2  # noqa: PLC0415
 
         response = self._send()
         silent = True
         try:
-            for data in data_lines(self._unless_stalled(self._chunks(response), decoder)):
+            for payloads in data_lines(self._unless_stalled(self._chunks(response), decoder)):
                 silent = False
-                yield data
+                yield payloads
                 # Once an answer is complete, the end of its body is read, so that the connection can serve the next
                 # request; but it is not waited for.
                 if decoder.finished is not None:
                     abort.patience = self._patience(decoder)
-        except httpx2.TransportError:
+        except (httpx2.TransportError, httpcore2.NetworkError, httpcore2.TimeoutException):
             if decoder.finished is None:
                 raise
         finally:
@@ -159,7 +162,9 @@ class HttpStream:
         Raises:
             ProviderStatusError, ProviderProtocolError: it is one JSON value and no stream.
         """
-        pieces: Iterator[bytes] = response.iter_bytes()
+        from agent_core.providers.wire.tracked_stream import body_pieces  # noqa: PLC0415 - loads the HTTP library
+
+        pieces = body_pieces(response)
         if "json" not in response.headers.get("content-type", ""):
             yield from pieces
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from agent_core.providers.base import FinishReason, ModelRequest, StreamEvent
@@ -21,7 +21,7 @@ class Decoder(Protocol):
     finished: FinishReason | None
     done: bool
 
-    def feed(self, data: bytes) -> Iterator[StreamEvent]:
+    def feed(self, data: bytes) -> Iterable[StreamEvent]:
         """The events in the payload of one `data:` line; never `Finished`.
 
         Raises:

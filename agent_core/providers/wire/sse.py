@@ -8,21 +8,28 @@ DONE = b"[DONE]"
 _BOM = b"\xef\xbb\xbf"
 
 
-def data_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The payload of each `data:` line, without the final `[DONE]`'s meaning: the caller looks for `DONE`."""
-    for position, line in enumerate(_lines(chunks)):
-        plain = line.removeprefix(_BOM) if position == 0 else line
-        if plain.startswith(b"data:"):
-            yield plain[5:].strip()
+def data_lines(pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The payloads of the `data:` lines that each piece of the body completes, where it completes any.
+
+    `[DONE]` is among them: the caller looks for `DONE`.
+    """
+    for lines in _lines(pieces):
+        if found := [line[5:].strip() for line in lines if line.startswith(b"data:")]:
+            yield found
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _lines(pieces: Iterable[bytes]) -> Iterator[list[bytes]]:
     pending: list[bytes] = []
-    for chunk in chunks:
-        if b"\n" not in chunk:
-            pending.append(chunk)
+    is_first = True
+    for piece in pieces:
+        if b"\n" not in piece:
+            pending.append(piece)
             continue
-        *lines, rest = b"".join((*pending, chunk)).split(b"\n")
-        yield from lines
+        *lines, rest = b"".join((*pending, piece)).split(b"\n")
         pending = [rest]
-    yield b"".join(pending)
+        if is_first:
+            lines[0] = lines[0].removeprefix(_BOM)
+            is_first = False
+        yield lines
+    last = b"".join(pending)
+    yield [last.removeprefix(_BOM) if is_first else last]

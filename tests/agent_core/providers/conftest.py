@@ -6,6 +6,7 @@ import pytest
 
 from agent_core.providers.base import ModelRequest
 from agent_core.providers.make import make_provider
+from agent_core.providers.wire.joined_events import joined
 from tests.support.choices import choice_for
 
 KEY = "sk-test-0123456789"
@@ -29,13 +30,16 @@ def connect(model_server):
 
 @pytest.fixture
 def ask(connect):
-    """All events of the answer to one question, from a provider of its own or from the given one."""
+    """All events of the answer to one question, from a provider of its own or from the given one.
+
+    What comes at once is one event: here it all is, however the network has cut it.
+    """
 
     def ask(provider=None, messages=None, model="test-model", **options):
         question = messages or [{"role": "user", "content": "hello"}]
         stream = (provider or connect()).stream(ModelRequest(model, question, **options))
         try:
-            return list(stream)
+            return list(joined(stream))
         finally:
             stream.close()
 

@@ -61,11 +61,10 @@ def of(kind, events):
     return [event for event in events if isinstance(event, kind)]
 
 
-def test_text_arrives_in_the_servers_pieces_and_ends_with_usage_and_reason(model_server, ask, claude):
+def test_text_arrives_whole_and_ends_with_usage_and_reason(model_server, ask, claude):
     model_server.add(Reply("Grüße!", split=3, usage=ServerUsage(11, 7, 5, 3)))
     assert ask(claude()) == [
-        TextDelta("Grü"),
-        TextDelta("ße!"),
+        TextDelta("Grüße!"),
         UsageReport(Usage(11, 7, 5, 3, 0)),
         Finished("stop"),
     ]
@@ -82,14 +81,13 @@ def test_pieces_are_there_before_the_answer_is_complete(model_server, claude):
     assert list(stream)[-1] == Finished("stop")
 
 
-def test_a_thought_arrives_in_pieces_and_is_kept_with_its_signature(model_server, ask, claude):
+def test_a_thought_arrives_and_is_kept_with_its_signature(model_server, ask, claude):
     model_server.add(Reply("Yes.", reasoning="hm, so", split=3))
     events = ask(claude())
-    assert events[:4] == [
-        ReasoningDelta("hm,"),
-        ReasoningDelta(" so"),
+    assert events[:3] == [
+        ReasoningDelta("hm, so"),
         ProviderItem({"type": "thinking", "thinking": "hm, so", "signature": "signature-1="}),
-        TextDelta("Yes"),
+        TextDelta("Yes."),
     ]
 
 
@@ -99,7 +97,7 @@ def test_parallel_calls_are_numbered_whatever_comes_before_them(model_server, as
     events = ask(claude())
     assert of(ToolCallStarted, events) == [ToolCallStarted(0, "a", "read_file"), ToolCallStarted(1, "b", "now")]
     pieces = of(ToolCallArguments, events)
-    assert [piece.index for piece in pieces] == [0, 0, 1]
+    assert [piece.index for piece in pieces] == [0, 1]
     assert json.loads("".join(piece.text for piece in pieces if piece.index == 0)) == {"path": "x.py"}
     assert events[-1] == Finished("tool_calls")
 

@@ -33,11 +33,10 @@ def text_of(events):
     return "".join(event.text for event in events_of(TextDelta, events))
 
 
-def test_text_arrives_in_the_servers_pieces_and_ends_with_usage_and_reason(model_server, ask):
+def test_text_arrives_whole_and_ends_with_usage_and_reason(model_server, ask):
     model_server.add(Reply("Grüße!", split=3, usage=ServerUsage(11, 7, 5, 3)))
     assert ask() == [
-        TextDelta("Grü"),
-        TextDelta("ße!"),
+        TextDelta("Grüße!"),
         UsageReport(Usage(11, 7, 5, 3)),
         Finished("stop"),
     ]

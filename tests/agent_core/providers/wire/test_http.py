@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import zlib
 from pathlib import Path
 
 import httpcore2
@@ -13,8 +14,9 @@ import pytest
 
 from agent_core.errors import ProviderConnectionError, ProviderError, ProviderStatusError, TurnInterrupted
 from agent_core.messages import user_message
-from agent_core.providers.base import ModelRequest, TextDelta
+from agent_core.providers.base import Finished, ModelRequest, TextDelta
 from agent_core.providers.wire.http import Abort, make_client
+from agent_core.providers.wire.tracked_stream import body_pieces
 from tests.support.agents import in_background
 from tests.support.full_listener import full_listener
 from tests.support.model_server import Disconnect, Gate, Hang, ModelServer, Reply, Status
@@ -46,8 +48,8 @@ def test_close_from_another_thread_ends_a_request_that_waits(model_server, conne
 
     def read() -> None:
         for event in stream:
-            pieces.append(event)
-            if len(pieces) == 4:
+            pieces.append(event.text)
+            if len("".join(pieces)) == 4:
                 first.set()
 
     running = in_background(read)
@@ -225,3 +227,31 @@ def test_the_hundred_and_first_request_does_not_wait_for_a_connection(connect):
         for stream in streams:
             stream.close()
         assert all(isinstance(answer.exception(20), ProviderConnectionError) for answer in running)
+
+
+def test_events_that_come_together_are_given_together(connect):
+    pieces = [{"choices": [{"delta": {"content": f"{number} "}}]} for number in range(300)]
+    with RawServer(event_stream(*pieces, b"data: [DONE]\n\n")) as server:
+        *texts, finished = list(connect(f"{server.origin}/v1").stream(REQUEST))
+    assert "".join(event.text for event in texts) == "".join(f"{number} " for number in range(300))
+    assert finished == Finished("stop")
+    assert len(texts) < 30
+
+
+def test_a_compressed_body_is_read_through_the_library(connect):
+    body = zlib.compress(b'data: {"choices": [{"delta": {"content": "packed"}}]}\n\ndata: [DONE]\n\n')
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: deflate\r\n"
+    chunked = b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    with RawServer(head + chunked) as server:
+        assert list(connect(f"{server.origin}/v1").stream(REQUEST)) == [TextDelta("packed"), Finished("stop")]
+
+
+def test_a_body_under_which_no_stream_of_ours_is_comes_from_the_library():
+    assert list(body_pieces(httpx2.Response(200, content=b"all of it"))) == [b"all of it"]
+
+
+def test_a_connection_is_used_again_after_a_body_that_was_read_past_the_library(model_server, connect, ask):
+    model_server.add(Reply("one", split=1), Reply("two", split=1))
+    provider = connect()
+    assert [ask(provider)[0], ask(provider)[0]] == [TextDelta("one"), TextDelta("two")]
+    assert len({request.connection for request in model_server.requests}) == 1
