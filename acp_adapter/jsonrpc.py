@@ -16,7 +16,7 @@ from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
 
 def _finite(text: str) -> float | None:
