@@ -230,6 +230,27 @@ class TestLoad:
             await editor.answer(loading)
             assert (await editor.answer(turn))["stopReason"] == "cancelled"
 
+    async def test_each_of_several_cancels_behind_a_load_ends_what_came_before_it(
+        self, home: Path, workspace: Path
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        words = {"sessionId": session, "prompt": [{"type": "text", "text": "say Words."}]}
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.request("session/list", {})
+            loading = editor.begin("session/load", _place(session, workspace))
+            first = editor.begin_prompt(session, "say Two.")
+            editor.cancel(session)
+            second = editor.begin_prompt(session, "say Three.")
+            steering = editor.begin("_session/steering", words)
+            editor.cancel(session)
+            last = editor.begin_prompt(session, "say Four.")
+            await editor.answer(loading)
+            assert (await editor.answer(steering))["outcome"] == "startedNewTurn"
+            ended = [(await editor.answer(turn))["stopReason"] for turn in (first, second, last)]
+            assert ended == ["cancelled", "cancelled", "end_turn"]
+            assert _answers(editor, session) == ["One.", "Four."]
+
     async def test_a_failed_turn_says_so_when_it_is_shown_again(self, home: Path, workspace: Path) -> None:
         async with serving(home) as editor:
             await editor.initialize()
