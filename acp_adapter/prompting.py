@@ -34,6 +34,7 @@ class Prompting:
     Args:
         workers: threads for turns, and for what else waits for a person.
         is_cancelled: whether a request was cancelled before anybody had taken it up.
+        unasked_over: told of a session in which a turn that no request waits for is over, its last words written.
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class Prompting:
         chooser: Chooser,
         *,
         is_cancelled: Callable[[RequestId | None], bool],
+        unasked_over: Callable[[str], None],
     ) -> None:
         self._factory = factory
         self._workers = workers
         self._sessions = sessions
         self._chooser = chooser
         self._is_cancelled = is_cancelled
+        self._unasked_over = unasked_over
         self._attendant = Attendant(factory, sessions, workers.run, self._run_own)
         sessions.on_live = self._attendant.attend
         self._unasked: set[asyncio.Task[None]] = set()
@@ -150,3 +153,6 @@ class Prompting:
                 log.exception("a turn that no request waits for failed")
             told = wire_error(problem)["message"]
             session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))
+            await session.outbox.drain()
+        finally:
+            self._unasked_over(session.id)

@@ -100,6 +100,7 @@ class HermesACPAgent:
             self._sessions,
             self._chooser,
             is_cancelled=transport.is_cancelled,
+            unasked_over=transport.unasked_over,
         )
         self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._prompting.submit)
         self._warming = Warming(self._factory, self._turns, self._is_prompted, on_loaded, self._look_again)
@@ -152,8 +153,7 @@ class HermesACPAgent:
         try:
             await self._blocking(lambda: self._replay(session))
         except BaseException:
-            self._sessions.begin(session)
-            await self._sessions.close(session)
+            await self._sessions.give_up(session)
             raise
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)

@@ -138,14 +138,23 @@ class Transport:
         await self._written(self._put(message))
 
     def pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
-        """Send many notifications from a worker thread; it waits while the client does not read."""
-        waited_at = 0
-        for params in all_params:
-            position = self._put({"jsonrpc": "2.0", "method": method, "params": params})
-            if position - waited_at > _POURED_BYTES:
-                while not self._writer.wait_written(1.0):
-                    pass
-                waited_at = position
+        """Tell from a worker thread what was, because of a load; it waits while the client does not read."""
+        waited_at, session_id, whole = 0, "", False
+        try:
+            for params in all_params:
+                session_id = str(params.get("sessionId", ""))
+                position = self._put({"jsonrpc": "2.0", "method": method, "params": params}, self._rules.check_past)
+                if position - waited_at > _POURED_BYTES:
+                    while not self._writer.wait_written(1.0):
+                        pass
+                    waited_at = position
+            whole = True
+        finally:
+            self._rules.past_over(session_id, whole=whole)
+
+    def unasked_over(self, session_id: str) -> None:
+        """A turn that no request waited for is over: nothing that is sent tells so."""
+        self._rules.unasked_over(session_id)
 
     def notify(self, method: str, params: Mapping[str, Any]) -> int:
         """Queue one notification of ours; the position of its end, for `once_written`."""
@@ -195,11 +204,11 @@ class Transport:
         """Write what is queued, at most `timeout` seconds, and nothing after it; whether it all went out in time."""
         return self._writer.end(timeout)
 
-    def _put(self, message: Mapping[str, Any]) -> int:
+    def _put(self, message: Mapping[str, Any], check: Callable[[Mapping[str, Any]], None] | None = None) -> int:
         """Hold a message to the rules and queue it, in one step: they see the order in which the client does."""
         line = encode(self._paths.outgoing(message))
         with self._putting:
-            self._rules.check_sent(message)
+            (check or self._rules.check_sent)(message)
             return self._put_line(line)
 
     def _put_answer(self, message: Mapping[str, Any]) -> None:
