@@ -16,6 +16,7 @@ from acp_adapter.ready_writes import write_now
 
 MAX_LINE = 64 * 1024 * 1024
 _CHUNK = 256 * 1024
+_WRITTEN_AT_ONCE = 1024 * 1024
 
 
 class LineReader:
@@ -33,6 +34,14 @@ class LineReader:
     def start(self) -> None:
         """Begin to read."""
         threading.Thread(target=self._run, name="acp-reader", daemon=True).start()
+
+    def is_hung_up(self) -> bool:
+        """Whether nobody can send any more. What was sent before may still be unread; not every system tells."""
+        if not hasattr(select, "poll"):
+            return False
+        poll = select.poll()
+        poll.register(self._fd, getattr(select, "POLLRDHUP", 0))
+        return bool(poll.poll(0))
 
     def _run(self) -> None:
         pending: list[bytes] = []
@@ -130,8 +139,7 @@ class LineWriter:
         while True:
             with self._condition:
                 self._condition.wait_for(lambda: self._queue or self._ending)
-                data = b"".join(self._queue)
-                self._queue.clear()
+                data = self._next()
                 self._writing = True
                 if not data:
                     self.broken = True
@@ -147,6 +155,15 @@ class LineWriter:
                 self._writing = False
                 self._condition.notify_all()
             self._on_progress()
+
+    def _next(self) -> bytes:
+        """As many lines as are written in one go: who waits for the first of many hears of it before the last."""
+        lines: list[bytes] = []
+        size = 0
+        while self._queue and (not lines or size + len(self._queue[0]) <= _WRITTEN_AT_ONCE):
+            lines.append(self._queue.popleft())
+            size += len(lines[-1])
+        return b"".join(lines) if len(lines) != 1 else lines[0]
 
     def _write(self, data: bytes) -> bool:
         view = memoryview(data)

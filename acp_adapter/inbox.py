@@ -16,39 +16,41 @@ if TYPE_CHECKING:
 class Inbox:
     """A queue with a blocking and an awaiting end; at most one of the two is used at a time.
 
-    `put` blocks the reader thread while `bound` messages wait, so that a flood stays in the pipe.
+    `put` blocks the reader thread while `bound` messages wait, or have more than `most_bytes` together, so that a
+    flood stays in the pipe.
     """
 
-    def __init__(self, bound: int = 1000) -> None:
+    def __init__(self, bound: int = 1000, most_bytes: int = 64 << 20) -> None:
         self._bound = bound
+        self._most_bytes = most_bytes
         self._condition = threading.Condition()
-        self._queue: deque[Incoming | None] = deque()
+        self._queue: deque[tuple[Incoming | None, int]] = deque()
+        self._bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiter: asyncio.Future[None] | None = None
 
-    def put(self, message: Incoming | None) -> None:
-        """Add a message; None says that no more will come."""
+    def put(self, message: Incoming | None, size: int = 0) -> None:
+        """Add a message of `size` bytes; None says that no more will come."""
         with self._condition:
             if message is not None:
-                self._condition.wait_for(lambda: len(self._queue) < self._bound)
-            self._queue.append(message)
+                self._condition.wait_for(lambda: self._has_room(size))
+            self._queue.append((message, size))
+            self._bytes += size
             self._condition.notify_all()
-            loop = self._loop
-        if loop is not None:
-            _call(loop, self._wake)
+            loop, waiter, self._waiter = self._loop, self._waiter, None
+        if loop is not None and waiter is not None:
+            _call(loop, lambda: _wake(waiter))
 
     def put_back(self, message: Incoming) -> None:
         """Return a message that was taken, to be taken first again."""
         with self._condition:
-            self._queue.appendleft(message)
+            self._queue.appendleft((message, 0))
 
     def take(self) -> Incoming | None:
         """Wait for the next message, without an event loop."""
         with self._condition:
             self._condition.wait_for(lambda: self._queue)
-            message = self._queue.popleft()
-            self._condition.notify_all()
-            return message
+            return self._first()
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on messages are awaited on `loop`."""
@@ -60,17 +62,24 @@ class Inbox:
         while True:
             with self._condition:
                 if self._queue:
-                    message = self._queue.popleft()
-                    self._condition.notify_all()
-                    return message
+                    return self._first()
                 assert self._loop is not None, "attach comes first"  # noqa: S101
-                self._waiter = self._loop.create_future()
-            await self._waiter
+                waiter = self._waiter = self._loop.create_future()
+            await waiter
 
-    def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+    def _has_room(self, size: int) -> bool:
+        return not self._queue or (len(self._queue) < self._bound and self._bytes + size <= self._most_bytes)
+
+    def _first(self) -> Incoming | None:
+        message, size = self._queue.popleft()
+        self._bytes -= size
+        self._condition.notify_all()
+        return message
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

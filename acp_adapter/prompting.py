@@ -6,7 +6,6 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from concurrent.futures import Executor
 
 from acp_adapter.behind import Attendant
 from acp_adapter.choosing import Chooser
@@ -14,9 +13,10 @@ from acp_adapter.content import Block, to_draft, to_said, with_text
 from acp_adapter.errors import wire_error
 from acp_adapter.jsonrpc import RequestId
 from acp_adapter.session import SessionState, Ticket
-from acp_adapter.session_manager import RunBlocking, SessionManager
+from acp_adapter.session_manager import SessionManager
 from acp_adapter.turn import Answered, Prompt, TurnRunner
-from agent_core.errors import HermesError, UnknownSession
+from acp_adapter.workers import Workers
+from agent_core.errors import HermesError, RequestError, UnknownSession
 from agent_core.events import Noticed
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
@@ -24,34 +24,41 @@ from agent_core.prompt_parts import SaidText
 
 log = logging.getLogger(__name__)
 
+MOST_UNASKED = 256
+"""Turns that no request waits for, in all sessions: each of the others is bounded by its request."""
+
 
 class Prompting:
     """Begins and cancels turns; lives on the loop.
 
     Args:
+        workers: threads for turns, and for what else waits for a person.
         is_cancelled: whether a request was cancelled before anybody had taken it up.
+        unasked_over: told of a session in which a turn that no request waits for is over, its last words written.
     """
 
     def __init__(
         self,
         factory: AgentFactory,
-        executor: Executor,
+        workers: Workers,
         sessions: SessionManager,
         chooser: Chooser,
         *,
-        run_blocking: RunBlocking,
         is_cancelled: Callable[[RequestId | None], bool],
+        unasked_over: Callable[[str], None],
     ) -> None:
         self._factory = factory
-        self._executor = executor
+        self._workers = workers
         self._sessions = sessions
         self._chooser = chooser
         self._is_cancelled = is_cancelled
-        self._attendant = Attendant(factory, sessions, run_blocking, self._run_own)
+        self._unasked_over = unasked_over
+        self._attendant = Attendant(factory, sessions, workers.run, self._run_own)
         sessions.on_live = self._attendant.attend
         self._unasked: set[asyncio.Task[None]] = set()
         # Prompts for sessions that are only just loaded or deleted.
         self._coming: list[tuple[str, CancelToken]] = []
+        self._cancelling: set[str] = set()
 
     async def answer(self, session_id: str, blocks: list[Block], ticket: Ticket) -> Answered:
         """Run a prompt's turn, or its command, behind what was prompted before it.
@@ -60,12 +67,7 @@ class Prompting:
             UnknownSession: there is no such session.
             HermesError: it failed; the text is for the user.
         """
-        coming = session_id, ticket.token
-        self._coming.append(coming)
-        try:
-            session = await self._sessions.reach(session_id)
-        finally:
-            self._coming.remove(coming)
+        session = await self._reach(session_id, ticket.token)
         if self._is_cancelled(ticket.request_id):
             ticket.token.cancel()
         said = to_said(blocks)
@@ -78,9 +80,12 @@ class Prompting:
 
         Raises:
             UnknownSession: there is no such session.
+            RequestError: there are too many of them.
         """
-        session = await self._sessions.reach(session_id)
         prompt, ticket = Prompt(text, (SaidText(text),)), Ticket(None, CancelToken())
+        session = await self._reach(session_id, ticket.token)
+        if len(self._unasked) >= MOST_UNASKED:
+            raise RequestError(f"{MOST_UNASKED} turns that were begun so are not over. Cancel some, or wait.")
         # Now, not when the task begins: a cancel or a close that comes right behind must find it.
         session.tickets.append(ticket)
         task = asyncio.ensure_future(self._run_unasked(session, prompt, ticket))
@@ -95,10 +100,17 @@ class Prompting:
         for coming_to, token in self._coming:
             if coming_to == session_id:
                 token.cancel()
+        if session_id in self._cancelling:
+            return  # one that waits there sees all that is in front of this one
+        self._cancelling.add(session_id)
         try:
-            (await self._sessions.reach(session_id)).cancel()
+            session = await self._sessions.reach(session_id)
         except UnknownSession:
             log.info("a cancel for a session that is not there was ignored")
+        else:
+            session.cancel()
+        finally:
+            self._cancelling.remove(session_id)
 
     def cancel_request(self, request_id: RequestId) -> None:
         """Cancel the prompt that came as this request, if there is one."""
@@ -107,8 +119,17 @@ class Prompting:
                 if ticket.request_id == request_id:
                     ticket.token.cancel()
 
+    async def _reach(self, session_id: str, token: CancelToken) -> SessionState:
+        """The session for a prompt, which a cancel finds meanwhile."""
+        coming = session_id, token
+        self._coming.append(coming)
+        try:
+            return await self._sessions.reach(session_id)
+        finally:
+            self._coming.remove(coming)
+
     async def _run(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> Answered:
-        runner = TurnRunner(self._factory, self._executor, self._sessions.client, self._chooser)
+        runner = TurnRunner(self._factory, self._workers, self._sessions.client, self._chooser)
         self._attendant.turn_begins(session)
         stop, is_turn = "error", True
         try:
@@ -132,3 +153,6 @@ class Prompting:
                 log.exception("a turn that no request waits for failed")
             told = wire_error(problem)["message"]
             session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))
+            await session.outbox.drain()
+        finally:
+            self._unasked_over(session.id)

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from acp_adapter.auth import check_method
@@ -37,6 +36,7 @@ from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
 from acp_adapter.warming import Warming
+from acp_adapter.workers import Workers
 from agent_core.config import ConfigSource
 from agent_core.errors import HermesError, RequestError
 from agent_core.events import CommandsOffered, SessionEvent
@@ -47,7 +47,10 @@ from agent_core.sessions.records import SessionPage
 log = logging.getLogger(__name__)
 
 MAX_TURNS_AT_ONCE = 1024
-"""Worker threads, made on demand: far more than sessions, so that turns waiting for an answer never delay others."""
+"""Threads for turns: far more than sessions, so that turns waiting for an answer never delay others."""
+
+MAX_REQUESTS_AT_ONCE = 32
+"""Threads for all else that requests need; none of it waits for a person."""
 
 _NO_META = RequestMeta()
 
@@ -84,21 +87,23 @@ class HermesACPAgent:
         self._transport = transport
         self._config = config
         self._greeting = greeting
-        self._executor = ThreadPoolExecutor(MAX_TURNS_AT_ONCE, thread_name_prefix="turn")
+        self._turns = Workers(MAX_TURNS_AT_ONCE, "turn")
+        self._requests = Workers(MAX_REQUESTS_AT_ONCE, "request")
+        self._blocking = self._requests.run
         self._factory = AgentFactory(config)
         self._sessions = SessionManager(self._factory, transport, self._deliver, self._blocking)
         self._sessions.source, self._sessions.client = greeting.client_name, greeting.client
         self._chooser = Chooser(self._factory, config, self._sessions, self._blocking)
         self._prompting = Prompting(
             self._factory,
-            self._executor,
+            self._turns,
             self._sessions,
             self._chooser,
-            run_blocking=self._blocking,
             is_cancelled=transport.is_cancelled,
+            unasked_over=transport.unasked_over,
         )
         self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._prompting.submit)
-        self._warming = Warming(self._factory, self._executor, self._is_prompted, on_loaded, self._look_again)
+        self._warming = Warming(self._factory, self._turns, self._is_prompted, on_loaded, self._look_again)
         transport.on_cancel_request = self._prompting.cancel_request
 
     def on_connect(self, conn: Client) -> None:
@@ -148,8 +153,7 @@ class HermesACPAgent:
         try:
             await self._blocking(lambda: self._replay(session))
         except BaseException:
-            self._sessions.begin(session)
-            await self._sessions.close(session)
+            await self._sessions.give_up(session)
             raise
         self._start(session, hermes_meta, lambda: self._sessions.begin(session))
         return session_choices(await self._chooser.options(session), self._sessions.client)
@@ -234,6 +238,8 @@ class HermesACPAgent:
             session.cancel()
         self._chooser.close()
         self._factory.close()
+        self._turns.rest()
+        self._requests.rest()
 
     async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
         session = await self._sessions.open(seed, held=held)
@@ -241,7 +247,7 @@ class HermesACPAgent:
         self._warm_once()
         self._sessions.rest(session)
         if not held:
-            self._executor.submit(refresh_offer, session.shelf, session.outbox)
+            self._requests.submit(refresh_offer, session.shelf, session.outbox)
             if session.servers is not None:
                 session.servers.start()
         return session
@@ -282,7 +288,7 @@ class HermesACPAgent:
         self._sessions.rest(session)
         self._transport.after_answer(meta.request_id, begin)
         # Skills are read while the person types.
-        self._executor.submit(refresh_offer, session.shelf, session.outbox)
+        self._requests.submit(refresh_offer, session.shelf, session.outbox)
         if session.servers is not None:
             self._transport.after_answer(meta.request_id, session.servers.start)
 
@@ -306,9 +312,6 @@ class HermesACPAgent:
             if new is not None:
                 position = self._transport.notify("session/update", {"sessionId": session.id, "update": new})
         return position
-
-    async def _blocking(self, function: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(self._executor, function)
 
 
 def _offered(session: SessionState) -> CommandsOffered:

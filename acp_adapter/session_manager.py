@@ -140,6 +140,11 @@ class SessionManager:
         session.outbox.release()
         session.turn.release()
 
+    async def give_up(self, session: SessionState) -> None:
+        """Close a restored session that could not be shown: the client, whose load fails, is told nothing of it."""
+        session.turn.release()
+        await self.close(session)
+
     async def fork(self, session_id: str, place: Place, until: str | None) -> SessionState:
         """A new session that begins with another's history, up to the message `until` where one is named.
 

@@ -16,6 +16,7 @@ from acp_adapter.editor_paths import EditorPaths
 from acp_adapter.errors import INVALID_REQUEST, WireError, make_error, sanitised
 from acp_adapter.framing import LineReader, LineWriter
 from acp_adapter.inbox import Inbox
+from acp_adapter.incoming_requests import IncomingRequests, Limits
 from acp_adapter.jsonrpc import Incoming, Rejected, RequestId, encode, is_id, parse_line, wrap_meta
 from acp_adapter.outgoing import ClientGone, OutgoingRequests
 from acp_adapter.stdio import Stdio
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POURED_BYTES = 1024 * 1024
+_RECEIVED_AT_ONCE = 32
 # Methods of the protocol that the SDK does not route come to the agent as methods of our own would.
 _EXTRA_METHODS = frozenset({"session/delete", "logout"})
 
@@ -45,6 +47,7 @@ class Transport:
         rules: WireRules | None = None,
         tap: Tap | None = None,
         paths: EditorPaths | None = None,
+        limits: Limits | None = None,
     ) -> None:
         """Make it; `start` begins to read and write.
 
@@ -55,6 +58,7 @@ class Transport:
             rules: what every message of ours is held to; None makes those of the process.
             tap: gets each line in either direction, in its order.
             paths: maps those of a Windows editor; None looks by itself whether there is one.
+            limits: how much may be unanswered, and unread.
         """
         self._inbox = Inbox()
         self._reader = LineReader(stdio.reader, self._on_line)
@@ -66,11 +70,10 @@ class Transport:
         self._tap = tap
         self._paths = paths or EditorPaths()
         self._putting = threading.Lock()
-        self._lock = threading.Lock()
-        self._unanswered: dict[RequestId, str] = {}
-        self._cancelled: set[RequestId] = set()
+        self._finishing = threading.Lock()
+        self._requests = IncomingRequests(self._reader.is_hung_up, limits)
         self._outgoing = OutgoingRequests()
-        self._after_answer: dict[RequestId, list[Callable[[], None]]] = {}
+        self._received_in_a_row = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[tuple[int, Callable[[], None]]] = []
         self._ended = False
@@ -93,8 +96,7 @@ class Transport:
     def answer(self, request_id: RequestId, *, result: Any = None, error: WireError | None = None) -> None:
         """Answer a request at once, from any thread."""
         outcome = {"result": result} if error is None else {"error": error}
-        self._put({"jsonrpc": "2.0", "id": request_id, **outcome})
-        self._answered(request_id)
+        self._put_answer({"jsonrpc": "2.0", "id": request_id, **outcome})
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """From now on the event loop receives and sends."""
@@ -106,12 +108,22 @@ class Transport:
 
         Answers to requests of ours are handed on here: in their order among the client's other messages.
         """
-        while (message := await self._inbox.receive()) is not None and "method" not in message:
+        while (message := await self._received()) is not None and "method" not in message:
             self._outgoing.settle(message)
         return message
 
+    async def _received(self) -> Incoming | None:
+        """The next message. In a flood there is always one: what is to be done about them must have its turn too."""
+        self._received_in_a_row += 1
+        if self._received_in_a_row % _RECEIVED_AT_ONCE == 0:
+            import asyncio  # noqa: PLC0415 - it is loaded by now
+
+            await asyncio.sleep(0)
+        return await self._inbox.receive()
+
     async def send(self, message: dict[str, Any]) -> None:
-        """Send one message of the SDK and wait until it is written.
+        """Send one message of the SDK. Until it is written nobody waits but for what is no answer: a task for each
+        answer that the client does not read would be dearer than the answers.
 
         Raises:
             ClientGone: it is a request, and the client can no longer answer.
@@ -120,20 +132,29 @@ class Transport:
             raise ClientGone("The client has closed its end; nothing can be asked any more.")
         if "error" in message:
             message = {**message, "error": sanitised(message["error"])}
-        position = self._put(message)
         if "method" not in message:
-            self._answered(message.get("id"))
-        await self._written(position)
+            self._put_answer(message)
+            return
+        await self._written(self._put(message))
 
     def pour(self, method: str, all_params: Iterable[Mapping[str, Any]]) -> None:
-        """Send many notifications from a worker thread; it waits while the client does not read."""
-        waited_at = 0
-        for params in all_params:
-            position = self._put({"jsonrpc": "2.0", "method": method, "params": params})
-            if position - waited_at > _POURED_BYTES:
-                while not self._writer.wait_written(1.0):
-                    pass
-                waited_at = position
+        """Tell from a worker thread what was, because of a load; it waits while the client does not read."""
+        waited_at, session_id, whole = 0, "", False
+        try:
+            for params in all_params:
+                session_id = str(params.get("sessionId", ""))
+                position = self._put({"jsonrpc": "2.0", "method": method, "params": params}, self._rules.check_past)
+                if position - waited_at > _POURED_BYTES:
+                    while not self._writer.wait_written(1.0):
+                        pass
+                    waited_at = position
+            whole = True
+        finally:
+            self._rules.past_over(session_id, whole=whole)
+
+    def unasked_over(self, session_id: str) -> None:
+        """A turn that no request waited for is over: nothing that is sent tells so."""
+        self._rules.unasked_over(session_id)
 
     def notify(self, method: str, params: Mapping[str, Any]) -> int:
         """Queue one notification of ours; the position of its end, for `once_written`."""
@@ -172,15 +193,12 @@ class Transport:
 
     def after_answer(self, request_id: RequestId, callback: Callable[[], None]) -> None:
         """Run `callback` right after the answer to `request_id` is in the FIFO (at once if it has none pending)."""
-        with self._lock:
-            if request_id in self._unanswered:
-                self._after_answer.setdefault(request_id, []).append(callback)
-                return
-        callback()
+        if not self._requests.after_answer(request_id, callback):
+            callback()
 
     def is_cancelled(self, request_id: RequestId) -> bool:
         """Whether the client has cancelled this request, perhaps before its handler began."""
-        return request_id in self._cancelled
+        return self._requests.is_cancelled(request_id)
 
     async def close(self) -> None:
         """Nothing is read any more; what is queued still goes out."""
@@ -190,12 +208,32 @@ class Transport:
         """Write what is queued, at most `timeout` seconds, and nothing after it; whether it all went out in time."""
         return self._writer.end(timeout)
 
-    def _put(self, message: Mapping[str, Any]) -> int:
+    def _put(self, message: Mapping[str, Any], check: Callable[[Mapping[str, Any]], None] | None = None) -> int:
         """Hold a message to the rules and queue it, in one step: they see the order in which the client does."""
         line = encode(self._paths.outgoing(message))
         with self._putting:
-            self._rules.check_sent(message)
+            (check or self._rules.check_sent)(message)
             return self._put_line(line)
+
+    def _put_answer(self, message: Mapping[str, Any]) -> None:
+        """Queue an answer to a request that is open."""
+        line = encode(self._paths.outgoing(message))
+        with self._putting:
+            self._rules.check_sent(message)
+            position = self._put_line(line)
+        self._note_answer(position, len(line))
+        request_id = message.get("id")
+        callbacks = self._requests.settle(request_id)
+        if self._ended and self._finish_before_end and self._requests.is_empty:
+            self._finish()
+        for callback in callbacks:
+            callback()
+
+    def _note_answer(self, position: int, size: int) -> None:
+        if not self._is_written(position):
+            self._requests.note_answer(position, size)
+            # It may have gone out meanwhile, and nobody would tell of it any more.
+            self._note_written()
 
     def _put_line(self, line: bytes) -> int:
         if self._tap is not None:
@@ -214,26 +252,24 @@ class Transport:
         else:
             parsed = parse_line(line)
         if isinstance(parsed, dict):
-            parsed = self._admitted(self._paths.incoming(parsed))
+            parsed = self._admitted(self._paths.incoming(parsed), len(line))
         if isinstance(parsed, Rejected):
             self._send_error(parsed)
         elif parsed is not None:
-            self._inbox.put(parsed)
+            self._inbox.put(parsed, len(line))
 
-    def _admitted(self, message: Incoming) -> Incoming | Rejected | None:
+    def _admitted(self, message: Incoming, size: int) -> Incoming | Rejected | None:
         if "method" not in message:
             self._rules.check_received(message)
             return message
-        return self._request(message) if "id" in message else self._notification(message)
+        return self._request(message, size) if "id" in message else self._notification(message)
 
-    def _request(self, message: Incoming) -> Incoming | Rejected:
+    def _request(self, message: Incoming, size: int) -> Incoming | Rejected:
         request_id, method = message["id"], message["method"]
-        with self._lock:
-            taken = request_id in self._unanswered
-            if not taken:
-                self._unanswered[request_id] = method
-        if taken:
-            return Rejected(request_id, INVALID_REQUEST, "The id is in use by a request that is still running.")
+        self._requests.wait_for_reader()
+        refused = self._requests.open(request_id, method, size)
+        if refused is not None:
+            return refused
         self._rules.check_received(message)
         if method in _EXTRA_METHODS:
             message["method"] = f"_{method}"
@@ -255,23 +291,20 @@ class Transport:
         return None
 
     def _cancel(self, request_id: object) -> None:
-        with self._lock:
-            if not is_id(request_id) or request_id not in self._unanswered:
-                return
-            self._cancelled.add(request_id)
-        self._on_loop(lambda: self.on_cancel_request(request_id))
+        if is_id(request_id) and self._requests.cancel(request_id):
+            self._on_loop(lambda: self.on_cancel_request(request_id))
 
     def _send_error(self, rejected: Rejected) -> None:
+        self._requests.wait_for_reader()
         error = make_error(rejected.code, rejected.text)
-        self._put_line(encode({"jsonrpc": "2.0", "id": rejected.request_id, "error": error}))
+        line = encode({"jsonrpc": "2.0", "id": rejected.request_id, "error": error})
+        self._note_answer(self._put_line(line), len(line))
 
     def _end_of_input(self) -> None:
-        with self._lock:
-            self._ended = True
-            waits = self._finish_before_end and bool(self._unanswered)
+        self._ended = True
         self._outgoing.end(self._on_loop)
         self._on_loop(self.on_end)
-        if not waits:
+        if not self._finish_before_end or self._requests.is_empty:
             self._finish()
 
     def _on_broken(self) -> None:
@@ -283,25 +316,12 @@ class Transport:
         self._finish()
 
     def _finish(self) -> None:
-        with self._lock:
+        with self._finishing:
             first, self._over = not self._over, True
         if first:
+            self._requests.end()
             self._on_over()
             self._inbox.put(None)
-
-    def _settle(self, request_id: RequestId) -> list[Callable[[], None]]:
-        with self._lock:
-            self._unanswered.pop(request_id, None)
-            self._cancelled.discard(request_id)
-            last = self._ended and self._finish_before_end and not self._unanswered
-            callbacks = self._after_answer.pop(request_id, [])
-        if last:
-            self._finish()
-        return callbacks
-
-    def _answered(self, request_id: RequestId) -> None:
-        for callback in self._settle(request_id):
-            callback()
 
     async def _written(self, position: int) -> None:
         assert self._loop is not None, "attach comes first"  # noqa: S101
@@ -312,7 +332,11 @@ class Transport:
     def _is_written(self, position: int) -> bool:
         return self._writer.written >= position or self._writer.broken
 
+    def _note_written(self) -> None:
+        self._requests.note_written(math.inf if self._writer.broken else self._writer.written)
+
     def _on_written(self) -> None:
+        self._note_written()
         if self._waiting:
             self._on_loop(self._resolve)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from acp_adapter.capabilities import ClientCapabilities
-from acp_adapter.errors import INVALID_PARAMS
 from acp_adapter.wire_state import Asked, SessionView, own_turn_of
 from tools.shell.exit_codes import explain_exit
 
@@ -70,8 +69,18 @@ Rule = Callable[[Sent], str | None]
 
 
 def known_session(sent: Sent) -> str | None:
-    """Nothing is told or asked of a session before the client knows it."""
-    return None if sent.session is not None else f"{sent.kind} for a session that the client does not know (yet)"
+    """Nothing is told or asked of a session before the client knows it; while it is loaded, only what was."""
+    session = sent.session
+    if session is not None and not session.promised:
+        return None
+    return f"{sent.kind} for a session that the client does not know (yet)"
+
+
+def being_loaded(sent: Sent) -> str | None:
+    """What was is told again while a load waits for its answer."""
+    if sent.session is not None and sent.session.loads:
+        return None
+    return f"{sent.kind} of what was, when no load waits for its answer"
 
 
 def known_update(sent: Sent) -> str | None:
@@ -80,9 +89,13 @@ def known_update(sent: Sent) -> str | None:
 
 
 def in_a_turn(sent: Sent) -> str | None:
-    """What belongs to a turn comes between its prompt and the answer, or while a session is loaded."""
+    """What belongs to a turn comes between its prompt and the answer, and not between what was."""
     session = sent.session
-    if session is None or session.prompts or session.shows_past or session.unasked or session.own_turn:
+    if session is None:
+        return None
+    if session.shown_again:
+        return f"{sent.kind} of a turn in the middle of what was"
+    if session.prompts or session.unasked or session.own_turn:
         return None
     return f"{sent.kind} when no prompt waits for its answer"
 
@@ -139,7 +152,7 @@ def offered_options(sent: Sent) -> str | None:
 def created_once(sent: Sent) -> str | None:
     """A card is made by one `tool_call`; everything later is an update of it."""
     session, call_id = sent.session, sent.part.get("toolCallId", "")
-    if session is None or session.mixed:
+    if session is None:
         return None
     exists = call_id in session.cards or call_id in session.ended
     if sent.kind == "tool_call":
@@ -150,7 +163,7 @@ def created_once(sent: Sent) -> str | None:
 def status_goes_on(sent: Sent) -> str | None:
     """A status never goes back, and an ended call never changes its end."""
     status, call_id = sent.part.get("status"), sent.part.get("toolCallId", "")
-    if status is None or sent.session is None or sent.session.mixed:
+    if status is None or sent.session is None:
         return None
     ended = sent.session.ended.get(call_id)
     card = sent.session.cards.get(call_id)
@@ -163,7 +176,7 @@ def status_goes_on(sent: Sent) -> str | None:
 def asked_on_open_card(sent: Sent) -> str | None:
     """A permission is asked for on a card that has not ended."""
     session, call_id = sent.session, sent.part.get("toolCallId", "")
-    if session is None or session.mixed or call_id not in session.ended:
+    if session is None or call_id not in session.ended:
         return None
     return f"a question on {call_id}, which has ended"
 
@@ -235,16 +248,15 @@ def one_line_error(sent: Sent) -> str | None:
 def ended_cards(sent: Sent) -> str | None:
     """Every card has ended when its turn is answered, and when a session was loaded."""
     session, asked = sent.session, sent.asked
-    if session is None or asked is None or not session.cards or session.own_turn or session.mixed:
+    if session is None or asked is None or not session.cards:
         return None
     if asked.method == "session/prompt":
-        # One that was sent into a running turn, of a prompt or of steering, may be answered while that turn goes on.
-        over = session.prompts[:1] == [sent.message.get("id")] and not session.unasked
-        # One that was refused has begun no turn: what runs is another's.
-        done = over and (sent.message.get("error") or {}).get("code") != INVALID_PARAMS
+        # One that was sent into a running turn, of whatever kind, may be answered while that turn goes on.
+        first = session.prompts[:1] == [sent.message.get("id")]
+        done = first and not (session.unasked or session.own_turn or session.shown_again)
     else:
-        # One that is refused has shown nothing: what runs may be a turn that steering has begun.
-        done = asked.method == "session/load" and not session.prompts and "error" not in sent.message
+        # One that is refused has shown nothing: what runs is a turn.
+        done = asked.method == "session/load" and "error" not in sent.message
     return f"{asked.method} is answered while {', '.join(session.cards)} still run" if done else None
 
 
@@ -289,6 +301,14 @@ UPDATE_RULES: dict[str, tuple[Rule, ...]] = {
     "compaction_summary_chunk": (*_OF_A_TURN, offered_update),
     "subagent_update": (*_ANYTIME, offered_update),
 }
+
+
+_INSTEAD: dict[Rule, tuple[Rule, ...]] = {known_session: (being_loaded,), in_a_turn: ()}
+PAST_RULES: dict[str, tuple[Rule, ...]] = {
+    kind: tuple(other for rule in rules for other in _INSTEAD.get(rule, (rule,)))
+    for kind, rules in UPDATE_RULES.items()
+}
+"""For updates that tell of what was."""
 
 
 def _meta_of(sent: Sent) -> Mapping[str, str]:

@@ -37,56 +37,40 @@ class SessionView:
 
     Attributes:
         prompts: the unanswered ones, oldest first.
-        loads: so many `session/load` are not answered yet; meanwhile what happened before may be told.
+        client: what it could do at any time since it asked for this session.
+        loads: so many `session/load` are not answered yet.
+        shown_again: what happened before is being told just now.
         cards: tool calls that have not ended, by id.
         ended: the status of those that have.
         forgets: some ended cards are not remembered any more.
         terminals: ids that a card may show.
-        unasked: steering has begun a turn that no prompt waits for; nothing on the wire tells of its end.
+        unasked: so many turns that steering has begun are not over; nothing on the wire tells of their end.
         own_turn: a turn of the agent's own runs.
-        mixed: a load and something else are under way, so that any card may be shown again at any time.
         promised: nobody but an unanswered load has told of it.
     """
 
+    client: ClientCapabilities
     prompts: list[RequestId] = field(default_factory=list)
     loads: int = 0
+    shown_again: bool = False
     cards: dict[str, OpenCard] = field(default_factory=dict)
     ended: dict[str, str] = field(default_factory=dict)
     forgets: bool = False
     terminals: set[str] = field(default_factory=set)
-    unasked: bool = False
+    unasked: int = 0
     own_turn: bool = False
-    mixed: bool = False
     promised: bool = False
 
-    @property
-    def shows_past(self) -> bool:
-        """What happened before may be told."""
-        return self.loads > 0
-
-    @property
-    def busy(self) -> bool:
-        """Something goes on that a load may be refused for, or shown again in the middle of."""
-        return bool(self.prompts or self.loads or self.unasked or self.own_turn)
-
-    def take_over(self, later: SessionView) -> None:
-        """This view counts again, after `later` that stood in its place."""
-        for call_id in (*later.cards, *later.ended):
-            self.cards.pop(call_id, None)
-            self.ended.pop(call_id, None)
-        self.cards.update(later.cards)
-        self.ended.update(later.ended)
-        self.terminals |= later.terminals
-        self.unasked |= later.unasked
-        self.own_turn = later.own_turn
-        self.forgets |= later.forgets or later.mixed
+    def begin_again(self) -> None:
+        """All of it is told from the beginning."""
+        self.shown_again = True
+        self.cards.clear()
+        self.ended.clear()
+        self.forgets = False
 
     def change(self, call: Mapping[str, Any]) -> None:
         """Take in a `tool_call`, a `tool_call_update` or the card of a question."""
         call_id, status = call.get("toolCallId", ""), call.get("status")
-        if self.mixed and call.get("sessionUpdate") == "tool_call":
-            self.cards.pop(call_id, None)
-            self.ended.pop(call_id, None)
         card = self.cards.get(call_id)
         if card is None:
             if call_id in self.ended:
@@ -133,7 +117,6 @@ class Ledger:
         self.asked: dict[RequestId, Asked] = {}
         self._creating: dict[RequestId, str] = {}
         self._resuming: dict[str, SessionView] = {}
-        self._before_load: dict[str, SessionView] = {}
 
     def received(self, message: Mapping[str, Any]) -> None:
         """Note a message of the client; `params` is an object."""
@@ -166,6 +149,28 @@ class Ledger:
         elif method == "terminal/create":
             self._creating[message.get("id")] = session_id
 
+    def shows_again(self, session_id: str) -> None:
+        """What comes next is of what happened before."""
+        view = self.sessions.get(session_id)
+        if view is not None and not view.shown_again:
+            view.begin_again()
+
+    def has_shown(self, session_id: str, *, whole: bool) -> None:
+        """All that happened before is told; or that was broken off, and what it left open counts no more."""
+        view = self.sessions.get(session_id)
+        if view is None:
+            return
+        view.shown_again = False
+        if not whole:
+            view.cards.clear()
+
+    def unasked_over(self, session_id: str) -> SessionView | None:
+        """A turn that steering began is over; the session as it is now."""
+        view = self.sessions.get(session_id)
+        if view is not None:
+            view.unasked = max(0, view.unasked - 1)
+        return view
+
     def _client_asked(self, method: str, request_id: RequestId, params: Mapping[str, Any]) -> None:
         session_id = params.get("sessionId")
         if method == "initialize":
@@ -180,10 +185,9 @@ class Ledger:
         if method == "session/load":
             self._load_asked(session_id, known)
         elif method == "session/resume" and known is None:
-            self._resuming.setdefault(session_id, SessionView())
+            self._resuming.setdefault(session_id, SessionView(self.client))
         elif method == "session/prompt" and (view := known or self._resuming.get(session_id)) is not None:
             view.prompts.append(request_id)
-            view.mixed |= view.shows_past
 
     def _client_answered(self, message: Mapping[str, Any]) -> None:
         session = self.sessions.get(self._creating.pop(message.get("id"), ""))
@@ -206,60 +210,57 @@ class Ledger:
         elif asked.method == "session/resume":
             resumed = self._resuming.pop(asked.session_id, None)
             if not failed:
-                view = self.sessions.setdefault(asked.session_id, resumed or SessionView())
+                view = self.sessions.setdefault(asked.session_id, resumed or SessionView(self.client))
                 view.promised = False
         elif failed:
             return
         elif asked.method == "initialize":
-            # A session keeps what was offered when it was opened, whatever a later `initialize` says.
-            self.client = ClientCapabilities(*map(or_, self.client, asked.client))
+            self._greeted(asked.client)
         elif asked.method in _OPENING:
-            self.sessions[str((message.get("result") or {}).get("sessionId"))] = SessionView()
+            self.sessions[str((message.get("result") or {}).get("sessionId"))] = SessionView(self.client)
         elif asked.method == _STEERING and session is not None:
-            session.unasked |= (message.get("result") or {}).get("outcome") == "startedNewTurn"
+            session.unasked += (message.get("result") or {}).get("outcome") == "startedNewTurn"
         elif asked.method in _ENDING:
             self._ended(asked.session_id)
 
     def _load_asked(self, session_id: str, known: SessionView | None) -> None:
-        if known is None:
-            self.sessions[session_id] = SessionView(loads=1, promised=True)
-        elif known.busy:
-            known.loads, known.mixed = known.loads + 1, True
-        else:
-            self._before_load[session_id] = known
-            self.sessions[session_id] = SessionView(loads=1, prompts=known.prompts)
+        view = known or self.sessions.setdefault(session_id, SessionView(self.client, promised=True))
+        view.loads += 1
 
     def _loaded(self, session_id: str, *, failed: bool) -> None:
         """One of perhaps several loads is answered: the others may still show all of it."""
-        view = self.sessions.setdefault(session_id, SessionView())
+        view = self.sessions.get(session_id)
+        if view is None:
+            return
         view.loads = max(0, view.loads - 1)
         if not failed:
             view.promised = False
-            self._before_load.pop(session_id, None)
-        elif not view.loads:
-            before = self._before_load.pop(session_id, None)
-            if before is not None:
-                # What refused the load may be a turn that had just begun.
-                before.take_over(view)
-                self.sessions[session_id] = before
-            elif view.promised:
-                del self.sessions[session_id]
-        view.mixed = bool(view.loads)
+        elif view.promised and not view.loads:
+            del self.sessions[session_id]
+
+    def _greeted(self, client: ClientCapabilities) -> None:
+        """The last `initialize` counts, but what was begun before it may keep to what was offered then."""
+        for view in (*self.sessions.values(), *self._resuming.values()):
+            view.client = _either(view.client, client)
+        self.client = _either(self.client, client) if self.asked else client
 
     def _ended(self, session_id: str) -> None:
         """A session was closed or deleted; one that is still to be loaded is known on."""
         view = self.sessions.pop(session_id, None)
-        self._before_load.pop(session_id, None)
         if view is None:
             return
         # Prompts that came before this was answered may still be for the session that is opened again.
         if view.loads:
-            again = SessionView(loads=view.loads, prompts=view.prompts, promised=True, mixed=True)
+            again = SessionView(view.client, loads=view.loads, prompts=view.prompts, promised=True)
             self.sessions[session_id] = again
         elif any(
             asked.method == "session/resume" and asked.session_id == session_id for asked in self.asked.values()
         ):
-            self._resuming[session_id] = SessionView(prompts=view.prompts)
+            self._resuming[session_id] = SessionView(view.client, prompts=view.prompts)
+
+
+def _either(one: ClientCapabilities, other: ClientCapabilities) -> ClientCapabilities:
+    return ClientCapabilities(*map(or_, one, other))
 
 
 def own_turn_of(update: Mapping[str, Any]) -> str:

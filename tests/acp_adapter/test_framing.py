@@ -132,6 +132,18 @@ class TestReader:
         with (tmp_path / "in").open("rb") as file:
             assert _all(_lines(file.fileno())) == [b"one", b"two"]
 
+    def test_it_tells_that_nobody_can_send_any_more_while_there_is_something_to_read(self, pipe: Pipe) -> None:
+        reader = LineReader(pipe.reader, lambda _: None)
+        os.write(pipe.writer, b"one\n")
+        assert not reader.is_hung_up()
+        pipe.close(pipe.writer)
+        assert reader.is_hung_up()
+
+    def test_a_regular_file_never_hangs_up(self, tmp_path: Path) -> None:
+        (tmp_path / "in").write_bytes(b"one\n")
+        with (tmp_path / "in").open("rb") as file:
+            assert not LineReader(file.fileno(), lambda _: None).is_hung_up()
+
     def test_a_descriptor_that_cannot_be_read_has_ended(self, tmp_path: Path) -> None:
         directory = os.open(tmp_path, os.O_RDONLY)
         assert _all(_lines(directory)) == []
@@ -165,6 +177,16 @@ class TestWriter:
         assert told.writer.written < end, "it counts as written only as a whole"
         assert _read_exactly(pipe.reader, len(data)) == data
         assert told.writer.wait_written(5)
+
+    def test_of_many_lines_the_first_count_as_written_before_the_last(self, pipe: Pipe) -> None:
+        writer = LineWriter(pipe.writer, lambda: None, lambda: None)
+        ends = [writer.put(bytes(600_000)) for _ in range(4)]
+        writer.start()
+        _read_exactly(pipe.reader, 700_000)
+        wait_until(lambda: writer.written >= ends[0])
+        assert writer.written < ends[-1]
+        _read_exactly(pipe.reader, ends[-1] - 700_000)
+        assert writer.wait_written(5)
 
     def test_put_never_waits_for_a_reader(self, pipe: Pipe) -> None:
         told = Written(pipe.writer)

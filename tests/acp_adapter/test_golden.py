@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,12 +39,18 @@ async def _played(scenario: Scenario, root: Path, profile: str) -> str:
 def _hold_to_rules(stage: Stage) -> None:
     broken: list[str] = []
     for frames in stage.connections:
-        rules = WireRules(broken.append)
+        rules, loaded = WireRules(broken.append), dict[Any, str]()
         for frame in frames:
+            message, session = frame.message, frame.message.get("params", {}).get("sessionId")
             if frame.ours and is_id(frame.id):
-                rules.check_received(frame.message)
-            elif not frame.ours and not _rejects(frame.message):
-                rules.check_sent(frame.message)
+                rules.check_received(message)
+                if message.get("method") == "session/load":
+                    loaded[frame.id] = session
+            elif not frame.ours and "method" in message and session in loaded.values():
+                rules.check_past(message)  # in no scenario does anything else happen meanwhile
+            elif not frame.ours and not _rejects(message):
+                rules.past_over(loaded.pop(frame.id, ""), whole=True)
+                rules.check_sent(message)
     assert not broken
 
 

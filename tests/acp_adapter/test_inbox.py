@@ -100,3 +100,24 @@ def test_a_message_after_the_end_of_the_loop_is_no_error() -> None:
     loop.close()
     inbox.put(_ONE)
     assert inbox.take() is _ONE
+
+
+def test_large_messages_hold_the_reader_back_and_one_is_always_let_in() -> None:
+    inbox = Inbox(most_bytes=100)
+    inbox.put(_ONE, 1_000)
+    passed = threading.Event()
+
+    def second() -> None:
+        inbox.put(_TWO, 10)
+        passed.set()
+
+    reader = threading.Thread(target=second)
+    reader.start()
+    assert not passed.wait(0.05)
+    inbox.put_back(_THREE)
+    assert inbox.take() is _THREE
+    assert not passed.wait(0.05)
+    assert inbox.take() is _ONE
+    assert passed.wait(5)
+    assert inbox.take() is _TWO
+    reader.join(5)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from acp_adapter.replay import replay_params
+from agent_core.errors import StoreError
 from agent_core.sessions.database.database import Database
 from tests.support.editor import PLAIN, ZED, Editor, RpcError
 from tests.support.in_memory import serving
@@ -229,6 +230,49 @@ class TestLoad:
             editor.cancel(session)
             await editor.answer(loading)
             assert (await editor.answer(turn))["stopReason"] == "cancelled"
+
+    async def test_of_a_session_whose_load_fails_nothing_more_is_told(
+        self, home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        goes_on = threading.Event()
+
+        def in_part(*args: Any, **options: Any) -> Iterator[dict[str, Any]]:
+            yield next(iter(replay_params(*args, **options)))
+            assert goes_on.wait(10)
+            raise StoreError("The rest cannot be read.")
+
+        monkeypatch.setattr("acp_adapter.server.replay_params", in_part)
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.request("session/list", {})
+            loading = editor.begin("session/load", _place(session, workspace))
+            await editor.request("session/set_mode", {"sessionId": session, "modeId": "accept_edits"})
+            goes_on.set()
+            with pytest.raises(RpcError, match="The rest cannot be read"):
+                await editor.answer(loading)
+            assert [update["sessionUpdate"] for update in editor.updates(session)] == [_SAID]
+
+    async def test_each_of_several_cancels_behind_a_load_ends_what_came_before_it(
+        self, home: Path, workspace: Path
+    ) -> None:
+        session, _ = await _lived(home, workspace, "say One.")
+        words = {"sessionId": session, "prompt": [{"type": "text", "text": "say Words."}]}
+        async with serving(home) as editor:
+            await editor.initialize()
+            await editor.request("session/list", {})
+            loading = editor.begin("session/load", _place(session, workspace))
+            first = editor.begin_prompt(session, "say Two.")
+            editor.cancel(session)
+            second = editor.begin_prompt(session, "say Three.")
+            steering = editor.begin("_session/steering", words)
+            editor.cancel(session)
+            last = editor.begin_prompt(session, "say Four.")
+            await editor.answer(loading)
+            assert (await editor.answer(steering))["outcome"] == "startedNewTurn"
+            ended = [(await editor.answer(turn))["stopReason"] for turn in (first, second, last)]
+            assert ended == ["cancelled", "cancelled", "end_turn"]
+            assert _answers(editor, session) == ["One.", "Four."]
 
     async def test_a_failed_turn_says_so_when_it_is_shown_again(self, home: Path, workspace: Path) -> None:
         async with serving(home) as editor:

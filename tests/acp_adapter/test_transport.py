@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from acp_adapter.incoming_requests import Limits
 from acp_adapter.jsonrpc import RequestMeta
 from acp_adapter.transport import ClientGone, Transport
 from tests.support.agent_end import RawClient, raw_client, unread
@@ -175,7 +177,7 @@ class TestOutgoing:
         assert {await asyncio.wait_for(told.get(), 5) for _ in range(20)} == set(range(20))
 
     @pytest.mark.parametrize("how", ["send", "notify"])
-    async def test_sending_returns_when_it_is_written(self, how: str, client: RawClient) -> None:
+    async def test_sending_what_is_no_answer_returns_when_it_is_written(self, how: str, client: RawClient) -> None:
         transport = _attached(client)
         params = {"text": "x" * 1_000_000}
         first = {"jsonrpc": "2.0", "method": "_n", "params": params}
@@ -239,6 +241,69 @@ class TestOutgoing:
         assert client.read()["params"] == {
             "nan": None, "deep": [[None, -1.5]], "lone": "a\ufffd", "pair": "\U0001f600 \u2028", "k\ufffd": "\\ud800",
         }  # fmt: skip
+
+
+class TestFlood:
+    """A client that sends and does not read."""
+
+    def test_its_requests_stay_in_the_pipe_and_its_cancels_and_answers_come_through(self) -> None:
+        with raw_client(limits=Limits(unread_bytes=200_000)) as client:
+            transport = client.transport
+            client.send(_request("running"))
+            assert transport.take() is not None
+            transport.answer("nobody reads", result="x" * 300_000)
+            client.send({"method": "session/cancel", "params": {"sessionId": "s"}}, {"id": 7, "result": {}})
+            assert (transport.take() or {})["method"] == "session/cancel"
+            assert (transport.take() or {})["id"] == 7
+            line = json.dumps({"jsonrpc": "2.0", **_request("later", "session/list")}).encode() + b"\n"
+            client.write(line)
+            wait_until(lambda: unread(client.end.descriptors[0]) == 0)
+            client.write(line)
+            wait_until(lambda: unread(client.end.descriptors[0]) == len(line))
+            assert client.read()["id"] == "nobody reads"
+            assert (transport.take() or {})["id"] == "later"
+            assert client.read()["error"]["message"].startswith("The id is in use")
+
+    def test_what_is_refused_at_once_is_not_read_on_either(self) -> None:
+        with raw_client(limits=Limits(unread_bytes=200_000)) as client:
+            client.transport.answer("nobody reads", result="x" * 300_000)
+            client.write(b"nonsense\n")
+            wait_until(lambda: unread(client.end.descriptors[0]) == 0)
+            client.write(b"nonsense\n")
+            assert unread(client.end.descriptors[0]) == len(b"nonsense\n")
+            assert [client.read()["id"] for _ in range(3)] == ["nobody reads", None, None]
+
+    def test_its_end_is_seen_while_its_requests_are_held(self) -> None:
+        with raw_client(limits=Limits(unread_bytes=200_000)) as client:
+            client.transport.answer("nobody reads", result="x" * 300_000)
+            client.send(_request(1), _request(2))
+            client.close_input()
+            assert client.end.over.wait(10)
+
+    async def test_requests_that_are_worked_off_slowly_come_one_after_the_other(self) -> None:
+        with raw_client(limits=Limits(requests=1)) as client:
+            transport = _attached(client)
+            client.send(*(_request(number, "session/list") for number in range(50)))
+            for number in range(50):
+                assert (await asyncio.wait_for(transport.receive(), 10) or {})["id"] == number
+                await transport.send(_answer(number))
+            assert [client.read()["id"] for _ in range(50)] == list(range(50))
+
+    async def test_what_is_to_be_done_has_its_turn_while_messages_keep_coming(self, client: RawClient) -> None:
+        transport = _attached(client)
+        client.send(*({"method": "_n", "params": {}} for _ in range(100)))
+        await asyncio.to_thread(wait_until, lambda: len(transport._inbox._queue) == 100)
+        turns: list[str] = []
+        asyncio.get_running_loop().call_soon(turns.append, "had")
+        for _ in range(100):
+            await transport.receive()
+        assert turns == ["had"]
+
+    async def test_an_answer_that_nobody_reads_has_no_task_that_waits_for_it(self, client: RawClient) -> None:
+        transport = _attached(client)
+        transport.answer("first", result="x" * 300_000)
+        for number in range(3):
+            await asyncio.wait_for(transport.send(_answer(number)), 5)
 
 
 class TestEnd:

@@ -51,6 +51,11 @@ def _goes_on(call: str = "c", **more: Any) -> Said:
     return _tells("tool_call_update", toolCallId=call, **more)
 
 
+def _past(*said: Said) -> list[Said]:
+    """What is told again because of a load, from its first word to its last."""
+    return [*(("past", message) for _, message in said), ("past over", {"whole": True})]
+
+
 def _greeting(profile: Message) -> list[Said]:
     return [_asks(1, "initialize", clientCapabilities=profile), _answers(1, {"protocolVersion": 1})]
 
@@ -59,6 +64,7 @@ OPENED = [_asks(2, "session/new", cwd="/srv"), _answers(2, {"sessionId": "s"})]
 PROMPTED = [_asks(3, "session/prompt", sessionId="s")]
 TEXT = _tells("agent_message_chunk", content={"type": "text", "text": "x"})
 _LOADS = _asks(4, "session/load", sessionId="s")
+_CLOSES = _asks(5, "session/close", sessionId="s")
 _WORDS = _asks(4, "_session/steering", sessionId="s")
 _STEERS = _asks(4, "session/prompt", sessionId="s")
 _SIGN_IN = {"id": "x", "type": "terminal"}
@@ -67,6 +73,9 @@ _GREP = {"command": "grep x a.py"}
 _KILLED = {"terminal_exit": {"exit_code": None, "signal": "SIGKILL"}}
 END = _answers(3, {"stopReason": "end_turn"})
 _OWN = _tells("session_info_update", _meta={"hermes": {"backgroundTurn": {"state": "running"}}})
+_REFUSED = _answers(4, code=-32602, message="It runs.")
+_STEERED = [_WORDS, _answers(4, {"outcome": "startedNewTurn"})]
+_STEERED_OVER: Said = ("unasked over", {})
 _OWN_OVER = _tells("session_info_update", _meta={"hermes": {"backgroundTurn": {"state": "over"}}})
 
 
@@ -90,8 +99,22 @@ def _violations(said: Iterable[Said]) -> list[str]:
     told: list[str] = []
     rules = WireRules(told.append)
     for who, message in said:
-        (rules.check_received if who == "editor" else rules.check_sent)({"jsonrpc": "2.0", **message})
+        _say(rules, who, {"jsonrpc": "2.0", **message})
     return told
+
+
+def _say(rules: WireRules, who: str, message: Message) -> None:
+    match who:
+        case "editor":
+            rules.check_received(message)
+        case "agent":
+            rules.check_sent(message)
+        case "past":
+            rules.check_past(message)
+        case "past over":
+            rules.past_over("s", whole=message["whole"])
+        case "unasked over":
+            rules.unasked_over("s")
 
 
 @each(
@@ -104,7 +127,16 @@ def _violations(said: Iterable[Said]) -> list[str]:
         ("known-session", [_asks(2, "session/resume", sessionId="s"), _tells("session_info_update", title="x")]),
         ("in-a-turn", [*OPENED, TEXT]),
         ("in-a-turn", _turn(END, TEXT)),
-        ("in-a-turn", [_asks(2, "session/load", sessionId="s"), TEXT, _answers(2), TEXT]),
+        ("in-a-turn", [_LOADS, *_past(TEXT), _answers(4), TEXT]),
+        ("in-a-turn", _turn(_LOADS, END, TEXT, _REFUSED)),
+        ("in-a-turn", [*OPENED, _LOADS, *PROMPTED, *_past(TEXT)[:-1], TEXT]),
+        ("in-a-turn", [*OPENED, *_STEERED, TEXT, _STEERED_OVER, TEXT]),
+        ("being-loaded", [*OPENED, *_past(TEXT)]),
+        ("being-loaded", _turn(*_past(TEXT), END)),
+        ("known-session", [_LOADS, _tells("usage_update", used=1, size=2)]),
+        ("known-session", [_LOADS, *_past(TEXT), _REFUSED, _tells("usage_update", used=1, size=2)]),
+        ("known-session", [*OPENED, _CLOSES, _LOADS, _answers(5), _tells("usage_update")]),
+        ("known-session", [_LOADS, _CLOSES, _answers(5), _REFUSED, _tells("usage_update")]),
         ("known-update", _turn(_tells("state_update", state="idle"))),
         ("offered-update", [*OPENED, _tells("notice", severity="info", content={"type": "text", "text": "x"})]),
         ("offered-call", [*OPENED, _calls("fs/read_text_file", path="/srv/a.py")]),
@@ -117,6 +149,11 @@ def _violations(said: Iterable[Said]) -> list[str]:
         ("offered-greeting", [_asks(1, "initialize"), _answers(1, {"agentCapabilities": {"_meta": {"odd": 1}}})]),
         ("offered-greeting", [_asks(1, "initialize"), _answers(1, {"authMethods": [_SIGN_IN]})]),
         ("offered-options", [_asks(2, "session/new"), _answers(2, _switches(sessionId="s"))]),
+        (
+            "offered-options",
+            [*_greeting(ZED), *_greeting(MINIMAL), _asks(2, "session/new"), _answers(2, _switches(sessionId="s"))],
+        ),
+        ("offered-call", [*_greeting(ZED), *_greeting(MINIMAL), *OPENED, _calls("terminal/create", command="ls")]),
         ("offered-options", [*OPENED, _tells("config_option_update", **_switches())]),
         ("created-once", _turn(_card(), _card())),
         ("created-once", _turn(_card(), _goes_on(status="completed"), _card("completed"))),
@@ -136,7 +173,16 @@ def _violations(said: Iterable[Said]) -> list[str]:
         ("honest-end", _turn(_card(rawInput=_MAKE), _goes_on(status="completed", rawOutput={"exit_code": 1}))),
         ("honest-end", _zed(_card(), _goes_on(status="completed", _meta=_KILLED))),
         ("ended-cards", _turn(_card("in_progress"), END)),
-        ("ended-cards", [_asks(2, "session/load", sessionId="s"), _card(), _answers(2)]),
+        ("ended-cards", _turn(_card("in_progress"), _answers(3, code=-32602, message="No."))),
+        ("ended-cards", [_LOADS, *_past(_card()), _answers(4)]),
+        ("ended-cards", [*OPENED, _LOADS, *PROMPTED, *_past(_card()), _answers(4)]),
+        ("ended-cards", [*OPENED, *_STEERED, _card(), _STEERED_OVER]),
+        ("ended-cards", [*OPENED, *_STEERED, _STEERED_OVER, *PROMPTED, _card(), END]),
+        ("created-once", _turn(_card(), _LOADS, _card(), _REFUSED)),
+        ("created-once", [_LOADS, *_past(_card("completed"), _card("completed")), _answers(4)]),
+        ("created-once", [*OPENED, _LOADS, *_past(_goes_on(status="failed")), _answers(4)]),
+        ("status-goes-on", _turn(_card("in_progress"), _LOADS, _goes_on(status="pending"), _REFUSED)),
+        ("asked-on-open-card", _turn(_card("failed"), _LOADS, _ask_on_card(), _REFUSED)),
         ("ended-own-turn", [*OPENED, _OWN, _card(), _OWN_OVER]),
         ("in-a-turn", [*OPENED, _OWN, _OWN_OVER, TEXT]),
         ("waited-for", _turn(END, END)),
@@ -157,13 +203,13 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
     [
         pytest.param([*OPENED, _tells("usage_update"), _tells("current_mode_update")], id="standing"),
         pytest.param(_turn(TEXT, _card(), _goes_on(status="failed"), END), id="a turn"),
-        pytest.param([_LOADS, TEXT, _card("completed"), _answers(4)], id="replay"),
+        pytest.param([_LOADS, *_past(TEXT, _card("completed")), _answers(4)], id="replay"),
         pytest.param(
             _turn(_card(), _goes_on(status="completed", rawOutput={"process": "p", "exit_code": 1}), END),
             id="a look at a background process that failed",
         ),
         pytest.param(
-            _turn(_card(), _goes_on(status="completed"), END, _LOADS, _card("completed"), _answers(4)),
+            _turn(_card(), _goes_on(status="completed"), END, _LOADS, *_past(_card("completed")), _answers(4)),
             id="replay of a live session",
         ),
         pytest.param(
@@ -179,7 +225,7 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
             id="steered",
         ),
         pytest.param(
-            [*OPENED, _WORDS, _answers(4, {"outcome": "startedNewTurn"}), TEXT, _card(), _goes_on(status="failed")],
+            [*OPENED, *_STEERED, TEXT, _card(), _goes_on(status="failed"), _STEERED_OVER, _tells("usage_update")],
             id="a turn that steering began",
         ),
         pytest.param(
@@ -208,8 +254,8 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
             [
                 _LOADS,
                 _asks(5, "session/load", sessionId="s"),
-                _answers(4, code=-32602, message="No."),
-                TEXT,
+                _REFUSED,
+                *_past(TEXT),
                 _answers(5),
             ],
             id="one of two loads is refused",
@@ -218,9 +264,9 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
             [
                 _LOADS,
                 _asks(5, "session/load", sessionId="s"),
-                _card("failed"),
+                *_past(_card("failed")),
                 _answers(4),
-                _card("failed"),
+                *_past(_card("failed")),
                 _answers(5),
             ],
             id="loaded twice",
@@ -244,7 +290,7 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
                 _asks(5, "session/close", sessionId="s"),
                 _LOADS,
                 _answers(5),
-                TEXT,
+                *_past(TEXT),
                 _answers(4),
                 _tells("usage_update"),
             ],
@@ -253,16 +299,45 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
         pytest.param(
             [
                 *OPENED,
-                _WORDS,
-                _answers(4, {"outcome": "startedNewTurn"}),
+                *_STEERED,
                 _card(),
                 _asks(5, "session/load", sessionId="s"),
                 _answers(5, code=-32602, message="It runs."),
                 *PROMPTED,
                 _answers(3, code=-32602, message="Empty."),
                 _goes_on(status="failed"),
+                _STEERED_OVER,
             ],
             id="a load and a prompt that are refused while steering's turn runs",
+        ),
+        pytest.param(
+            [*OPENED, *_STEERED, *PROMPTED, _card(), _STEERED_OVER, _goes_on(status="failed"), END],
+            id="a prompt behind steering's turn",
+        ),
+        pytest.param(
+            [
+                *OPENED,
+                _LOADS,
+                *PROMPTED,
+                *_past(_card())[:-1],
+                ("past over", {"whole": False}),
+                _answers(3, {"stopReason": "cancelled"}),
+                _answers(4, code=-32603, message="It cannot be read."),
+            ],
+            id="a load that fails in the middle",
+        ),
+        pytest.param(
+            [*_greeting(ZED), *OPENED, *_greeting(MINIMAL), _tells("config_option_update", **_switches())],
+            id="a session keeps what was offered when it was opened",
+        ),
+        pytest.param(
+            [
+                *_greeting(ZED),
+                _asks(2, "session/new"),
+                *_greeting(MINIMAL),
+                _answers(2, _switches(sessionId="s")),
+            ],
+            id="a session that is being opened as the client is greeted anew",
         ),
         pytest.param(
             [
@@ -293,7 +368,7 @@ def test_ended_cards_are_remembered_in_bounds_and_what_is_forgotten_is_not_held_
     told: list[str] = []
     rules = WireRules(told.append)
     for who, message in (*OPENED, *PROMPTED):
-        (rules.check_received if who == "editor" else rules.check_sent)(message)
+        _say(rules, who, message)
     for number in range(MOST_ENDED_CARDS + 10):
         rules.check_sent(_card("completed", call=f"c{number}")[1])
     rules.check_sent(_goes_on("c0", status="completed")[1])

@@ -152,9 +152,11 @@ class Exchange:
         """Wait until all is answered.
 
         Raises:
-            AssertionError: something was wrong, or some request has no answer after `timeout` seconds.
+            AssertionError: something was wrong, or nothing was answered for `timeout` seconds.
         """
-        answered = self.is_answered(timeout, alive)
+        before, answered = -1, False
+        while not answered and before != (before := self.answers.total()):
+            answered = self.is_answered(timeout, alive)
         with self._condition:
             if self.problem:
                 raise AssertionError(self.problem)

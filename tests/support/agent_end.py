@@ -25,13 +25,13 @@ def unread(fd: int) -> int:
 
 
 class AgentEnd:
-    """A transport on fresh pipes. `reader` and `writer` are the client's ends; `over` tells that it has ended,
-    `broken_rules` what it sent against the rules of the wire."""
+    """A transport on fresh pipes. `reader` and `writer` are the client's ends, `descriptors` the agent's;
+    `over` tells that it has ended, `broken_rules` what it sent against the rules of the wire."""
 
     def __init__(self, transport: type[Transport] = Transport, **options: Any) -> None:
         agent_in, self.writer = os.pipe()
         self.reader, agent_out = os.pipe()
-        self._descriptors = (agent_in, agent_out)
+        self.descriptors = (agent_in, agent_out)
         self.over = threading.Event()
         self.broken_rules: list[str] = []
         options.setdefault("rules", WireRules(self.broken_rules.append))
@@ -47,7 +47,7 @@ class AgentEnd:
         for thread in self._threads:
             thread.join(10)
             assert not thread.is_alive(), f"{thread.name} does not see the end of its connection"
-        for descriptor in self._descriptors:
+        for descriptor in self.descriptors:
             os.close(descriptor)
 
 
