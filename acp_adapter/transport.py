@@ -76,6 +76,7 @@ class Transport:
         self._received_in_a_row = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[tuple[int, Callable[[], None]]] = []
+        self._waiting_lock = threading.Lock()
         self._ended = False
         self.on_cancel_request: Callable[[RequestId], None] = lambda _: None
         self.on_end: Callable[[], None] = lambda: None
@@ -167,7 +168,7 @@ class Transport:
         """
         if self._is_written(position):
             return True
-        with self._lock:
+        with self._waiting_lock:
             self._waiting.append((position, callback))
         # The writer may have passed the position before it could see who waits.
         if self._is_written(position):
@@ -343,7 +344,7 @@ class Transport:
     def _resolve(self) -> None:
         # One look at the writer, whose thread goes on meanwhile: a waiter is either done or waits on.
         reached = math.inf if self._writer.broken else self._writer.written
-        with self._lock:
+        with self._waiting_lock:
             waiting = self._waiting
             self._waiting = [waiter for waiter in waiting if waiter[0] > reached]
         for position, callback in waiting:
