@@ -42,6 +42,14 @@ def test_what_the_model_is_told_beside_a_message_is_none_of_the_persons_words(sa
     assert said_in(user_message(said)) == said
 
 
+def test_only_the_note_itself_is_none_of_the_persons_words():
+    one, two, note = ({"type": "text", "text": text} for text in ("one", "two", "a note"))
+    assert said_in(user_message([one, two], "a note")) == [one, two]
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    for content in ([], [one, two], [note, picture], [one, note, two]):
+        assert said_in({"role": "user", "content": content, "beside": "a note"}) == content
+
+
 def test_reasoning_is_kept_beside_the_text():
     assert assistant_message("yes", reasoning="hm")["reasoning"] == "hm"
 
