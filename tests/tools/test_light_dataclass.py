@@ -224,7 +224,12 @@ def test_what_is_made_shows_itself_and_has_only_its_fields() -> None:
     frozen, changing, empty = _made_now()
     assert repr(frozen("a", ["x"])).endswith(".Frozen(name='a', parts=['x'])")
     assert [hasattr(made, "__dict__") for made in (frozen("a"), changing(), empty())] == [False, False, False]
-    assert frozen(name="b", parts=[]).name == "b"
+
+
+def test_the_first_instance_takes_its_values_by_name_too() -> None:
+    frozen, _, _ = _made_now()
+    made = frozen(name="b", parts=["x"])
+    assert (made.name, made.parts) == ("b", ["x"])
 
 
 def test_a_class_without_words_of_its_own_is_told_by_its_name() -> None:

@@ -233,6 +233,11 @@ def test_waiting_is_named_only_where_it_helps(reason):
     assert (told.reason, told.retry_after) == (reason, None)
 
 
+def test_what_a_body_says_of_waiting_counts_only_where_it_helps():
+    for status, wait in ((404, None), (402, 5), (429, 5)):
+        assert failure(status, message("no such thing", retry_after=5)).retry_after == wait
+
+
 @each(
     ("seconds", "words"),
     [

@@ -93,6 +93,10 @@ def test_a_path_comes_as_it_is_written_and_as_it_is_and_only_a_redirection_write
     assert (project / "a", False) in _named(project, "awk '{print \"a\"}' < x")
 
 
+def test_no_shell_expands_what_stands_in_a_script(project):
+    assert _named(project, "awk '{print \"s*/key\"}'")[-1] == (project / "s*/key", False)
+
+
 def test_a_read_is_denied_under_the_name_that_it_was_asked_by(project, tmp_path):
     vault = (tmp_path / "vault").resolve()
     vault.mkdir()
