@@ -27,9 +27,17 @@ def make() -> None:
     set_mutant_under_test("mutant_generation")
     copy_src_dir()
     copy_also_copy_files()
+    _forget_plain_copies()
     setup_source_paths()
     create_mutants(1)
     collect_or_load_stats(get_mutant_runner(1), apply_config_invalidation=True)
+
+
+def _forget_plain_copies() -> None:
+    """A file that was only copied when it was not among the mutated ones would pass for one that has been mutated."""
+    for path in walk_mutatable_files():
+        if not SourceFileMutationData(path=path).meta_path.exists():
+            (PLACE / path).unlink(missing_ok=True)
 
 
 def all_files() -> list[SourceFileMutationData]:

@@ -147,6 +147,21 @@ def test_the_same_deletion_is_another_thing_in_another_place():
     assert classify_command("rm -rf .", PROJECT, roots).why == "deletes the whole directory that the session works in"
 
 
+def test_our_own_directory_is_where_the_environment_says(monkeypatch):
+    for own, family in ((" /opt/agentX/ ", "our configuration"), ("", "system files")):
+        monkeypatch.setenv("HERMES_HOME", own)
+        found = classify_command("touch /opt/agentX/config.yaml", PROJECT)
+        assert (found.level, found.family) == ("dangerous", family)
+
+
+def test_all_directories_of_the_session_are_inside():
+    other = Path("/srv/team/library")
+    assert classify_command(f"touch {other}/x", PROJECT, (PROJECT, other)).level == "ordinary"
+    assert classify_command(f"touch {other}/x", PROJECT).level == "dangerous"
+    assert classify_command("touch ../x", PROJECT / "src", (PROJECT,)).level == "ordinary"
+    assert classify_command("touch /opt/x", PROJECT, (Path("/"),)).level == "ordinary"
+
+
 def test_relative_paths_are_inside_where_nobody_said_where_the_command_runs():
     assert classify_command("cp a sub/b").level == "ordinary"
     assert classify_command("cat ../../../etc/shadow").level == "dangerous"
