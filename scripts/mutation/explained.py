@@ -22,7 +22,8 @@ class Explanation:
 
     Attributes:
         mutants: patterns of their names.
-        line: found in a line that the mutant has in another's place; any line where it is empty.
+        line: found in a line that the mutant has in another's place, or leaves out where it has none; any line
+            where it is empty.
     """
 
     why: str
@@ -33,7 +34,8 @@ class Explanation:
         """Whether the mutant `name`, which changes what `diff` says, is meant."""
         if not any(fnmatch(name, pattern) for pattern in self.mutants):
             return False
-        return any(self.line.search(line[1:]) for line in diff.splitlines() if re.match(r"\+(?!\+\+)", line))
+        added, removed = (re.findall(rf"^{sign}(?!{sign}{sign})(.*)", diff, re.MULTILINE) for sign in ("\\+", "-"))
+        return any(self.line.search(line) for line in added or removed)
 
 
 def explanations(text: str) -> tuple[Explanation, ...]:

@@ -165,6 +165,15 @@ def test_a_history_is_repaired_so_that_every_server_takes_it(messages, wanted):
     assert repaired(whole) == whole
 
 
+@each("sound", [0, 1, 4, 5])
+def test_what_is_known_to_be_well_formed_is_not_looked_at_again(sound):
+    answered = [*ASKED, tool_message(CALL_A, "1"), tool_message(CALL_B, "2"), user_message("on")]
+    broken = [user_message("more"), tool_message(CALL_A, "3")]
+    assert repaired([*answered, *broken], sound) == repaired([*answered, *broken])
+    odd = [tool_message(CALL_A, "of no call")]
+    assert repaired([*odd, *broken], 1) == [*odd, broken[0]]
+
+
 def test_what_a_repair_puts_in_says_what_is_missing():
     whole = repaired([*ASKED, user_message("a"), user_message("b")])
     assert "unknown" in json.loads(str(whole[2]["content"]))["error"]

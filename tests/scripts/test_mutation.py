@@ -31,7 +31,15 @@ def test_a_survivor_is_explained_by_its_name_and_by_the_line_that_it_has_instead
     assert explanation_of(known, "agent.x_any__mutmut_2", DIFF).why == "elsewhere"
     assert explanation_of(known, "tools.lines.x_cut__mutmut_1", DIFF) is None
     assert explanation_of(known, "tools.text.x_cut__mutmut_3", DIFF.replace("[:41]", "[:]")) is None
-    assert explanation_of(known, "tools.text.x_cut__mutmut_4", DIFF.replace("40", "41").replace("+ ", "- ")) is None
+    other = DIFF.replace("[:41]", "[:42]").replace("[:40]", "[:41]")
+    assert explanation_of(known, "tools.text.x_cut__mutmut_4", other) is None
+
+
+def test_a_survivor_that_only_leaves_a_line_out_is_explained_by_it():
+    known = explanations(KNOWN)
+    left_out = "".join(line for line in DIFF.splitlines(keepends=True) if not line.startswith("+ "))
+    assert explanation_of(known, "tools.text.x_cut__mutmut_5", left_out) is None
+    assert explanation_of(known, "tools.text.x_cut__mutmut_5", left_out.replace("[:40]", "[:41]")) is not None
 
 
 def test_every_explanation_says_why_and_what_it_is_about():

@@ -38,6 +38,7 @@ def test_a_title_has_at_most_200_characters_and_shows_that_it_was_cut(length: in
     assert len(one_line("x" * length)) == min(length, 200)
     assert (one_line("x" * length)[-1] == "…") == (length > 200)
     assert len(title) == 200
+    assert one_line("x" * 198 + " yyy") == "x" * 198 + "…"
     assert title.endswith("…")
 
 
