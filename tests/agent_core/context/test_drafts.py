@@ -47,6 +47,7 @@ def test_a_mild_one_shortens_what_is_between_head_and_tail():
     assert set(made.arguments) == {"b"}
     # The last words and what came after them keep their pictures, sealed thoughts go.
     assert (made.images_before, made.sealed_before) == (8, 11)
+    assert drafting(messages).mild(1000).images_before == 8
     assert set(drafting(messages).mild(3000).results) == {"a"}
     assert drafting(messages).mild(9000).results == {}
     assert drafting(messages).mild(9000).images_before == 1
@@ -94,6 +95,7 @@ def test_the_last_words_are_kept_where_the_tail_begins_behind_them():
     made = drafting(history()).severe(1000, 0)
     assert (made.up_to, made.kept) == (9, (8,))
     assert drafting(history(), head=9).severe(1000, 0).kept == ()
+    assert drafting([user_message("go"), *round_of("a"), *round_of("b")], head=0).severe(1000, 0).kept == (0,)
 
 
 def test_where_nothing_lies_between_nothing_is_replaced():
@@ -106,6 +108,9 @@ def test_a_severe_one_never_replaces_less_than_the_record_before():
     made = drafting(history(), before).severe(9000, 0)
     assert (made.head, made.up_to) == (1, 8)
     assert (made.results, made.arguments) == ({"c": "[c]"}, {"c": "{}"})
+    assert made.images_before == 8
+    later = Compaction(1, 4, "RECORD", images_before=10)
+    assert drafting(history(), later).severe(9000, 0).images_before == 10
     # One without a record has replaced nothing.
     assert drafting(history(), Compaction(1, 8, "")).severe(9000, 0).up_to == 1
 
@@ -120,9 +125,19 @@ def test_from_level_two_on_no_number_of_messages_is_protected(level, start):
     assert drafting(history(), least=5).severe(1500, level).up_to == start
 
 
+def test_from_level_two_on_one_message_at_the_end_is_enough():
+    messages = [
+        user_message("go"),
+        assistant_message("m" * 10),
+        assistant_message("a" * 400),
+        user_message("w" * 1000),
+    ]
+    assert [drafting(messages, least=9).severe(1000, level).up_to for level in (0, 1, 2)] == [1, 1, 3]
+
+
 @each(("level", "cuts"), [(0, {}), (1, {2: 1500}), (2, {0: 1500, 2: 1500})])
 def test_large_messages_are_cut_those_of_the_head_last(level, cuts):
-    messages = [user_message("h" * 5000), assistant_message("done"), user_message("w" * 5000)]
+    messages = [user_message("h" * 5000), assistant_message("d" * 5000), user_message("w" * 5000)]
     made = drafting(messages).severe(1000, level)
     assert (made.up_to, made.cuts) == (2, cuts)
 
@@ -139,4 +154,6 @@ def test_a_cut_never_shows_more_than_the_one_before():
     assert drafting(messages, before, head=0).severe(1000, 1).cuts == {0: 450}
     assert drafting(messages, before, head=0).severe(10, 1).cuts == {0: 400}
     assert drafting(messages, None, head=0).severe(10, 1).cuts == {0: 400}
+    head = [injected_message("h" * 5000), user_message("w" * 5000)]
+    assert drafting(head, Compaction(1, 1, "", cuts={0: 450})).severe(1000, 1).cuts == {0: 450, 1: 1500}
     assert drafting([user_message("w" * 400)], None, head=0).severe(10, 1).cuts == {}

@@ -21,6 +21,16 @@ def test_anything_that_may_be_a_command_asks(data):
     assert found.why == "types into a running program"
 
 
+def test_an_answer_has_up_to_64_letters():
+    assert classify_input("x" * 64 + "\n").level == "ordinary"
+
+
+def test_at_a_prompt_what_is_dangerous_says_so_too():
+    assert classify_input("rm -rf src\n", at_prompt=True).why == "deletes directories with all that is in them"
+    assert classify_input("make\n", at_prompt=True).why == "types into a running program"
+    assert classify_input(" \t", at_prompt=True).why == "types into a running program"
+
+
 def test_what_is_dangerous_says_so_and_what_is_forbidden_stays_forbidden():
     assert classify_input("rm -rf src\n").why == "deletes directories with all that is in them"
     assert classify_input("reboot\n").level == "dangerous"
