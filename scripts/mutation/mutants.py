@@ -34,10 +34,12 @@ def make() -> None:
 
 
 def _forget_plain_copies() -> None:
-    """A file that was only copied when it was not among the mutated ones would pass for one that has been mutated."""
-    for path in walk_mutatable_files():
-        if not SourceFileMutationData(path=path).meta_path.exists():
-            (PLACE / path).unlink(missing_ok=True)
+    """What was only copied, since it was not among the mutated files, would pass for mutated, and reached by no test."""
+    new = [path for path in walk_mutatable_files() if not SourceFileMutationData(path=path).meta_path.exists()]
+    for path in new:
+        (PLACE / path).unlink(missing_ok=True)
+    if new:
+        (PLACE / "mutmut-stats.json").unlink(missing_ok=True)
 
 
 def all_files() -> list[SourceFileMutationData]:
