@@ -34,7 +34,7 @@ def make() -> None:
 
 
 def _forget_plain_copies() -> None:
-    """What was only copied, since it was not among the mutated files, would pass for mutated, and reached by no test."""
+    """What was only copied, since it was not mutated then, would pass for mutated, and as reached by no test."""
     new = [path for path in walk_mutatable_files() if not SourceFileMutationData(path=path).meta_path.exists()]
     for path in new:
         (PLACE / path).unlink(missing_ok=True)

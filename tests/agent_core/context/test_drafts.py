@@ -111,6 +111,7 @@ def test_a_severe_one_never_replaces_less_than_the_record_before():
     assert made.images_before == 8
     later = Compaction(1, 4, "RECORD", images_before=10)
     assert drafting(history(), later).severe(9000, 0).images_before == 10
+    assert drafting(history(), Compaction(1, 11, "RECORD")).severe(9000, 1).up_to == 11
     # One without a record has replaced nothing.
     assert drafting(history(), Compaction(1, 8, "")).severe(9000, 0).up_to == 1
 

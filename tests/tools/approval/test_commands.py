@@ -103,7 +103,16 @@ def test_what_is_hidden_speaks_after_what_is_known():
     assert {finding.family for finding in found.findings} == {"deletion", "hidden"}
 
 
-@each("command", ['eval "$(cat x)"; rm -rf src', "python3; rm -rf src", "nohup make & rm -rf src"])
+@each(
+    "command",
+    [
+        'eval "$(cat x)"; rm -rf src',
+        "python3; rm -rf src",
+        "nohup make & rm -rf src",
+        "$X; python3 -c 'import shutil; shutil.rmtree(\"src\")'",
+        "python3; python3 -c 'import shutil; shutil.rmtree(\"src\")'",
+    ],
+)
 def test_what_says_little_of_itself_speaks_after_a_deletion(command):
     first, *others = classify_command(command, PROJECT).findings
     assert first.family == "deletion"
