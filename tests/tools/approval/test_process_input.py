@@ -48,3 +48,8 @@ def test_a_word_at_a_prompt_for_commands_is_a_command(command, data, asks):
 @pytest.mark.parametrize("command", ["python3 ask.py", "bash setup.sh", "npm init", "read x"])
 def test_a_program_that_asks_gets_its_answer(command):
     assert not reads_commands(command, Path("/srv/project"))
+
+
+def test_a_command_that_no_sandbox_holds_reads_commands_as_far_as_its_directory_tells():
+    assert reads_commands("touch ../x", Path("/srv/project"))
+    assert not reads_commands("touch ../x", Path("/tmp/project"))
