@@ -93,7 +93,7 @@ def image_title(arguments: Arguments, cwd: str) -> str:
     """The image that is looked at."""
     source = str(arguments.get("image_url") or "")
     if source.startswith(("http://", "https://", "data:")):
-        return f"Look at {source.split(',', maxsplit=1)[0]}"
+        return f"Look at {source.partition(',')[0]}"
     return on_path("Look at", {"path": source}, cwd)
 
 

@@ -7,16 +7,15 @@ from collections.abc import Callable, Sequence
 from agent_core.messages import Message
 
 
-def group_starts(messages: Sequence[Message], first: int = 0) -> list[int]:
-    """Positions at which `messages` may be cut, from `first` on, in order.
+def group_starts(messages: Sequence[Message]) -> list[int]:
+    """Positions at which `messages` may be cut, in order.
 
     An answer belongs together with the results of its calls, and an unfinished one with the words that ask for the
     rest of it and with the rest.
     """
     starts: list[int] = []
     unfinished = False
-    for position in range(first, len(messages)):
-        message = messages[position]
+    for position, message in enumerate(messages):
         is_rest = unfinished and (message["role"] != "user" or bool(message.get("injected")))
         if message["role"] != "tool" and not is_rest:
             starts.append(position)
@@ -29,8 +28,6 @@ def group_starts(messages: Sequence[Message], first: int = 0) -> list[int]:
 
 def head_end(messages: Sequence[Message], starts: Sequence[int], protected: int) -> int:
     """Where the protected beginning ends: after `protected` messages, with what belongs to them."""
-    if protected <= 0:
-        return 0
     return next((start for start in starts if start >= protected), len(messages))
 
 
@@ -48,14 +45,14 @@ def tail_start(
         budget: tokens.
         least: so many messages belong to the end as long as they are not half as large again as the budget.
     """
-    end, used, found = len(messages), 0, len(messages)
+    end, used = len(messages), 0
     for start in reversed(starts):
         used += size(messages[start:end])
         fits = used <= budget or (len(messages) - end < least and used <= budget * 1.5)
-        if not fits and found < len(messages):
+        if not fits and end < len(messages):
             break
-        end = found = start
-    return found
+        end = start
+    return end
 
 
 def last_words(messages: Sequence[Message]) -> int | None:

@@ -91,10 +91,10 @@ class Drafting:
             head=head,
             up_to=start,
             summary=_NO_SUMMARY if start > head else "",
-            kept=kept if start > head else (),
+            kept=kept,
             results={**less.results, **{id_: line for id_, line in base.results.items() if id_ in ids}},
             arguments={**less.arguments, **{id_: line for id_, line in base.arguments.items() if id_ in ids}},
-            images_before=start if words is None else max(start, base.images_before),
+            images_before=max(start, base.images_before),
             sealed_before=len(self.messages),
         )
         visible = [*range(head), *draft.kept, *range(start, len(self.messages))]
@@ -120,7 +120,7 @@ class Drafting:
     def _latest(self, start: int) -> int:
         """Where the latest groups begin, whose results are cut rather than left out: the model works with them."""
         starts = self.starts[bisect_left(self.starts, start) :]
-        return starts[-_LATEST_GROUPS] if len(starts) >= _LATEST_GROUPS else start
+        return next(iter(starts[-_LATEST_GROUPS:]), start)
 
     def _cuts(self, positions: Sequence[int], tail: int, known: dict[int, int]) -> dict[int, int]:
         limit = max(tail * _CHARS_A_TOKEN // 2, _LEAST_CUT)

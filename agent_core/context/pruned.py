@@ -50,7 +50,7 @@ def pruned(messages: Sequence[Message], first: int, end: int) -> Pruned:
 
 def _prune_result(call: MadeCall, found: Pruned, latest: set[tuple[str, str]], *, old: bool) -> None:
     content = call.result["content"]
-    key = (call.name, content) if isinstance(content, str) else ("", "")
+    key = (call.name, content if isinstance(content, str) else "")
     repeated = key in latest
     if key[1]:
         latest.add(key)

@@ -91,7 +91,7 @@ def cut_content(content: Content | None, limit: int) -> Content | None:
     if content is None or isinstance(content, str):
         return None if content is None else both_ends(content, limit)
     size = sum(len(part["text"]) for part in content if part["type"] == "text")
-    return [_cut_part(part, limit, size) for part in content] if size > limit else content
+    return [_cut_part(part, limit, size) for part in content] if size else content
 
 
 def _cut_part(part: Part, limit: int, size: int) -> Part:

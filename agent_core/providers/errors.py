@@ -187,9 +187,8 @@ def _of_connection(problem: ProviderConnectionError, choice: ModelChoice, large:
 def _of_tls(problem: ProviderConnectionError, choice: ModelChoice, large: bool) -> ClassifiedError:
     flags = patterns.FLAGS["tls"]
     errors = [cause for cause in _causes(problem) if isinstance(cause, ssl.SSLError)]
-    words = " ".join([str(problem), *map(str, errors)])
     untrusted = any(isinstance(error, ssl.SSLCertVerificationError) for error in errors)
-    broken = compiled(patterns.TLS_BROKEN).search(words) is not None
+    broken = any(compiled(patterns.TLS_BROKEN).search(words) for words in map(str, (problem, *errors)))
     # What is not known to pass by itself (no trust, no TLS at that port) is not tried again.
     if untrusted or not broken:
         return _without_answer("tls", flags, _in_other_words(problem, choice), compress=False)
@@ -224,8 +223,8 @@ def _in_other_words(problem: ProviderError, choice: ModelChoice) -> _Words:
     """The error's own text, which names the endpoint and a next step, with the model."""
     step = problem.public.removeprefix(problem.cause)
     # The endpoint stays whole, also where a key is a part of its name.
-    before, endpoint, after = problem.cause.partition(str(choice.endpoint) or choice.model)
-    text = f"{_without_secrets(before, choice)}{endpoint}{_without_secrets(after, choice)}"
+    named = str(choice.endpoint) or choice.model
+    text = named.join(_without_secrets(part, choice) for part in problem.cause.split(named))
     return _Words(f"Model {choice.model}: {' '.join(text.split())}", " ".join(_without_secrets(step, choice).split()))
 
 

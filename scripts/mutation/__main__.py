@@ -10,14 +10,16 @@ import os
 import subprocess
 import sys
 from fnmatch import fnmatch
-from pathlib import Path
 
 from mutmut.configuration import config
 from mutmut.mutation.data import SourceFileMutationData
 from mutmut.mutation.diff_apply import get_diff_for_mutant
 
 from scripts.mutation import mutants
+from scripts.mutation.explained import PLACE as EXPLAINED
+from scripts.mutation.explained import explanation_of, explanations
 from scripts.mutation.forked import SURVIVED
+from scripts.mutation.report import Row, table, together
 from scripts.mutation.typed import refused
 
 _NO_TESTS, _REFUSED = 33, 37
@@ -28,7 +30,8 @@ def main(patterns: list[str]) -> int:
     """Make the mutants, try those that are open, print what came of each file.
 
     Returns:
-        0: every mutant was tried, however many survived; else the exit code of pytest.
+        0: every mutant that fits was tried, and is noticed by a test, refused by the types or explained; 1: not so;
+        else the exit code of pytest.
     """
     mutants.make()
     files = mutants.all_files()
@@ -46,8 +49,8 @@ def main(patterns: list[str]) -> int:
         each.save()
     print(f"{len(by_types)} refused by the type checker, {len(plan)} to try", flush=True)
     code = _tried(plan, files) if plan else 0
-    _report(files)
-    return code
+    is_well = _told(files, patterns)
+    return code or int(not is_well)
 
 
 def _fits(name: str, patterns: list[str]) -> bool:
@@ -80,23 +83,35 @@ def _tried(plan: list[tuple[str, list[str], float]], files: list[SourceFileMutat
     return done.returncode
 
 
-def _report(files: list[SourceFileMutationData]) -> None:
-    """A line for each file, and every survivor as a diff in `mutants/survivors.diff`."""
-    print(f"{'file':44} {'mutants':>8} {'types':>6} {'tests':>6} {'alive':>6} {'unreached':>9} {'open':>5}")
-    diffs = []
+def _told(files: list[SourceFileMutationData], patterns: list[str]) -> bool:
+    """Print the table, write the survivors that nobody has explained to `mutants/survivors.diff`.
+
+    Returns:
+        whether there is none among the mutants that fit, all of them were tried, and every explanation is needed.
+    """
+    known = explanations(EXPLAINED.read_text(encoding="utf-8"))
+    rows, left, used, is_open = [], [], set(), False
     for each in files:
-        codes = list(each.exit_code_by_key.values())
-        alive, types, unreached = (codes.count(code) for code in (SURVIVED, _REFUSED, _NO_TESTS))
-        still = codes.count(None)
-        killed = len(codes) - alive - types - unreached - still
-        print(f"{each.path!s:44} {len(codes):8} {types:6} {killed:6} {alive:6} {unreached:9} {still:5}")
-        diffs += [
-            f"# {name}\n{get_diff_for_mutant(name, path=each.path)}\n"
-            for name, code in each.exit_code_by_key.items()
-            if code in {SURVIVED, _NO_TESTS}
-        ]
-    Path(mutants.PLACE / "survivors.diff").write_text("\n".join(diffs), encoding="utf-8")
-    print(f"{len(diffs)} survivors: {mutants.PLACE}/survivors.diff")
+        codes = each.exit_code_by_key
+        alive = [name for name, code in codes.items() if code in {SURVIVED, _NO_TESTS}]
+        diffs = {name: get_diff_for_mutant(name, path=each.path) for name in alive}
+        reasons = {name: explanation_of(known, name, diff) for name, diff in diffs.items()}
+        used |= {reason for reason in reasons.values() if reason}
+        unexplained = [name for name, reason in reasons.items() if reason is None]
+        open_names = [name for name, code in codes.items() if code is None]
+        is_open |= any(_fits(name, patterns) for name in (*unexplained, *open_names))
+        left += [f"# {name}\n{diffs[name]}\n" for name in unexplained]
+        refused = list(codes.values()).count(_REFUSED)
+        rows.append(
+            Row(str(each.path), len(codes), refused, len(alive) - len(unexplained), len(unexplained), len(open_names))
+        )
+    (mutants.PLACE / "survivors.diff").write_text("\n".join(left), encoding="utf-8")
+    print(table(rows))
+    print(f"{len(left)} survivors without an explanation: {mutants.PLACE}/survivors.diff")
+    needless = [] if together(rows).untried else [each for each in known if each not in used]
+    for each in needless:
+        print(f"explains nothing any more: {each.why} ({', '.join(each.mutants)})")
+    return not is_open and not needless
 
 
 if __name__ == "__main__":

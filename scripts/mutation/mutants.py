@@ -27,9 +27,19 @@ def make() -> None:
     set_mutant_under_test("mutant_generation")
     copy_src_dir()
     copy_also_copy_files()
+    _forget_plain_copies()
     setup_source_paths()
     create_mutants(1)
     collect_or_load_stats(get_mutant_runner(1), apply_config_invalidation=True)
+
+
+def _forget_plain_copies() -> None:
+    """What was only copied, since it was not mutated then, would pass for mutated, and as reached by no test."""
+    new = [path for path in walk_mutatable_files() if not SourceFileMutationData(path=path).meta_path.exists()]
+    for path in new:
+        (PLACE / path).unlink(missing_ok=True)
+    if new:
+        (PLACE / "mutmut-stats.json").unlink(missing_ok=True)
 
 
 def all_files() -> list[SourceFileMutationData]:

@@ -70,6 +70,8 @@ def test_a_compression_is_one_entry_for_clients_that_show_them_and_words_for_the
     assert (failed["status"], "It broke." in failed["error"]) == ("failed", True)
     (cancelled,) = project(ContextCompacted("k", "cancelled"), offers)
     assert {"summary", "error"}.isdisjoint(cancelled)
+    assert "summary" not in next(iter(project(ContextCompacted("k", "done", 90_000, 20_000), offers)))
+    assert "summary" not in next(iter(project(ContextCompacted("k", "running", summary="Not yet."), offers)))
     _check([*updates, failed, cancelled])
     (words,) = project(done, PLAIN)
     for part in ("90,000", "20,000", "a:b"):

@@ -42,6 +42,14 @@ def test_what_the_model_is_told_beside_a_message_is_none_of_the_persons_words(sa
     assert said_in(user_message(said)) == said
 
 
+def test_only_the_note_itself_is_none_of_the_persons_words():
+    one, two, note = ({"type": "text", "text": text} for text in ("one", "two", "a note"))
+    assert said_in(user_message([one, two], "a note")) == [one, two]
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    for content in ([], [one, two], [note, picture], [one, note, two]):
+        assert said_in({"role": "user", "content": content, "beside": "a note"}) == content
+
+
 def test_reasoning_is_kept_beside_the_text():
     assert assistant_message("yes", reasoning="hm")["reasoning"] == "hm"
 
@@ -155,6 +163,15 @@ def test_a_history_is_repaired_so_that_every_server_takes_it(messages, wanted):
     whole = repaired(messages)
     assert roles(whole) == wanted
     assert repaired(whole) == whole
+
+
+@each("sound", [0, 1, 4, 5])
+def test_what_is_known_to_be_well_formed_is_not_looked_at_again(sound):
+    answered = [*ASKED, tool_message(CALL_A, "1"), tool_message(CALL_B, "2"), user_message("on")]
+    broken = [user_message("more"), tool_message(CALL_A, "3")]
+    assert repaired([*answered, *broken], sound) == repaired([*answered, *broken])
+    odd = [tool_message(CALL_A, "of no call")]
+    assert repaired([*odd, *broken], 1) == [*odd, broken[0]]
 
 
 def test_what_a_repair_puts_in_says_what_is_missing():

@@ -220,6 +220,67 @@ def test_a_frozen_class_refuses_changes_and_is_copied_with_all_it_holds() -> Non
         made.__setstate__(["too few"])
 
 
+def test_what_is_made_shows_itself_and_has_only_its_fields() -> None:
+    frozen, changing, empty = _made_now()
+    assert repr(frozen("a", ["x"])).endswith(".Frozen(name='a', parts=['x'])")
+    assert [hasattr(made, "__dict__") for made in (frozen("a"), changing(), empty())] == [False, False, False]
+
+
+def test_the_first_instance_takes_its_values_by_name_too() -> None:
+    frozen, _, _ = _made_now()
+    made = frozen(name="b", parts=["x"])
+    assert (made.name, made.parts) == ("b", ["x"])
+
+
+def test_a_class_without_words_of_its_own_is_told_by_its_name() -> None:
+    @dataclass(slots=True)
+    class Told:
+        """What it says."""
+
+    _, changing, _ = _made_now()
+    assert (changing.__doc__, Told.__doc__) == ("Changing", "What it says.")
+
+
+def test_a_field_that_is_no_argument_is_made_or_left_for_later() -> None:
+    @dataclass(slots=True)
+    class Later:
+        left: str = field(init=False)
+        made: list[str] = field(init=False, default_factory=list)
+        known: int = field(init=False, default=3)
+        given: str = "g"
+
+    one = Later("h")
+    assert (one.made, one.known, one.given) == ([], 3, "h")
+    assert not hasattr(one, "left")
+    assert one.made is not Later().made
+
+
+def test_what_a_class_does_when_it_is_changed_it_does_with_its_first_values() -> None:
+    @dataclass(slots=True)
+    class Upper:
+        name: str
+
+        def __setattr__(self, name: str, value: str) -> None:
+            object.__setattr__(self, name, value.upper())
+
+    assert Upper("a").name == "A"
+
+
+def test_a_class_keeps_its_own_word_on_which_are_the_same() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Same:
+        name: str
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Same)
+
+        def __hash__(self) -> int:
+            return 7
+
+    assert {Same("a"): 1}[Same("b")] == 1
+    assert hash(Same("a")) == 7
+
+
 def test_what_a_frozen_class_is_widened_by_may_change_where_it_is_its_own() -> None:
     frozen, _, _ = _made_now()
 

@@ -79,10 +79,7 @@ def _weakness(finding: Finding) -> tuple[bool, bool]:
 def _of_written_scripts(reading: Reading, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Finding, ...]:
     found: list[Finding] = []
     for script in scripts_written(reading):
-        if script.language == "shell":
-            found.extend(classify_command(script.source, cwd, roots).findings)
-        else:
-            found.extend(_judged(Script(script.language, script.source), cwd, roots)[1])
+        found.extend(_judged(Script(script.language, script.source), cwd, roots)[1])
     return tuple(found)
 
 
@@ -94,8 +91,6 @@ def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[
         command = classify_command(script.source, cwd, roots)
         return command.level, command.findings
     verdict = judge_script(script.language, script.source, cwd, roots)
-    if verdict.level in {"dangerous", "forbidden"} and not verdict.findings:
-        return verdict.level, (Finding("dangerous", "inline script", verdict.why or "runs an inline script"),)
     return verdict.level, verdict.findings
 
 

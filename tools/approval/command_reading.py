@@ -106,11 +106,8 @@ def _undisguised(command: str) -> str:
 
 def _simple_commands(text: str) -> Iterator[str]:
     for statement in _STATEMENT.split(text):
-        yield from _unwrapped(statement)
-        parts = _SUBSTITUTION.split(statement)
-        if len(parts) > 1:
-            for part in parts:
-                yield from _unwrapped(part)
+        for part in dict.fromkeys((statement, *_SUBSTITUTION.split(statement))):
+            yield from _unwrapped(part)
 
 
 def _unwrapped(statement: str) -> Iterator[str]:

@@ -46,9 +46,8 @@ def classify_command(command: str, cwd: Path | None = None, roots: tuple[Path, .
     from tools.approval.dangers.places import Scene  # noqa: PLC0415
 
     own = os.environ.get("HERMES_HOME", "").strip().rstrip("/")
-    home = os.path.expanduser("~").rstrip("/") or "/"  # noqa: PTH111 - text
-    place = cwd or SOMEWHERE
-    folders = tuple(str(root).rstrip("/") or "/" for root in (roots or (place,)))
+    home = os.path.expanduser("~")  # noqa: PTH111 - text
+    folders = tuple(map(str, roots or (cwd or SOMEWHERE,)))
     scene = Scene(folders, home, own, is_placed=cwd is not None)
     return classified(command, cwd, roots, scene, tuple(DANGEROUS_PATTERNS))
 

@@ -24,7 +24,7 @@ from tools.approval.actions import (
     WriteMemory,
     WritePath,
 )
-from tools.approval.commands import classify_command
+from tools.approval.commands import CommandClass, classify_command
 from tools.approval.grants import PastAnswers
 from tools.approval.process_input import classify_input, reads_commands
 from tools.approval.rules.matching import denied_by, is_allowed_by
@@ -147,7 +147,8 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
     if hit is not None:
         found = replace(found, verdict="ask", reason=_unclear(action, hit), cause="rule-unclear", undoable=False)
     if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb | CallOwnTool):
-        return ALLOW if _only_looks(action, found, rules) else _PLANNING
+        # No rule and no answer of the user's proves that a command changes nothing.
+        return found if found.verdict == "allow" and found.only_looks else _PLANNING
     if edits == "ask" and isinstance(action, WritePath | WriteMemory):
         return found
     if found.verdict != "ask" or _needs_no_question(action, rules, answers, found):
@@ -199,7 +200,7 @@ def _write(path: Path, rules: Rules, *, unasked: bool) -> Decision:
 
 
 def _run(action: RunCommand, rules: Rules) -> Decision:
-    found = classify_command(action.command, action.cwd, rules.roots)
+    found = _class_of(action, rules)
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
     if action.outside:
@@ -218,6 +219,10 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         return Decision("ask", found.why or "may have an effect", "containment")
     why_not = action.uncontained or ("" if rules.confines.active else rules.confines.why_not)
     return Decision("ask", f"is not contained: {why_not}", "containment") if why_not else ALLOW
+
+
+def _class_of(action: RunCommand, rules: Rules) -> CommandClass:
+    return classify_command(action.command, action.cwd, rules.roots)
 
 
 def _look(action: RunCommand) -> Decision:
@@ -242,13 +247,6 @@ def _type(action: ProcessInput) -> Decision:
     return ALLOW if found.level in {"safe", "ordinary"} else Decision("ask", found.why, "risk")
 
 
-def _only_looks(action: Action, found: Decision, rules: Rules) -> bool:
-    """True when a command is sure to change nothing: no rule and no answer of the user's is a proof of that."""
-    if not isinstance(action, RunCommand) or found.verdict != "allow":
-        return False
-    return classify_command(action.command, action.cwd, rules.roots).level == "safe"
-
-
 def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found: Decision) -> bool:
     """Whether a rule of the user's or an earlier answer is a yes to this."""
     if found.cause == "rule-unclear" and isinstance(action, CallMcpTool):
@@ -261,7 +259,7 @@ def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found
         return is_allowed_by(action, rules.allow, rules.roots, is_risky=found.is_risky)
     if not action.outside and action.command.strip() in rules.allowed_commands:
         return True
-    families = {each.family for each in classify_command(action.command, action.cwd, rules.roots).findings}
+    families = {each.family for each in _class_of(action, rules).findings}
     return is_allowed_by(action, rules.allow, rules.roots, is_risky=not families.isdisjoint(_BY_NAME_ALONE))
 
 
@@ -281,7 +279,7 @@ def _unasked(action: Action, rules: Rules, found: Decision) -> Decision:
     if isinstance(action, ReachHost | ConnectHost) and action.inside:
         return Decision("deny", found.reason, "network")
     if isinstance(action, RunCommand) and action.outside:
-        is_needed = classify_command(action.command, action.cwd, rules.roots).outside
+        is_needed = _class_of(action, rules).outside
         return Decision("allow", outside=True) if is_needed else replace(found, verdict="deny")
     return Decision("allow", outside=found.outside)
 

@@ -31,7 +31,7 @@ def reads_commands(command: str, cwd: Path) -> bool:
         return True
     from tools.bash.read import read_command  # noqa: PLC0415 - loaded with the first command
 
-    calls = read_command(command, cwd).invocations
+    calls = read_command(command).invocations
     return any(
         _PROMPTS.fullmatch(call.program) and all(each.text.startswith("-") for each in call.arguments)
         for call in calls
@@ -49,11 +49,11 @@ def classify_input(data: str, *, at_prompt: bool = False) -> CommandClass:
     """
     words = data.strip()
     if at_prompt and not _STOPS.fullmatch(data) and not _LETTER.fullmatch(data):
-        found = classify_command(words) if words else CommandClass("ordinary")
+        found = classify_command(words)
         return found if found.level == "forbidden" else CommandClass("dangerous", found.why or _TYPES)
     if _LETTER.fullmatch(data):
         return CommandClass("ordinary")
-    found = classify_command(words) if words else CommandClass("ordinary")
+    found = classify_command(words)
     if found.level == "forbidden" or _KEYS.fullmatch(data):
         return found
     if found.level in {"safe", "ordinary"} and len(words) <= _MAX_ANSWER_CHARS and _ANSWER.fullmatch(data):

@@ -67,15 +67,30 @@ def test_long_text_is_cut_and_says_by_how_much() -> None:
     assert _text(text_block("x" * 30_000, "py")).endswith("x… (10000 more characters)\n```")
 
 
-def test_of_a_long_output_its_beginning_and_its_end_are_shown_in_whole_lines() -> None:
-    shown = _text(shown_block(ShownOutput("".join(f"line {number}\n" for number in range(10_000)), 2)))
+@each("shift", [0, 1, 2])
+def test_of_a_long_output_its_beginning_and_its_end_are_shown_in_whole_lines(shift: int) -> None:
+    printed = "".join(f"line {number}\n" for number in range(10_000))
+    shown = _text(shown_block(ShownOutput(printed[:-1] + "." * shift + "\n", 2)))
     assert len(shown) < MAX_SHOWN_CHARS + 200
     assert shown.startswith("```\nline 0\nline 1\n")
-    assert shown.endswith("\nline 9998\nline 9999\n```\nexit code 2")
+    assert shown.endswith(f"\nline 9998\nline 9999{'.' * shift}\n```\nexit code 2")
     lines = shown.split("\n")[1:-2]
     cut = lines.index("[… the middle is left out here …]")
     assert all(line.startswith("line ") for at, line in enumerate(lines) if at != cut)
     assert int(lines[cut + 1].removeprefix("line ")) > int(lines[cut - 1].removeprefix("line ")) + 1
+
+
+@each(
+    ("inner", "shown"),
+    [
+        ("plain", "```md\nplain\n```"),
+        ("`a` ``b``", "```md\n`a` ``b``\n```"),
+        ("```", "````md\n```\n````"),
+        ("two blanks  \n\n", "```md\ntwo blanks  \n```"),
+    ],
+)
+def test_a_fence_is_no_longer_than_it_has_to_be(inner: str, shown: str) -> None:
+    assert _text(text_block(inner, "md")) == shown
 
 
 def test_of_an_output_that_is_one_long_line_both_ends_are_shown() -> None:

@@ -78,7 +78,13 @@ def test_a_line_that_is_none_is_left_out(line: Any) -> None:
     assert card_details("read_file", {"path": "a", "offset": line}, CWD)["locations"] == [{"path": f"{CWD}/a"}]
 
 
+def test_the_largest_line_that_clients_read_is_a_line() -> None:
+    (place,) = card_details("read_file", {"path": "a", "offset": 2**32 - 1}, CWD)["locations"]
+    assert place["line"] == 2**32 - 1
+
+
 def test_long_inputs_are_clipped_wherever_they_are_and_say_by_how_much() -> None:
     long, cut = "x" * 5000, "x" * 2000 + "… (3000 more characters)"
+    assert card_details("terminal", {"command": "x" * 2000}, CWD)["rawInput"] == {"command": "x" * 2000}
     details = card_details("terminal", {"command": long, "timeout": 3, "more": [{"deep": long, long: 1}]}, CWD)
     assert details["rawInput"] == {"command": cut, "timeout": 3, "more": [{"deep": cut, cut: 1}]}

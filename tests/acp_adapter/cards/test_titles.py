@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_adapter.cards.looks import card_details, look_of
-from acp_adapter.cards.titles import first_line, one_line, unmasked
+from acp_adapter.cards.titles import first_line, one_line, unmasked, unpadded
 from tests.support.each import each
 
 CWD = "/srv/project"
@@ -38,6 +38,7 @@ def test_a_title_has_at_most_200_characters_and_shows_that_it_was_cut(length: in
     assert len(one_line("x" * length)) == min(length, 200)
     assert (one_line("x" * length)[-1] == "…") == (length > 200)
     assert len(title) == 200
+    assert one_line("x" * 198 + " yyy") == "x" * 198 + "…"
     assert title.endswith("…")
 
 
@@ -107,3 +108,17 @@ def test_where_nothing_is_said_of_it_a_title_says_only_what_is_known() -> None:
     assert _title("search_files") == "Search '?'"
     assert _title("read_file", path="a", offset=1) == "Read a"
     assert _title("read_file", path="a", offset=2) == "Read a from line 2"
+
+
+@each(
+    ("text", "shown"),
+    [
+        ("a" + " " * 39 + "b", "a" + " " * 39 + "b"),
+        ("a" + " " * 40 + "b", "a [… 40 blanks …] b"),
+        ("a" + "\n" * 5 + "b", "a" + "\n" * 5 + "b"),
+        ("a" + "\n" * 6 + "b", "a\n[… 5 blank lines …]\nb"),
+        ("a" + "\n  " * 6 + "\nb", "a\n[… 6 blank lines …]\nb"),
+    ],
+)
+def test_room_that_would_hide_what_follows_is_counted(text: str, shown: str) -> None:
+    assert unpadded(text) == shown

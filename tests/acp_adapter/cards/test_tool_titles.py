@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acp_adapter.cards.looks import card_details, look_of
+from acp_adapter.cards.tool_titles import copying_title, on_element
 from tests.support.each import each
 
 CWD = "/srv/app"
@@ -51,6 +52,14 @@ CWD = "/srv/app"
 def test_the_card_says_what_is_done(tool: str, arguments: dict[str, Any], title: str, kind: str) -> None:
     details = card_details(tool, arguments, CWD)
     assert (details["title"], details["kind"]) == (title, kind)
+
+
+def test_what_is_done_to_an_element_or_with_a_copy_is_told_by_its_name() -> None:
+    assert on_element("Click")({"ref": "@e3"}, CWD) == "Click @e3"
+    assert on_element("Press", "key")({"key": "Enter", "ref": "@e3"}, CWD) == "Press Enter"
+    assert on_element("Click")({}, CWD) == "Click"
+    assert copying_title("Copy to", "to")({"to": "far"}, CWD) == "Copy to far"
+    assert copying_title("Copy to", "to")({}, CWD) == "Copy to another machine"
 
 
 def _title(tool: str, arguments: dict[str, Any]) -> str:

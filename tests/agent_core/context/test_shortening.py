@@ -39,6 +39,19 @@ def test_shrunk_arguments_are_json_with_the_same_keys(arguments):
         assert list(json.loads(shrunk)) == list(arguments)
 
 
+def test_cut_text_says_how_much_of_it_is_missing():
+    text = "a" * 70 + "-" * 1000 + "z" * 30
+    assert both_ends(text, 100) == f"{'a' * 70}\n[… 1,000 characters left out to make room …]\n{'z' * 30}"
+    for limit in (0, -5):
+        assert both_ends(text, limit) == "\n[… 1,100 characters left out to make room …]\n"
+
+
+def test_text_is_cut_only_where_that_makes_it_shorter():
+    note = len("\n[… 45 characters left out to make room …]\n")
+    assert both_ends("x" * note, 0) == "x" * note
+    assert both_ends("x" * (note + 1), 0) != "x" * (note + 1)
+
+
 def test_long_strings_are_cut_at_every_depth_and_short_ones_stay():
     arguments = {"path": "a.py", "edits": [{"old_string": "x" * 5000, "new_string": "y"}]}
     shrunk = json.loads(shrunk_arguments(json.dumps(arguments)))
@@ -50,6 +63,31 @@ def test_long_strings_are_cut_at_every_depth_and_short_ones_stay():
 def test_many_items_are_counted():
     shrunk = json.loads(shrunk_arguments(json.dumps({"urls": [f"https://example.org/{n}" for n in range(100)]})))
     assert shrunk["urls"][-1] == "[… 88 more items left out]"
+    assert len(shrunk["urls"]) == 13
+
+
+def test_a_string_of_200_characters_and_a_list_of_12_items_stay():
+    arguments = {"string": "x" * 200, "list": list(range(12)), "other": "x" * 201}
+    shrunk = json.loads(shrunk_arguments(json.dumps(arguments)))
+    assert shrunk == {**arguments, "other": f"{'x' * 100}… [101 more characters left out to make room]"}
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "note"),
+    [(lambda inner: [inner], "[… 1 items left out]"), (lambda inner: {"a": inner}, "[… 1 keys left out]")],
+    ids=["lists", "objects"],
+)
+def test_what_lies_deeper_than_five_levels_is_only_counted(wrapped, note):
+    def nested(levels, inmost):
+        return inmost if levels == 0 else wrapped(nested(levels - 1, inmost))
+
+    long = {"text": "x" * 900}
+    shrunk = json.loads(shrunk_arguments(json.dumps({**long, "deep": nested(5, 1), "deeper": nested(6, 1)})))
+    assert (shrunk["deep"], shrunk["deeper"]) == (nested(5, 1), nested(5, note))
+
+
+def test_arguments_that_would_not_become_shorter_stay_as_they_were_written():
+    assert shrunk_arguments('{"a" :1}') == '{"a" :1}'
 
 
 @pytest.mark.parametrize("text", ["{broken " + "x" * 900, "[1, 2" + ", 3" * 900 + "]", '"' + "x" * 900 + '"'])
@@ -64,13 +102,21 @@ def test_what_json_cannot_say_anew_stays():
 
 def test_half_of_a_pair_stays_an_escape():
     text = json.dumps({"a": "\ud83d" + "x" * 900})
-    assert shrunk_arguments(text).encode()
+    shrunk = shrunk_arguments(text)
+    assert shrunk.encode()
+    assert json.loads(shrunk)["a"].startswith("\ud83dxx")
 
 
 def test_one_line_says_that_there_was_more():
     assert one_line("a\n  b\tc", 10) == "a b c"
     assert one_line("word " * 50, 10) == "word word…"
     assert one_line("a" + " " * 500 + "b", 10) == "a…"
+
+
+def test_one_line_looks_at_four_times_as_much_as_it_may_show():
+    assert one_line("abcdefghij", 10) == "abcdefghij"
+    assert one_line("a" + " " * 38 + "b", 10) == "a b"
+    assert one_line("a" + " " * 39 + "b", 10) == "a…"
 
 
 def test_arguments_with_raw_line_breaks_are_read_and_what_is_no_json_is_told_in_a_line():

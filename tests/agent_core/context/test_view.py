@@ -106,6 +106,8 @@ def test_sealed_reasoning_behind_a_changed_place_is_not_shown():
     messages = [user_message("u"), sealed(), user_message("u"), sealed(), user_message("u"), sealed()]
     seen = view(messages, Compaction(head=2, up_to=2, summary="", sealed_before=4))
     assert ["sealed" in message for message in seen[1::2]] == [True, False, True]
+    seen = view(messages, Compaction(head=0, up_to=0, summary="", sealed_before=3))
+    assert ["sealed" in message for message in seen[1::2]] == [False, True, True]
 
 
 def test_a_message_that_is_cut_shows_both_ends():
@@ -120,6 +122,11 @@ def test_a_message_that_is_cut_shows_both_ends():
     assert seen["content"][1] == IMAGE
     assert len(seen["content"][0]["text"]) < 280
     assert seen["content"][2]["text"].endswith("bbb")
+
+
+def test_a_message_without_text_has_nothing_to_cut():
+    messages = [user_message([{"type": "text", "text": ""}, IMAGE])]
+    assert view(messages, Compaction(0, 0, "", cuts={0: 0})) == messages
 
 
 def test_a_compression_of_more_than_there_is_counts_for_nothing():

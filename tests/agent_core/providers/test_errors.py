@@ -233,9 +233,43 @@ def test_waiting_is_named_only_where_it_helps(reason):
     assert (told.reason, told.retry_after) == (reason, None)
 
 
-@each(("seconds", "words"), [("0", "a moment"), ("0.2", "1 s"), ("36", "36 s"), ("600", "10 min"), ("80000", "23 h")])
+def test_what_a_body_says_of_waiting_counts_only_where_it_helps():
+    for status, wait in ((404, None), (402, 5), (429, 5)):
+        assert failure(status, message("no such thing", retry_after=5)).retry_after == wait
+
+
+@each(
+    ("seconds", "words"),
+    [
+        ("0", "a moment"),
+        ("0.2", "1 s"),
+        ("36", "36 s"),
+        ("120", "120 s"),
+        ("121", "3 min"),
+        ("600", "10 min"),
+        ("7200", "120 min"),
+        ("7201", "3 h"),
+        ("80000", "23 h"),
+    ],
+)
 def test_the_wait_is_told_in_words(seconds, words):
     assert f"Wait {words} and" in failure(429, headers={"retry-after": seconds}).public_message
+
+
+@each(
+    ("status", "body", "details"),
+    [
+        (404, message("no such thing"), " (404, «no such thing»)"),
+        (404, "", " (404)"),
+        (None, message("odd"), " («odd»)"),
+        (None, "", ""),
+    ],
+)
+def test_a_message_quotes_what_the_server_said(status, body, details):
+    told = failure(status, body)
+    advice = ADVICE["wrong_address" if status else "unknown"]
+    assert told.public_cause == f"custom ({ADDRESS}) failed for model some-model: {advice.cause}{details}."
+    assert told.public_message == f"{told.public_cause} {advice.step}"
 
 
 @each(
@@ -275,6 +309,15 @@ def test_a_key_in_the_headers_of_the_settings_is_not_in_a_message_either():
     assert "«the token [key] of an editor's is wrong»" in text
 
 
+def test_the_longer_of_two_keys_is_hidden_whole():
+    keys = {"api_key": "test-0123456789", "spare_keys": ("a-test-0123456789-spare",)}
+    assert "«key [key]»" in failure(401, message("key a-test-0123456789-spare"), **keys).public_message
+
+
+def test_a_key_of_eight_letters_is_a_secret():
+    assert "«it is [key] here»" in failure(401, message("it is harmless here"), api_key="harmless").public_message
+
+
 def test_a_key_that_is_only_a_word_is_no_secret():
     told = failure(404, message('model "x" not found in ollama'), provider="ollama", api_key="ollama")
     assert told.public_message.startswith(f"ollama ({ADDRESS})")
@@ -298,6 +341,22 @@ def test_a_failed_connection_is_told_by_its_fault(fault, reason):
     assert told.public_message == f"Model some-model: custom ({ADDRESS}) could not be reached (it broke). Check it."
 
 
+def test_the_next_step_of_a_failed_connection_is_no_part_of_its_cause():
+    choice = choice_for(ADDRESS, model="some-model", api_key=KEY)
+    problem = ProviderConnectionError(f"It\nbroke at {KEY}.", "cut", f"Check\n {KEY}.")
+    told = classify(problem, choice)
+    assert told.public_cause == "Model some-model: It broke at [key]."
+    assert told.public_message == "Model some-model: It broke at [key]. Check [key]."
+
+
+def test_an_address_stays_whole_where_a_key_is_a_part_of_it():
+    choice = choice_for("https://my-own-key.example/v1", model="some-model", api_key="my-own-key")
+    told = classify(
+        ProviderConnectionError(f"my-own-key: {choice.endpoint} broke, {choice.endpoint} is down."), choice
+    )
+    assert told.public_cause == f"Model some-model: [key]: {choice.endpoint} broke, {choice.endpoint} is down."
+
+
 @each(
     ("words", "cause", "retryable"),
     [
@@ -312,15 +371,23 @@ def test_a_failed_connection_is_told_by_its_fault(fault, reason):
 )
 def test_tls_that_broke_is_tried_again_and_tls_without_trust_is_not(words, cause, retryable):
     told = broken("tls", words, cause=cause)
-    assert (told.reason, told.retryable, told.should_fallback) == ("tls", retryable, True)
+    assert (told.reason, told.retryable, told.should_fallback, told.should_compress) == (
+        "tls",
+        retryable,
+        True,
+        False,
+    )
     assert "some-model" in told.public_message
     assert ADDRESS in told.public_message
     assert ("Send the prompt again" in told.public_message) == retryable
+    if retryable:
+        quoted = f" («{cause}»)" if cause else ""
+        assert told.public_cause.endswith(f"the secured connection broke{quoted}.")
 
 
 @pytest.mark.parametrize(
     ("tokens", "window", "large"),
-    [(90_000, 100_000, True), (70_000, 100_000, False), (90_000, None, False), (None, 100_000, False)],
+    [(80_001, 100_000, True), (80_000, 100_000, False), (90_000, None, False), (None, 100_000, False)],
 )
 def test_a_silent_failure_near_the_end_of_the_window_may_be_one_of_size(tokens, window, large):
     size = {"tokens": tokens, "context_length": window}
@@ -334,7 +401,12 @@ def test_a_silent_failure_near_the_end_of_the_window_may_be_one_of_size(tokens, 
     ]
     assert [(told.retryable, told.should_compress) for told in silent] == [(True, large)] * len(silent)
     assert {told.reason for told in silent} <= {"connection", "timeout", "server_error"}
-    told_why = [broken("connect", **size), failure(429, "", **size), failure(503, message("overloaded"), **size)]
+    told_why = [
+        broken("connect", **size),
+        failure(429, "", **size),
+        failure(503, message("overloaded"), **size),
+        failure(500, message("The upstream server timed out"), **size),
+    ]
     assert not any(told.should_compress for told in told_why)
 
 
@@ -342,5 +414,6 @@ def test_an_answer_that_nobody_understands_is_tried_again_and_names_the_model():
     choice = choice_for(ADDRESS, model="some-model", api_key=KEY)
     told = classify(ProviderProtocolError(f"{choice.endpoint} sent {KEY} that is not JSON."), choice)
     assert (told.reason, told.retryable, told.should_fallback) == ("unknown", True, True)
+    assert not told.should_compress
     assert told.public_message == f"Model some-model: custom ({ADDRESS}) sent [key] that is not JSON."
     assert classify(ProviderError("odd"), choice).reason == "unknown"

@@ -43,6 +43,7 @@ def _covers(granted: str, later: str, cwd: Path) -> bool:
         "cp a b src/a",
         "cp src/x dir/c",
         "cp a src/a",
+        "cp a Xc",
     ],
 )
 def test_names_that_stay_in_the_directory_are_covered(later: str, cwd: Path) -> None:
@@ -68,6 +69,21 @@ def test_names_that_stay_in_the_directory_are_covered(later: str, cwd: Path) -> 
 )
 def test_a_link_that_leads_elsewhere_is_asked_about(later: str, cwd: Path) -> None:
     assert not _covers("cp a c", later, cwd)
+
+
+def test_a_name_with_dots_is_asked_about_wherever_it_leads(cwd: Path) -> None:
+    assert not _covers("cp a c", "cp a dir/../c", cwd)
+
+
+def test_an_option_behind_the_directory_hides_no_link_in_it(cwd: Path) -> None:
+    assert _covers("cp a c -v", "cp a dir -v", cwd)
+    assert not _covers("cp a c -v", "cp b dir -v", cwd)
+
+
+@pytest.mark.parametrize("later", ["pytest file-link::test_x", "pytest link:", "pytest link/victim::test_x"])
+def test_a_part_of_a_file_is_looked_at_where_the_file_is(later: str, cwd: Path) -> None:
+    assert _covers("pytest", "pytest a::test_x b:", cwd)
+    assert not _covers("pytest", later, cwd)
 
 
 def test_a_directory_as_a_whole_is_asked_about(cwd: Path) -> None:

@@ -179,6 +179,7 @@ def test_later_commands_of_the_same_kind_are_covered(granted, later):
         ("pytest", "pytest /tmp/tests"),
         ("pytest", "pytest ../other/test_x.py::test_y"),
         ("pytest", "pytest --basetemp=/srv/x"),
+        ("pytest", "pytest -k=x"),
         ("make test", "make test -f other.mk"),
         ("make test", "make test -C other"),
         ("make test", "make test CC=./evil"),
@@ -239,6 +240,24 @@ def test_whatever_reaches_further_is_asked_again(granted, later):
 @pytest.mark.parametrize("cwd", [Path("/srv"), CWD / "src", Path("/srv/project-two")])
 def test_another_directory_is_asked_again(cwd):
     assert not prefix_of("pytest", CWD).covers("pytest", cwd)
+
+
+def test_what_is_below_the_directory_is_not_outside_of_it():
+    assert prefix_of("touch /srv/project/x", CWD).covers("touch /srv/project/x", CWD)
+    assert prefix_of("touch /srv/other/x", CWD) is None
+
+
+def test_what_only_looks_may_look_in_any_way():
+    log = prefix_of("git log", CWD)
+    assert log.only_looks
+    assert log.covers("git log --source", CWD)
+    assert not log.covers("git log --source=x --output=y", CWD)
+    assert not prefix_of("git commit -m x", CWD).only_looks
+
+
+def test_in_a_directory_of_settings_nothing_only_looks():
+    for name in (".git", ".ssh"):
+        assert not prefix_of("sort x", CWD / name).only_looks
 
 
 def test_a_forbidden_command_is_covered_by_nothing():

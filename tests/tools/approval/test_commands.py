@@ -103,6 +103,32 @@ def test_what_is_hidden_speaks_after_what_is_known():
     assert {finding.family for finding in found.findings} == {"deletion", "hidden"}
 
 
+@each(
+    "command",
+    [
+        'eval "$(cat x)"; rm -rf src',
+        "python3; rm -rf src",
+        "nohup make & rm -rf src",
+        "$X; python3 -c 'import shutil; shutil.rmtree(\"src\")'",
+        "python3; python3 -c 'import shutil; shutil.rmtree(\"src\")'",
+    ],
+)
+def test_what_says_little_of_itself_speaks_after_a_deletion(command):
+    first, *others = classify_command(command, PROJECT).findings
+    assert first.family == "deletion"
+    assert others
+
+
+@each(
+    "command",
+    ["cat > t.sh <<'X'\ntouch ../x\nX\nbash t.sh", "cat > t.py <<'X'\nopen('../x', 'w')\nX\npython3 t.py"],
+)
+def test_a_script_that_a_command_writes_is_judged_where_the_command_runs(command):
+    assert classify_command(command, PROJECT / "src", (PROJECT,)).level == "ordinary"
+    assert classify_command(command, PROJECT / "src").level == "dangerous"
+    assert classify_command(command, PROJECT, (PROJECT,)).level == "dangerous"
+
+
 @pytest.mark.parametrize(
     "command", ["ls -la", "git status && git diff", "python3 -c 'print(1)'", "cat a | sort | uniq -c"]
 )
@@ -147,9 +173,54 @@ def test_the_same_deletion_is_another_thing_in_another_place():
     assert classify_command("rm -rf .", PROJECT, roots).why == "deletes the whole directory that the session works in"
 
 
+def test_our_own_directory_is_where_the_environment_says(monkeypatch):
+    for own, family in ((" /opt/agentX/ ", "our configuration"), ("", "system files")):
+        monkeypatch.setenv("HERMES_HOME", own)
+        found = classify_command("touch /opt/agentX/config.yaml", PROJECT)
+        assert (found.level, found.family) == ("dangerous", family)
+
+
+def test_all_directories_of_the_session_are_inside():
+    other = Path("/srv/team/library")
+    assert classify_command(f"touch {other}/x", PROJECT, (PROJECT, other)).level == "ordinary"
+    assert classify_command(f"touch {other}/x", PROJECT).level == "dangerous"
+    assert classify_command("touch ../x", PROJECT / "src", (PROJECT,)).level == "ordinary"
+    assert classify_command("touch /opt/x", PROJECT, (Path("/"),)).level == "ordinary"
+
+
 def test_relative_paths_are_inside_where_nobody_said_where_the_command_runs():
     assert classify_command("cp a sub/b").level == "ordinary"
     assert classify_command("cat ../../../etc/shadow").level == "dangerous"
+    assert classify_command("cat ../etc/shadow").why == "reads /etc/shadow, which is secret"
+    assert classify_command("cat ../etc/shadow", PROJECT).level == "safe"
+
+
+@each(
+    ("command", "level"),
+    [
+        ("python3 -c 'print(1)'", "safe"),
+        ("python3 <<< 'print(1)'", "safe"),
+        ("python3 - <<< 'print(1)'", "safe"),
+        ("python3 -", "ordinary"),
+        # What runs is not what was read, or it is written somewhere.
+        ("python3 x.py <<< 'print(1)'", "ordinary"),
+        ("python3 -c 'print(1)' > out", "ordinary"),
+        ("python3 -c 'print(1)' > /dev/null", "safe"),
+    ],
+)
+def test_a_script_is_proven_only_where_it_is_all_that_runs(command, level):
+    assert classify_command(command, PROJECT).level == level
+
+
+def test_an_inline_script_is_judged_by_all_directories_of_the_session():
+    command = 'python3 -c \'open("../x", "w")\''
+    assert classify_command(command, PROJECT / "src", (PROJECT,)).level == "ordinary"
+    assert classify_command(command, PROJECT / "src").level == "dangerous"
+
+
+def test_what_was_read_as_bash_is_not_searched_for_what_it_only_says():
+    findings = classify_command("eval \"$X\"; echo '; sudo ls (; rm x'", PROJECT).findings
+    assert [each.why for each in findings] == ["runs text that is not known"]
 
 
 def test_a_pattern_of_the_users_is_looked_for_in_each_program_and_not_in_data(monkeypatch):

@@ -283,6 +283,33 @@ def test_who_may_not_write_may_not_delete_and_not_by_another_name(rule, action, 
     assert (found.cause == "rule") is denied
 
 
+def test_a_command_is_judged_from_its_own_directory_and_by_all_of_the_sessions():
+    def found(command, cwd):
+        return decide(RunCommand(command, cwd), "default", CONTAINED, Grants())
+
+    assert found("touch ../x", ROOT / "src").verdict == "allow"
+    assert found(f"touch {OTHER_ROOT}/x", ROOT / "src").verdict == "allow"
+    assert found("touch ../../x", ROOT / "src").verdict == "ask"
+    assert found("sort x", ROOT / "src").only_looks
+    assert not found("sort x", ROOT / ".git").only_looks
+
+
+def test_a_dangerous_command_is_asked_about_as_a_risk():
+    asked = decide(_run(DANGEROUS), "default", CONTAINED, Grants())
+    assert (asked.verdict, asked.cause, asked.is_risky) == ("ask", "risk", True)
+
+
+def test_a_credential_is_read_only_by_a_rule_that_has_the_command_word_for_word():
+    for written, verdict in (("run: cat *", "ask"), ("run: cat id_rsa", "allow")):
+        rules = replace(CONTAINED, allow=(parse_rule(written),))
+        assert decide(RunCommand("cat id_rsa", ROOT / ".ssh"), "default", rules, Grants()).verdict == verdict
+
+
+def test_what_the_sandbox_does_not_hold_comes_back_by_itself_no_more():
+    tidy = _run("rm -rf node_modules", uncontained="the editor runs it")
+    assert not decide(tidy, "default", CONTAINED, Grants()).undoable
+
+
 def test_where_everything_is_asked_about_the_reason_is_said():
     asked = decide(_run(ORDINARY), "default", replace(CONTAINED, asks_all=True), Grants())
     assert (asked.reason, asked.cause) == ("may have an effect", "containment")
@@ -374,9 +401,13 @@ def test_of_our_own_directories_only_what_this_session_has_saved_may_be_read():
 
 def test_why_a_command_may_be_what_a_rule_denies_is_said_and_it_counts_as_undoable_no_more():
     rules = replace(CONTAINED, deny=(parse_rule("run: git push*"),))
-    renaming = _run("git -c alias.p=push p")
-    for hidden in (renaming, _run("rm -rf node_modules; git -c alias.p=push p")):
-        found = decide(hidden, "default", rules, Grants())
+    for hidden in (
+        "git -c alias.p=push p",
+        "git config --get alias.p",
+        "git log alias.p",
+        "rm -rf node_modules; git log alias.p",
+    ):
+        found = decide(_run(hidden), "default", rules, Grants())
         assert (found.verdict, found.cause, found.undoable) == ("ask", "rule-unclear", False)
         assert "`run: git push*`" in found.reason
 
@@ -427,6 +458,12 @@ def test_what_is_typed_into_a_program_is_asked_about_as_a_risk_with_its_reason()
     asked = decide(ProcessInput("sh", "rm -r x\n", ROOT), "default", RULES, Grants())
     assert asked.is_risky
     assert asked.reason
+
+
+def test_a_word_is_an_answer_unless_the_program_runs_what_is_typed():
+    for program, verdict in (("npm init", "allow"), ("bash", "ask")):
+        for word in ("make\n", "pwd\n"):
+            assert decide(ProcessInput(program, word, ROOT), "default", CONTAINED, Grants()).verdict == verdict
 
 
 def test_what_may_be_what_a_rule_denies_is_asked_about_and_refused_where_nobody_is():

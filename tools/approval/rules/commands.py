@@ -59,7 +59,7 @@ def denies_command(rule: PermissionRule, command: str, reading: Reading) -> bool
 
 def may_rename(rule: PermissionRule, invocation: Invocation) -> bool:
     """Whether a program that `rule` denies is given a name of its own for something else: `git -c alias.p=push p`."""
-    if not invocation.program or not may_fit(rule.pattern.split(maxsplit=1)[0], invocation.program):
+    if not invocation.program or not may_fit(rule.pattern.split()[0], invocation.program):
         return False
     return any(_ALIAS.match(word) for word in _words(invocation))
 
@@ -106,7 +106,7 @@ def _spellings(invocation: Invocation) -> Iterator[str]:
             yield " ".join((*invocation.via[start:], text))
         words = _words(invocation)
         # `git -C x push` is a push. How many words belong to the options before it nobody knows.
-        for end in range(1, min(len(words), _MOST_SKIPPED)):
+        for end in range(min(len(words), _MOST_SKIPPED)):
             skipped = words[:end]
             options = sum(word.startswith("-") for word in skipped)
             if words[0].startswith("-") and end - options <= options:

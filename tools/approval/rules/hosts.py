@@ -17,5 +17,6 @@ def denies_host(pattern: str, place: str) -> bool:
 
 
 def _without_port(place: str) -> str:
-    host, colon, port = place.rpartition(":")
-    return host if colon and port.isdigit() and not host.endswith(":") else place
+    host, _, port = place.rpartition(":")
+    # Without brackets an address of several parts has no port: its last part may look like one.
+    return host if port.isdigit() and (":" not in host or host.endswith("]")) else place

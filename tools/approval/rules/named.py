@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
-from tools.bash.reading import UNKNOWN, Argument, Invocation
+from tools.bash.reading import UNKNOWN, Invocation
 
 INTERPRETER = re.compile(
     r"(?:ba|z|da|k|fi|c|tc)?sh|(?:python|pypy|perl|ruby|node|nodejs|php|lua|deno|bun|tclsh|osascript|pwsh)[\d.]*"
@@ -36,14 +36,14 @@ def paths_named(invocation: Invocation, cwd: Path) -> Iterator[tuple[Path, bool]
     base = Path(invocation.cwd) if invocation.cwd is not None else cwd
     for redirection in invocation.redirections:
         if not redirection.operator.endswith("&"):
-            for path in _paths(redirection.target, (redirection.target.text,), base):
+            for path in _paths((redirection.target.text,), base, expands=redirection.target.expands):
                 yield path, redirection.operator != "<"
     for argument in invocation.arguments:
-        for path in _paths(argument, _pieces(argument.text), base):
+        for path in _paths(_pieces(argument.text), base, expands=argument.expands):
             yield path, False
     for script in scripts_of(invocation):
         for found in _QUOTED.finditer(script):
-            for path in _paths(Argument(found[1] or found[2]), (found[1] or found[2],), base):
+            for path in _paths((found[1] or found[2],), base, expands=False):
                 yield path, False
 
 
@@ -65,7 +65,7 @@ def names_in(text: str, base: Path) -> Iterator[Path]:
     texts = [*_pieces(text)]
     if found := _FILE_ADDRESS.match(text):
         texts.append(found[1])
-    yield from _paths(Argument(text, expands=True), map(os.path.expanduser, texts), base)
+    yield from _paths(map(os.path.expanduser, texts), base, expands=True)
 
 
 def scripts_of(invocation: Invocation) -> Iterator[str]:
@@ -83,16 +83,13 @@ def _pieces(text: str) -> Iterator[str]:
     yield from (text[mark.end() :] for mark in islice(_MARKS.finditer(text), 20))
 
 
-def _paths(argument: Argument, texts: Iterable[str], base: Path) -> Iterator[Path]:
+def _paths(texts: Iterable[str], base: Path, *, expands: bool) -> Iterator[Path]:
     for text in dict.fromkeys(texts):
         if not text or UNKNOWN in text or "\0" in text:
             continue
-        path = Path(os.path.normpath(base / text))
-        yield path
         # `..` behind a link leads to where the link leads.
-        if (real := os.path.realpath(base / text)) != str(path):
-            yield Path(real)
-        if argument.expands:
+        yield from dict.fromkeys((Path(os.path.normpath(base / text)), Path(os.path.realpath(base / text))))
+        if expands:
             # `Path.glob` takes no absolute patterns.
             names = glob.iglob(text, root_dir=base, recursive=True)  # noqa: PTH207
             for name in islice(names, _MOST_EXPANDED):

@@ -55,17 +55,16 @@ def with_real_places(
     if rule.kind not in {"read", "write", "delete"}:
         return
     end = "/" if rule.pattern.endswith("/") else ""
-    from_roots = tuple(f"{root}/{rule.pattern.rstrip('/')}" for root in roots)
-    for place in from_roots if _is_name(rule.pattern) else _places(rule.pattern, roots):
+    for place in _places(rule.pattern, roots):
         fixed, rest = _fixed_part(place)
         real = resolve(fixed)
-        if real != fixed.rstrip("/"):
-            yield replace(rule, pattern=f"{real.rstrip('/')}/{rest}".rstrip("/") + end)
+        if real != fixed:
+            yield replace(rule, pattern=f"{real.rstrip('/')}/{rest}".rstrip("/") + end or "/")
 
 
 def below_home(rule: PermissionRule, home: str) -> PermissionRule:
     """The rule for the home of another machine, where it names a place in the home. `home` may be a pattern."""
-    if rule.kind not in {"read", "write", "delete"} or not rule.pattern.startswith("~/"):
+    if rule.kind not in {"read", "write", "delete"} or not _is_from_home(rule.pattern):
         return rule
     return replace(rule, pattern=f"{home.rstrip('/')}/{rule.pattern[2:]}")
 
@@ -87,7 +86,9 @@ def moved(rule: PermissionRule, root: Path, to: Path) -> Iterator[PermissionRule
 
     What it names from the session's directories, or by its name, it means there anyhow.
     """
-    if rule.kind not in {"read", "write", "delete"} or not rule.pattern.startswith(("/", "~/")):
+    if rule.kind not in {"read", "write", "delete"}:
+        return
+    if not (rule.pattern.startswith("/") or _is_from_home(rule.pattern)):
         return
     (place,) = _places(rule.pattern, ())
     parts, end = place.split("/"), "/" if rule.pattern.endswith("/") else ""
@@ -103,13 +104,17 @@ def moved(rule: PermissionRule, root: Path, to: Path) -> Iterator[PermissionRule
 
 
 def _is_name(pattern: str) -> bool:
-    return not pattern.startswith("/") and "/" not in pattern.rstrip("/")
+    return not pattern.startswith("/") and "/" not in pattern.rstrip("/") and not _is_from_home(pattern)
+
+
+def _is_from_home(pattern: str) -> bool:
+    return pattern.partition("/")[0] == "~"
 
 
 def _places(pattern: str, roots: tuple[Path, ...]) -> tuple[str, ...]:
-    """The absolute patterns that a pattern with a slash stands for, without one at the end."""
-    if pattern.startswith("~/"):
-        return (str(Path.home() / pattern[2:]).rstrip("/"),)
+    """The absolute patterns that a pattern stands for as a path, without a slash at the end."""
+    if _is_from_home(pattern):
+        return (str(Path.home() / pattern[2:]),)
     if pattern.startswith("/"):
         return (pattern.rstrip("/") or "/",)
     inside = pattern.removeprefix("./").rstrip("/")

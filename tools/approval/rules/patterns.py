@@ -12,7 +12,7 @@ _LONGEST = 8_000
 
 def fits(pattern: str, text: str) -> bool:
     """Whether `text` fits, whatever stands for its unknown parts: only a `*` covers one of them."""
-    return len(text) <= _LONGEST and _fits(_with_optional_rest(pattern), text, fold=False)
+    return len(text) <= _LONGEST and _fits(_with_optional_rest(pattern), text)
 
 
 def may_fit(pattern: str, text: str) -> bool:
@@ -23,25 +23,24 @@ def may_fit(pattern: str, text: str) -> bool:
     # With no sign in it, what is denied is denied with more words, too.
     patterns = folded if "*" in pattern or "?" in pattern else (*folded, f"{pattern.casefold()} *")
     if UNKNOWN not in text:
-        return _fits(patterns, text.casefold(), fold=True)
+        return _fits(patterns, text.casefold())
     return any(_could_reach_end(each, text.casefold()) for each in patterns)
 
 
 def _with_optional_rest(pattern: str) -> tuple[str, ...]:
     """`make *` is `make` alone, too."""
-    return (pattern, pattern.removesuffix(" *")) if pattern.endswith(" *") else (pattern,)
+    return pattern, pattern.removesuffix(" *")
 
 
-def _fits(patterns: tuple[str, ...], text: str, *, fold: bool) -> bool:
-    return any(_compiled(pattern, fold=fold).fullmatch(text) for pattern in patterns)
+def _fits(patterns: tuple[str, ...], text: str) -> bool:
+    return any(_compiled(pattern).fullmatch(text) for pattern in patterns)
 
 
 @functools.lru_cache(maxsize=512)
-def _compiled(pattern: str, *, fold: bool) -> re.Pattern[str]:
+def _compiled(pattern: str) -> re.Pattern[str]:
     # Several stars in a row would only make it slow.
     parts = re.split(r"(\*+|\?)", pattern)
-    one = "." if fold else f"[^{UNKNOWN}]"
-    signs = {"?": one}
+    signs = {"?": f"[^{UNKNOWN}]"}
     text = "".join(".*" if part.startswith("*") else signs.get(part, re.escape(part)) for part in parts)
     return re.compile(text, re.DOTALL)
 

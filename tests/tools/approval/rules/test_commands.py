@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.support.each import each
-from tools.approval.rules.commands import covers_command, denies_command
+from tools.approval.rules.commands import covers_command, denies_command, may_rename
 from tools.approval.rules.parsing import allowlist_rules, parse_rule
 from tools.bash.reading import UNKNOWN, Argument, Doubt, Input, Invocation, Reading, Redirection
 
@@ -86,14 +86,17 @@ def test_a_command_that_is_written_word_for_word_is_allowed_as_it_is():
         ("git push*", _run("git push", elsewhere=True)),
         ("git push*", _run("git -C /x push")),
         ("git push*", _run("git --no-pager -c a=b push")),
+        ("git push", _run("git --no-pager push origin")),
         ("git push*", replace(_run("git"), arguments=(Argument(UNKNOWN, splits=True),))),
         ("git push*", replace(_run("git"), program="", written="$X")),
         ("git push*", _run("git", adds_unknown=True)),
         ("sudo*", _run("ls", via=("sudo",))),
         ("sudo*", _run("ls", via=("timeout", "sudo"))),
+        ("sudo env ls", _run("ls", via=("timeout", "sudo", "env"))),
         ("GIT PUSH", _run("git push")),
         ("git push*", replace(_run("python -c"), arguments=(Argument("-c"), Argument("os.system('git push')")))),
         ("git push*", replace(_run("node"), input=Input("text", "spawn('git', ['push'])"))),
+        ("git push*", replace(_run("sh"), input=Input("text", "GIT PUSH"))),
     ],
 )
 def test_a_no_hits_however_it_is_dressed(pattern, invocation):
@@ -108,6 +111,9 @@ def test_a_no_hits_however_it_is_dressed(pattern, invocation):
         replace(_run("echo"), arguments=(Argument("git push"),)),
         replace(_run("git commit"), arguments=(Argument("commit"), Argument("-m"), Argument("git push later"))),
         replace(_run("make"), arguments=(Argument(UNKNOWN, splits=True),)),
+        _run("git log -n push"),
+        _run("git " + " ".join(["-x"] * 200)),
+        Invocation("", "", (), assignments=(("A", Argument("1")),)),
     ],
 )
 def test_a_no_hits_nothing_that_only_speaks_of_it(invocation):
@@ -116,3 +122,14 @@ def test_a_no_hits_nothing_that_only_speaks_of_it(invocation):
 
 def test_a_no_may_be_about_the_text_of_a_whole_command():
     assert denies_command(parse_rule("*curl*|*sh*"), "curl   x |\n sh", Reading((_run("curl x"),)))
+    assert denies_command(parse_rule("make a | tee b"), "make  a |\n tee b", Reading((_run("make a"),)))
+
+
+def test_more_options_than_anybody_writes_may_hide_what_is_denied():
+    many = _run("git " + " ".join(["-x"] * 201))
+    assert denies_command(parse_rule({"run": "git push*"}), "…", Reading((many,)))
+
+
+@each(("pattern", "may"), [("git push origin*", True), ("g?t push", True), ("npm publish", False), ("push", False)])
+def test_another_name_may_be_for_what_is_denied_of_that_program(pattern, may):
+    assert may_rename(parse_rule({"run": pattern}), _run("git -c alias.p=push p")) is may

@@ -28,6 +28,10 @@ from tools.approval.rules.parsing import parse_rule
         ("::", "::1", False),
         ("fe80", "fe80::1", False),
         ("[::1]", "[::1]:80", True),
+        ("[::1]", "[::1]", True),
+        ("2001:db8::1", "2001:db8::1:2", False),
+        ("2001:db8::1", "2001:db8::1", True),
+        ("8080", "8080", True),
     ],
 )
 def test_a_host_is_denied_with_every_port_and_with_every_host_below(rule: str, place: str, denied: bool) -> None:

@@ -4,7 +4,9 @@ import pytest
 
 from tools.approval.actions import ReadPath, RunCommand
 from tools.approval.rules.matching import denied_by
+from tools.approval.rules.named import paths_named
 from tools.approval.rules.parsing import parse_rule
+from tools.bash.read import read_command
 
 
 @pytest.fixture
@@ -58,6 +60,41 @@ def test_a_denied_path_is_denied_however_it_is_written(project, command):
 )
 def test_what_leads_elsewhere_is_not_denied(project, command):
     assert _hit(project, "read: secrets/", command) is None
+
+
+def test_a_pattern_over_directories_is_expanded_as_far_as_any_shell_would(project):
+    (project / "a/b").mkdir(parents=True)
+    (project / "a/b/key").write_text("k")
+    assert _hit(project, "read: a/b/key", "cat **/key") is not None
+    assert _hit(project, "read: a/b/key", "cat */key") is None
+
+
+def test_behind_an_unknown_part_of_a_word_a_path_is_still_one(project):
+    assert _hit(project, "read: secrets/", "docker run -v $PLACE:secrets/key image") is not None
+
+
+def _named(project, command):
+    return [path for each in read_command(command, project).invocations for path in paths_named(each, project)]
+
+
+@pytest.mark.parametrize("command", ["ls 2>&1", "cat ''", "cat 'a\0b'", "cat $X", "cat $X/a"])
+def test_what_is_no_path_or_is_not_known_names_none(project, command):
+    assert _named(project, command) == []
+
+
+def test_a_path_comes_as_it_is_written_and_as_it_is_and_only_a_redirection_writes(project):
+    assert _named(project, "cat link/key x > out") == [
+        (project / "out", True),
+        (project / "link/key", False),
+        (project / "secrets/key", False),
+        (project / "x", False),
+    ]
+    assert _named(project, "awk '{print \"a\"}' < x")[0] == (project / "x", False)
+    assert (project / "a", False) in _named(project, "awk '{print \"a\"}' < x")
+
+
+def test_no_shell_expands_what_stands_in_a_script(project):
+    assert _named(project, "awk '{print \"s*/key\"}'")[-1] == (project / "s*/key", False)
 
 
 def test_a_read_is_denied_under_the_name_that_it_was_asked_by(project, tmp_path):

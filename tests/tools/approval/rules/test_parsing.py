@@ -34,14 +34,14 @@ def test_a_rule_is_a_kind_and_a_pattern_or_a_command_alone(written, shown):
 @each(
     ("written", "said"),
     [
-        ("rum: git push", "`rum` is no kind of rule"),
+        ("rum: git push", "`rum` is no kind of rule; there are run, read, write, "),
         ({"rn": "x"}, "`rn` is no kind of rule"),
         ("", "needs a pattern"),
         ("run:", "needs a pattern"),
         ({"run": ""}, "needs a pattern"),
-        ({"run": "a", "read": "b"}, "one `kind: pattern`"),
+        ({"run": "a", "read": "b"}, "^a rule is one `kind: pattern`; begin another line with `-` for each$"),
         ({}, "one `kind: pattern`"),
-        ({"run": 5}, "put it in quotes"),
+        ({"run": 5}, "^a rule's pattern is a text: put it in quotes$"),
         (5, "not a int"),
         (None, "not a NoneType"),
         (["run: a"], "not a list"),
@@ -50,11 +50,23 @@ def test_a_rule_is_a_kind_and_a_pattern_or_a_command_alone(written, shown):
         ({"host": "two words"}, "is no host"),
         ({"host": "example.com/path"}, "is no host"),
         ({"write": "../x"}, "holds `..`"),
+        ({"read": "a/../x"}, "holds `..`"),
+        ({"delete": "a/.."}, "holds `..`"),
+        ("x" * 1001, "1 to 1000 characters"),
     ],
 )
 def test_what_is_no_rule_is_refused_with_what_to_write(written, said):
     with pytest.raises(RuleError, match=said.replace("`..`", r"`\.\.`")):
         parse_rule(written)
+
+
+def test_a_pattern_may_have_a_thousand_characters():
+    assert parse_rule("x" * 1000).pattern == "x" * 1000
+
+
+def test_a_rule_knows_where_it_was_written():
+    assert parse_rule("ls", "approvals.deny in config.yaml").source == "approvals.deny in config.yaml"
+    assert parse_rule("ls").source == ""
 
 
 def test_an_older_list_of_commands_is_word_for_word_unless_it_holds_a_star():

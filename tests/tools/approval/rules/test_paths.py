@@ -34,6 +34,10 @@ ROOTS = (ROOT, Path("/srv/library"))
         ("/srv/data/*.csv", Path("/srv/data/deep/x.csv"), False, False),
         ("/srv/data/*", Path("/srv/data/deep/x.csv"), False, True),
         ("/", ROOT / "a", False, True),
+        ("secrets", Path("/secrets/key"), False, True),
+        ("LATEX", ROOT / "LATEX", True, True),
+        ("src/X", ROOT / "src/X", True, True),
+        ("/srv/dataX", Path("/srv/dataX"), True, True),
     ],
 )
 def test_what_a_pattern_means(pattern, path, allowed, denied):
@@ -47,6 +51,23 @@ def test_a_pattern_may_begin_at_home(monkeypatch):
     assert covers_path(rule, Path("/home/u/notes/x.md"), ROOTS, is_risky=False)
     assert denies_path(rule, Path("/home/u/notes/deep/x.md"), ROOTS)
     assert not denies_path(rule, Path("/home/v/notes/x.md"), ROOTS)
+    assert denies_path(parse_rule({"read": "~/notesX"}), Path("/home/u/notesX"), ROOTS)
+
+
+@each("written", ["~/", "~", "~/**"])
+def test_the_whole_home_may_be_denied(written):
+    home, rule = Path.home(), parse_rule({"read": written})
+    assert denies_path(rule, home / "notes/x.md", ROOTS)
+    assert not denies_path(rule, home.parent / "another/x.md", ROOTS)
+    assert not denies_path(rule, ROOT / "~/x.md", ())
+    assert places_denied([rule], ROOTS) == (home,)
+    assert below_home(rule, "/home/far").pattern.rstrip("/*") == "/home/far"
+    assert [one.pattern.rstrip("/*") for one in moved(rule, home, Path("/copy"))] == ["/copy"]
+
+
+def test_what_a_rule_names_by_its_beginning_is_no_home():
+    assert denies_path(parse_rule({"read": "~notes"}), ROOT / "~notes/x", ROOTS)
+    assert not denies_path(parse_rule({"read": "a/~/b"}), Path.home() / "b", ROOTS)
 
 
 def test_what_is_sensitive_is_allowed_by_its_name_alone():
@@ -111,6 +132,7 @@ def test_a_rule_about_a_whole_path_is_moved_to_a_copy(rule, there):
         ("read: /home/u/x", "/home/far", "read: /home/u/x"),
         ("read: notes", "/home/far", "read: notes"),
         ("run: ~/x", "/home/far", "run: ~/x"),
+        ("read: ~/x", "/home/X", "read: /home/X/x"),
     ],
 )
 def test_a_rule_about_the_home_means_that_of_the_other_machine(rule, home, there):
@@ -141,3 +163,23 @@ def test_what_stays_of_a_rule_where_its_path_really_is(rule, there):
     first, *others = with_real_places(parse_rule(rule), (Path("/"),) if "/link" not in rule else (), resolve)
     assert first == parse_rule(rule)
     assert [one.pattern.replace("//", "/") for one in others] == ([] if there is None else [there])
+
+
+@each(
+    ("rule", "leads_to", "there"),
+    [
+        ("read: /link/*", "/", "/*"),
+        ("read: /link/*", "/vaultX", "/vaultX/*"),
+        ("read: /link/*/X", "/vault", "/vault/*/X"),
+        ("read: /link", "/", "/"),
+    ],
+)
+def test_a_link_may_lead_to_any_directory(rule, leads_to, there):
+    _, found = with_real_places(parse_rule(rule), (), lambda _: leads_to)
+    assert found.pattern == there
+
+
+def test_what_begins_with_a_sign_is_looked_for_from_the_root():
+    asked = []
+    assert len(list(with_real_places(parse_rule("read: /*/x"), (), lambda place: asked.append(place) or place))) == 1
+    assert asked == ["/"]

@@ -28,7 +28,8 @@ from tools.bash.reading import UNKNOWN
         ("echo *", f"echo {UNKNOWN}", True),
         ("echo ?", f"echo {UNKNOWN}", False),
         ("echo x", f"echo {UNKNOWN}", False),
-        ("*", "x" * 9000, False),
+        ("*", "x" * 8000, True),
+        ("*", "x" * 8001, False),
     ],
 )
 def test_a_yes_is_for_what_surely_fits(pattern, text, expected):
@@ -48,7 +49,14 @@ def test_a_yes_is_for_what_surely_fits(pattern, text, expected):
         ("git push", f"make {UNKNOWN}", False),
         ("git push", f"git pull{UNKNOWN}", False),
         ("*curl*|*sh*", "curl x | sh", True),
-        ("rm", "x" * 9000, True),
+        ("rm", "x" * 8000, False),
+        ("rm", "x" * 8001, True),
+        # With signs in it, the rule says itself what may follow.
+        ("git p?sh", "git push origin", False),
+        ("*push", "git push origin", False),
+        # What follows the unknown part has to fit what is left of the pattern.
+        ("?ab", f"xa{UNKNOWN}xab", False),
+        ("g?t", f"{UNKNOWN}zz", False),
     ],
 )
 def test_a_no_is_for_what_may_fit(pattern, text, expected):
