@@ -31,6 +31,20 @@ $(READY): pyproject.toml requirements.lock
 	fi
 	@touch $(READY)
 
+# $(call install_beside,DIRECTORY,PACKAGES): a .venv that uv made has no pip, but another Python's pip can install for it.
+define install_beside
+@if command -v uv >/dev/null 2>&1; then \
+	uv pip install -q --python $(BIN)/python --target $(1) $(2); \
+elif $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+	$(BIN)/python -m pip install -q --disable-pip-version-check --upgrade --target $(1) $(2); \
+elif $(PYTHON) -m pip --version >/dev/null 2>&1; then \
+	$(PYTHON) -m pip --python $(BIN)/python install -q --disable-pip-version-check --upgrade --target $(1) $(2); \
+else \
+	echo "To install $(2), uv or pip is needed: put uv on PATH (https://docs.astral.sh/uv/), or run"; \
+	echo "$(BIN)/python -m ensurepip, and make this again."; exit 1; \
+fi
+endef
+
 demo: $(READY)  ## Watch the agent find, fix and test a bug, offline, over the real protocol
 	@$(BIN)/hermes-acp demo
 
@@ -66,11 +80,7 @@ fuzz: $(READY)  ## Send the agent hundreds of thousands of lines of any kind (FU
 
 MUTMUT := .cache/mutmut
 $(MUTMUT)/mutmut/__init__.py: $(READY)
-	@if command -v uv >/dev/null 2>&1; then \
-		uv pip install -q --python $(BIN)/python --target $(MUTMUT) mutmut==3.8.1; \
-	else \
-		$(BIN)/python -m pip install -q --disable-pip-version-check --target $(MUTMUT) mutmut==3.8.1; \
-	fi
+	$(call install_beside,$(MUTMUT),mutmut==3.8.1)
 	@touch $@
 
 MUTANTS ?=
@@ -90,20 +100,15 @@ golden: $(READY)  ## Write the golden transcripts and prompts anew; review what 
 
 SDK_RC := .cache/sdk-rc
 sdk-rc: $(READY)  ## Install the SDK's pre-release beside the other, for golden-rc
-	@if command -v uv >/dev/null 2>&1; then \
-		uv pip install -q --python $(BIN)/python --no-deps --prerelease allow --target $(SDK_RC) \
-			agent-client-protocol==1.0.0rc3; \
-	else \
-		$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --pre --upgrade --target $(SDK_RC) \
-			agent-client-protocol==1.0.0rc3; \
-	fi
+	$(call install_beside,$(SDK_RC),--no-deps agent-client-protocol==1.0.0rc3)
 
 golden-rc: sdk-rc  ## The golden transcripts and the requirements with the SDK's pre-release
 	@GOLDEN_RC=all $(BIN)/python -m pytest tests/acp_adapter/test_golden_rc.py
 
-matrix: $(READY)  ## The suite with each Python here, with the lowest, locked and newest packages, and golden-rc (nightly; needs uv)
-	@$(BIN)/python -m scripts.matrix
-	@$(MAKE) --no-print-directory golden-rc
+MATRIX ?=
+matrix: $(READY)  ## The suite with each Python, with lowest, locked and newest packages, and golden-rc (nightly; MATRIX='--python 3.12')
+	@$(BIN)/python -m scripts.matrix --workers $(PYTEST_WORKERS) $(MATRIX); ran=$$?; \
+		$(MAKE) --no-print-directory golden-rc && exit $$ran
 
 lint: $(READY)  ## Style, types, the import contract, and whether the lock fits (needs no network)
 	@$(BIN)/ruff check .

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 PLACE = ROOT / ".cache" / "matrix"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PACKAGES = ("lowest", "locked", "newest")
-TESTS = ("-n", "3", "--dist", "worksteal", "-m", "not slow and not long")
+TESTS = ("--dist", "worksteal", "-m", "not slow and not long")
 _RESOLUTION = {"lowest": "lowest-direct", "newest": "highest"}
 _SUMMARY = re.compile(r"^(?:\d+ \w+(?:, )?)+ in [\d.]+s.*$", re.MULTILINE)
 
@@ -60,17 +60,26 @@ def interpreter(version: str) -> str | None:
     return found.stdout.strip() if found.returncode == 0 else None
 
 
+def place_of(version: str, packages: str) -> Path:
+    """The environment of that run."""
+    return PLACE / f"{version}-{packages}"
+
+
+def log_of(version: str, packages: str) -> Path:
+    """What pytest told in that run. The dot in a version is none before a suffix: each would have the same log."""
+    return PLACE / f"{version}-{packages}.log"
+
+
 def run(version: str, packages: str, tests: Sequence[str]) -> Outcome:
     """Make the environment, and run the tests in it."""
     python = interpreter(version)
     if python is None:
         return Outcome(version, packages, None, "this Python is not here")
-    place = PLACE / f"{version}-{packages}"
     try:
-        made = _install(python, place, packages)
+        made = _install(python, place_of(version, packages), packages)
     except NotInstalled as problem:
         return Outcome(version, packages, 1, f"could not be installed: {problem}")
-    log = place.with_suffix(".log")
+    log = log_of(version, packages)
     environ = {**os.environ, "PATH": f"{made.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     with log.open("wb") as file:
         ran = subprocess.run(
@@ -84,15 +93,17 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m scripts.matrix", description=__doc__)
     parser.add_argument("--python", action="append", choices=PYTHONS, help="only this version (may be repeated)")
     parser.add_argument("--packages", action="append", choices=PACKAGES, help="only these (may be repeated)")
+    parser.add_argument("--workers", default="3", help="how many processes share the suite")
     parser.add_argument("tests", nargs="*", help="pytest's arguments in place of the suite's")
     chosen = parser.parse_args()
+    tests = chosen.tests or ("-n", chosen.workers, *TESTS)
     if shutil.which("uv") is None:
         print("uv is needed (https://docs.astral.sh/uv/): it resolves the lowest packages.", file=sys.stderr)
         return 2
     outcomes = []
     for version in chosen.python or PYTHONS:
         for packages in chosen.packages or PACKAGES:
-            outcomes.append(run(version, packages, chosen.tests or TESTS))
+            outcomes.append(run(version, packages, tests))
             print(table(outcomes[-1:]).splitlines()[-1], flush=True)
     print(f"\n{table(outcomes)}")
     return int(any(each.code for each in outcomes))

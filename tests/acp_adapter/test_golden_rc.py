@@ -20,9 +20,9 @@ _SAYS_VERSION = "import importlib.metadata as m; print(m.version('agent-client-p
 
 @pytest.mark.long
 @pytest.mark.skipif(not (SDK / "acp").is_dir(), reason="the SDK's pre-release is not there: make sdk-rc")
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(3600)  # each transcript has a limit of its own
 def test_the_transcripts_are_the_same_with_the_sdks_next_version() -> None:
-    surroundings = {**os.environ, "PYTHONPATH": str(SDK)}
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join((str(SDK), str(ROOT)))}
     surroundings.pop("GOLDEN_UPDATE", None)
     surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # nobody else imports this SDK
 

@@ -73,6 +73,7 @@ def test_a_program_gets_what_it_asks_for_as_often_as_it_asks(bench):
 @pytest.mark.parametrize(
     "text",
     ["".join(f"line {n}\n" for n in range(30_000)), "x" * 300_000 + "\nend", "one\r\ntwo\r\n", "\n\n", "no end"],
+    ids=["many lines", "a long line", "of Windows", "empty lines", "no end"],  # the name is in the environment
 )
 def test_what_a_program_reads_and_writes_back_is_the_same_file(bench, text):
     (bench.cwd / "a.txt").write_text(text, newline="")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acp_adapter.cli.editors.jsonc import JsoncError, loads, with_member
@@ -101,6 +101,7 @@ def _written(data: Any, indent: int | None, comments: list[str]) -> str:
     return "\n".join([*told, *lines[len(told) :]])
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.dictionaries(_names, _data, max_size=4),
     st.sampled_from([None, 0, 1, 4]),
