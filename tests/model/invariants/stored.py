@@ -76,8 +76,7 @@ def stored_messages(connection: sqlite3.Connection, session_id: str) -> list[Mes
 def _check_session(session: Lived, messages: list[Message]) -> None:
     said = [said_in(message) for message in messages if message["role"] == "user" and not message.get("injected")]
     wanted = [turn.prompt for turn in session.real_turns]
-    last = session.turns[-1] if session.turns else None
-    if last is not None and last.end == "killed" and wanted[:-1] == said:
+    if _is_beginning(said, session):
         wanted = said  # the model is told of what was said last with the next prompt
     assert said == wanted, f"prompts of {session.id} (stored, said): {_names(said)}, {_names(wanted)}"
     texts = _answers(messages)
@@ -91,6 +90,13 @@ def _check_session(session: Lived, messages: list[Message]) -> None:
     assert set(results) <= set(calls), f"results of no call: {set(results) - set(calls)}"
     whole = {call_id for turn in session.real_turns if turn.end == "whole" for call_id, _ in turn.calls()}
     assert whole <= set(results), f"without a result: {whole - set(results)}"
+
+
+def _is_beginning(said: list[Any], session: Lived) -> bool:
+    """Whether all that is missing was said in turns at the end that broke off."""
+    turns, known = session.real_turns, len(said)
+    broken = all(turn.end in {"killed", "cancelled"} for turn in turns[known:])
+    return broken and said == [turn.prompt for turn in turns[:known]]
 
 
 def _answers(messages: list[Message]) -> dict[str, str]:
