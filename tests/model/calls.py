@@ -9,10 +9,14 @@ from typing import Any, Literal, Protocol
 
 Files = Mapping[str, str]
 """The text of each file of a workspace, by its path from there."""
-Asked = Literal["write", "run", ""]
-"""What a call is asked about: an edit, a command that deletes, or nothing."""
+Asked = Literal["write", "run", "server", ""]
+"""What a call is asked about: an edit, a command that deletes, a server's tool, or nothing."""
 
 PATHS = ("a.txt", "b.txt", "d/c.txt", "d/e/ünï.txt", "two words.txt")
+SERVED = "mcp__steady__echo"
+"""The server's tool."""
+BEHIND = "sleep 7200"
+"""The command in the background: longer than any run."""
 _OTHERS = "lorem ipsum\n" * 40
 
 
@@ -114,6 +118,34 @@ class Sleep:
         return files
 
 
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A command in the background, which ends with its session and not before."""
+
+    path: str = ""
+    asked: Asked = ""
+
+    def wire(self) -> tuple[str, dict[str, Any]]:
+        return "terminal", {"command": BEHIND, "background": True}
+
+    def after(self, files: Files) -> Files | None:
+        return files
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """A tool of an MCP server; its `path` is its name, which is in no workspace."""
+
+    path: str = SERVED
+    asked: Asked = "server"
+
+    def wire(self) -> tuple[str, dict[str, Any]]:
+        return self.path, {"text": "said again"}
+
+    def after(self, files: Files) -> Files | None:
+        return files
+
+
 Steps = tuple[tuple[Call, ...], ...]
 """The calls of each answer."""
 
@@ -135,7 +167,8 @@ def _steps(name: str, files: dict[str, str], chance: random.Random) -> Iterator[
     for number in range(chance.choice((0, 1, 1, 2, 2, 3))):
         path, other = chance.sample(PATHS, 2)
         line = f"{name} {number} of {path}\n"
-        match chance.choices(("write", "patch", "remove", "look", "two"), weights=(5, 3, 2, 1, 2))[0]:
+        kinds = {"write": 5, "patch": 3, "remove": 2, "look": 1, "two": 2, "serve": 2, "behind": 1}
+        match chance.choices(list(kinds), list(kinds.values()))[0]:
             case "patch" if path in files:
                 old = files[path].partition("\n")[0]
                 yield (Look(path),)
@@ -144,6 +177,10 @@ def _steps(name: str, files: dict[str, str], chance: random.Random) -> Iterator[
                 yield (Remove(path),)
             case "look":
                 yield (Look(path),)
+            case "serve":
+                yield (Serve(),)
+            case "behind":
+                yield (Behind(),)
             case "two":
                 yield Look(path), Look(other)
                 yield Write(path, line), Write(other, line + _OTHERS)

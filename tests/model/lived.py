@@ -63,6 +63,7 @@ class Lived:
         files: what is in the workspace now.
         foreign: files that the person has changed since the agent did.
         granted, refused: what was answered for the rest of the session: a kind and what it is about.
+        behind, may_be_behind: how many commands run in its background, and of how many more that is not known.
         is_open: the editor has it open.
     """
 
@@ -77,6 +78,8 @@ class Lived:
     foreign: set[str] = field(default_factory=set)
     granted: set[tuple[str, str]] = field(default_factory=set)
     refused: set[tuple[str, str]] = field(default_factory=set)
+    behind: int = 0
+    may_be_behind: int = 0
     is_open: bool = True
 
     @property
@@ -106,6 +109,11 @@ class Lived:
         back = self.undone.pop()[::-1]
         self.turns = sorted([*self.turns, *back], key=lambda turn: turn.number)
         return back
+
+    def closed(self) -> None:
+        """It was closed, or its process is gone, and with either what ran in its background."""
+        self.is_open = False
+        self.behind = self.may_be_behind = 0
 
     def reopened(self) -> None:
         """It was loaded, resumed or restarted: answers for the session have ended with what it was."""

@@ -52,6 +52,12 @@ class ToldModel:
         with self._lock:
             return list(self._requests.get(name, ()))
 
+    def offered(self, name: str, step: int, tool: str) -> bool:
+        """Whether the request that a turn's answer number `step` came from has offered a tool."""
+        requests = self.requests(name)
+        tools = requests[step]["tools"] if step < len(requests) else ()
+        return any(each["function"]["name"] == tool for each in tools)
+
     def answer(self, request: Recorded) -> Answer:
         """The next answer of the plan that the last prompt has."""
         body = request.body

@@ -40,7 +40,7 @@ async def _end_and_start(world: World, *, killed: bool) -> None:
         cut.reached.cancel()
         await asyncio.gather(cut.reached, return_exceptions=True)
     for session in world.sessions.values():
-        session.is_open = False
+        session.closed()
     for cut in cuts:
         await _take_in(world, cut.running, is_over=cut.running.turn.name in over or _answered(cut))
     await world.start()

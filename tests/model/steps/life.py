@@ -71,7 +71,7 @@ async def close(world: World, session: Lived) -> None:
     """session/close: it stays stored, and can be used no more before it is loaded."""
     world.did(f"close: {session.id}")
     await world.agent.request("session/close", {"sessionId": session.id}, PATIENCE)
-    session.is_open = False
+    session.closed()
     await _check_unknown(world, session.id, "session/prompt", prompt=[{"type": "text", "text": "Are you there?"}])
 
 
