@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.model.calls import Call, Files, Steps
+from tests.model.calls import Call, Files, Steps, named
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 Edits = Literal["mode", "ask"]
@@ -41,10 +41,8 @@ class Turn:
     is_settled: bool = False
 
     def calls(self) -> Iterator[tuple[str, Call]]:
-        """Each call with its id, in order."""
-        for step, calls in enumerate(self.steps):
-            for place, call in enumerate(calls):
-                yield f"{self.name}-{step}-{place}", call
+        """Each call with its id, in order, those of sub-agents too."""
+        return named(self.name, self.steps)
 
     @property
     def text(self) -> str:
@@ -116,7 +114,8 @@ class Lived:
         self.behind = self.may_be_behind = 0
 
     def reopened(self) -> None:
-        """It was loaded, resumed or restarted: answers for the session have ended with what it was."""
+        """It was loaded or resumed: its background and what was answered for the session have ended with what it was."""
+        self.closed()
         self.is_open = True
         self.granted.clear()
         self.refused.clear()
