@@ -6,6 +6,8 @@ import asyncio
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import EditorFactory
 from tests.support.editor import Editor
 from tests.support.model_replies import Recorded, Reply
@@ -30,6 +32,7 @@ def _told(request: Recorded) -> str:
     return json.dumps([message for message in request.body["messages"] if message["role"] != "system"])
 
 
+@pytest.mark.timeout(240)
 async def test_a_prompt_that_no_hook_has_judged_is_judged_before_any_model_sees_it(
     editor: EditorFactory, home: Path, workspace: Path
 ) -> None:
@@ -41,7 +44,7 @@ async def test_a_prompt_that_no_hook_has_judged_is_judged_before_any_model_sees_
         agent = await editor()
         await agent.initialize()
         await agent.load_session(session, workspace)
-        await agent.prompt(session, "go on")
+        await agent.prompt(session, "go on", 60)
 
         assert not [request for request in server.requests if "KEY-1" in _told(request)], agent.text(session)
         assert "left out: «mind KEY-1 and the gate»" in agent.text(session)
@@ -51,6 +54,7 @@ async def test_a_prompt_that_no_hook_has_judged_is_judged_before_any_model_sees_
         assert "**This turn failed:**" in agent.text(session)[shown:], "it is not offered to go on with it"
 
 
+@pytest.mark.timeout(240)
 async def test_one_that_hooks_let_is_told_with_the_next(editor: EditorFactory, home: Path, workspace: Path) -> None:
     with ModelServer(default=lambda _: Reply("Fine.")) as server:
         use_model(home, server, hooks={"UserPromptSubmit": [{"command": _SLOW}]})
@@ -60,7 +64,7 @@ async def test_one_that_hooks_let_is_told_with_the_next(editor: EditorFactory, h
         agent = await editor()
         await agent.initialize()
         await agent.load_session(session, workspace)
-        await agent.prompt(session, "go on")
+        await agent.prompt(session, "go on", 60)
 
         assert "mind the gate" in _told(server.requests[0])
         assert "mind the gate" in agent.text(session, "user_message_chunk")

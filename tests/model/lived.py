@@ -114,7 +114,7 @@ class Lived:
         self.behind = self.may_be_behind = 0
 
     def reopened(self) -> None:
-        """It was loaded or resumed: its background and what was answered for the session have ended with what it was."""
+        """It was loaded or resumed: its background, and what was answered for the session, ended with what it was."""
         self.closed()
         self.is_open = True
         self.granted.clear()
