@@ -187,7 +187,7 @@ class TurnRunner:
 
     async def _keep_unbegun(self, session: SessionState, turn: TurnWork, prompt: Prompt) -> None:
         if session.storing is None:
-            await self._store(session, lambda: turn.keep_unbegun(prompt.content, prompt.said))
+            await self._store(session, lambda: turn.keep_unbegun(prompt.said))
 
     async def _store(self, session: SessionState, store: Callable[[], None]) -> None:
         """Store how a cancelled turn ended. A disk that hangs holds up who prompts next, and not this answer."""

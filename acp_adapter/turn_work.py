@@ -24,7 +24,6 @@ from agent_core.messages import Content
 from agent_core.prompt_parts import SaidPart
 from agent_core.services import SessionServices, TurnServices
 from agent_core.turn.result import ConversationResult
-from agent_core.turn.unbegun import keep_cancelled
 from agent_core.workspace import CallIdentity
 from tools.approval.actions import Action
 from tools.context import ToolContext
@@ -121,23 +120,25 @@ class TurnWork:
 
         return lambda: filled(draft, LinkCalls(context, self.bridge.on_tool, turn_id, self.bridge.on_notice))
 
-    def keep_unbegun(self, content: Content | None, said: tuple[SaidPart, ...]) -> None:
+    def keep_unbegun(self, said: tuple[SaidPart, ...]) -> None:
         """The turn was cancelled before it began: store what the person said, and what they were told; blocks.
 
+        The model is told with the next turn, if hooks let it (`turn.catching_up`).
+
         Args:
-            content: None: nobody has said anything, and nothing is stored.
+            said: nothing: nobody has said anything, and nothing is stored.
         """
-        session, turn_id = self.session, self.bridge.turn_id
+        session, turn_id, store = self.session, self.bridge.turn_id, self.factory.sessions.store
         try:
-            if content is None:
-                return
-            self._take()
-            keep_cancelled(self.factory.sessions.store, session.id, turn_id, content)
-            name_after_prompt(self.factory.sessions.archive, session, said)
-        except (HermesError, TurnInterrupted):
+            if said:
+                self._take()
+                store.begin_turn(session.id, turn_id)
+                store.end_turn(session.id, turn_id, "cancelled")
+                name_after_prompt(self.factory.sessions.archive, session, said)
+        except HermesError:
             log.warning("a cancelled prompt of session %s is not stored", session.id, exc_info=True)
         finally:
-            self.factory.sessions.store.end_turn(session.id, turn_id)
+            store.end_turn(session.id, turn_id)
 
     def _wait_for_servers(self) -> None:
         """Let the session's servers come up before its first request, and tell of those that cannot."""

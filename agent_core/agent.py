@@ -37,6 +37,7 @@ from agent_core.sessions.memory import InMemorySessionStore
 from agent_core.sessions.store import SessionStore
 from agent_core.telemetry.port import NoTrace, TurnTrace, begin_trace
 from agent_core.trajectories.turns import keep, log_for
+from agent_core.turn.catching_up import catch_up
 from agent_core.turn.ending import Ending
 from agent_core.turn.history import TurnHistory
 from agent_core.turn.loop import Target, TurnLoop
@@ -312,9 +313,7 @@ class AIAgent:
             callbacks.status_callback,
         )
         if given is not None:
-            messages.extend(closing(messages, INTERRUPTED_TURN) if messages else ())
-        elif messages:
-            history.close_off(INTERRUPTED_TURN)  # an earlier turn may have been left in the middle
+            messages.extend(closing(messages, INTERRUPTED_TURN))
         return Turn(
             id=turn_id,
             task_id=task_id or turn_id,
@@ -344,9 +343,14 @@ class AIAgent:
 
     def _run(self, turn: Turn, content: Content | None, complete: Callable[[], Content] | None) -> ConversationResult:
         ending = Ending(turn, self._services)
-        hooks = TurnHooks(self.workspace.hooks, turn)
+        hooks = TurnHooks(self.workspace.hooks, turn, self.platform)
         try:
-            hooks.begin(content, self.platform)
+            hooks.begin()
+            if turn.keeps is not None:
+                catch_up(turn, hooks)
+            turn.history.close_off(INTERRUPTED_TURN)  # an earlier turn may have been left in the middle
+            if content is not None:
+                hooks.prompt(content)
             memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")
             note = notes_beside(self._services, self.workspace)
             if open_turn(turn, self._services.news, content, complete, lambda: memory.beside(hooks.beside(note))):

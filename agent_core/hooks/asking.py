@@ -88,17 +88,29 @@ class HookAsker:
         return self._by_event.get(event, ())
 
     def asked(
-        self, event: HookName, facts: Mapping[str, Any], interrupt: Interrupt | None
+        self, event: HookName, facts: Mapping[str, Any], interrupt: Interrupt | None, *, strictly: bool = False
     ) -> list[tuple[Hook, Verdict]]:
-        """What each hook of the event wants.
+        """What each hook of the event wants; arguments as of `answer`.
 
         Raises:
             ToolInterrupted: the turn is over.
         """
-        return [(hook, self.answer(hook, event, facts, interrupt)) for hook in self.hooks(event)]
+        hooks = self.hooks(event)
+        return [(hook, self.answer(hook, event, facts, interrupt, strictly=strictly)) for hook in hooks]
 
-    def answer(self, hook: Hook, event: HookName, facts: Mapping[str, Any], interrupt: Interrupt | None) -> Verdict:
+    def answer(
+        self,
+        hook: Hook,
+        event: HookName,
+        facts: Mapping[str, Any],
+        interrupt: Interrupt | None,
+        *,
+        strictly: bool = False,
+    ) -> Verdict:
         """What one hook wants; nothing, where it hears of other things only, or failed and need not be asked.
+
+        Args:
+            strictly: each has to be asked, whatever is set: one that fails refuses.
 
         Raises:
             ToolInterrupted: the turn is over.
@@ -115,7 +127,7 @@ class HookAsker:
             verdict = hook.run(call, interrupt)
         except HookFailed as problem:
             self.tell(f"{hook.source} {problem} (at {call.event}).")
-            if not hook.refuses_when_failing:
+            if not (strictly or hook.refuses_when_failing):
                 return NOTHING
             return Verdict(refusal=f"It has to be asked first, and {problem}. Tell the person: it has to be mended.")
         log.debug("%s was asked at %s for %.3f s", hook.source, call.event, time.monotonic() - began)

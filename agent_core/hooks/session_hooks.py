@@ -86,8 +86,11 @@ class SessionHooks:
             self._begun = False
             self._asker.asked("session_end", {"reason": reason}, None)
 
-    def prompt(self, text: str, facts: Mapping[str, Any], interrupt: Interrupt) -> str:
+    def prompt(self, text: str, facts: Mapping[str, Any], interrupt: Interrupt, *, strictly: bool = False) -> str:
         """What the model is told beside a prompt.
+
+        Args:
+            strictly: a hook that fails refuses it.
 
         Raises:
             HookRefused: it must not reach the model. ToolInterrupted: the turn is over.
@@ -95,7 +98,7 @@ class SessionHooks:
         if self._is_subagent or not self.has("prompt"):
             return ""
         refused = "{source} refuses this prompt: {why}. Nothing was sent to the model."
-        return self._allowed("prompt", {"prompt": text, **facts}, interrupt, refused)
+        return self._allowed("prompt", {"prompt": text, **facts}, interrupt, refused, strictly=strictly)
 
     def before_model(self, facts: Mapping[str, Any], interrupt: Interrupt) -> None:
         """A model is about to be asked.
@@ -154,11 +157,20 @@ class SessionHooks:
         """Why a hook wants the running turn to end; None where none does."""
         return self._asker.ends
 
-    def _allowed(self, event: HookName, facts: Mapping[str, Any], interrupt: Interrupt, refused: str) -> str:
+    def _allowed(
+        self,
+        event: HookName,
+        facts: Mapping[str, Any],
+        interrupt: Interrupt,
+        refused: str,
+        *,
+        strictly: bool = False,
+    ) -> str:
         said: list[str] = []
-        for hook, verdict in self._asker.asked(event, facts, interrupt):
+        for hook, verdict in self._asker.asked(event, facts, interrupt, strictly=strictly):
             if verdict.refusal or verdict.ends is not None:
                 why = verdict.refusal or verdict.ends or "it does not say why"
+                self._asker.ends = None  # it is said with this
                 raise HookRefused(refused.format(source=hook.source, why=why.rstrip(".")))
             if verdict.context:
                 said.append(verdict.context)

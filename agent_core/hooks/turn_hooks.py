@@ -19,34 +19,49 @@ _T = TypeVar("_T")
 class TurnHooks:
     """A session's hooks in one turn; all of it does nothing where there are none."""
 
-    def __init__(self, hooks: SessionHooks, turn: Turn) -> None:
+    def __init__(self, hooks: SessionHooks, turn: Turn, platform: str) -> None:
         self._hooks = hooks
         self._turn = turn
+        self._facts = {"model": turn.route.choice.name, "platform": platform}
         self._said = ""
 
-    def begin(self, content: Content | None, platform: str) -> None:
-        """The turn begins: hooks hear of the session, if it is its first turn, and of the prompt, if there is one.
+    def begin(self) -> None:
+        """The turn begins: hooks hear of the session, if it is its first turn.
 
         Raises:
-            HookRefused: the prompt must not reach the model. TurnInterrupted: the turn was cancelled.
+            TurnInterrupted: the turn was cancelled.
         """
         turn, hooks = self._turn, self._hooks
         listener = turn.callbacks.status_callback
         hooks.begin_turn(None if listener is None else lambda text: listener(Status("hook", text)))
-        facts = {"model": turn.route.choice.name, "platform": platform}
-        is_new = not turn.history.messages
-        prompt = {**facts, "turn_id": turn.id, "is_first_turn": is_new}
-        source = {**facts, "source": "new" if is_new else "resume"}
-        begun = _interruptible(lambda: hooks.begin_session(source, turn.token))
-        said = ""
-        if content is not None:
-            said = _interruptible(lambda: hooks.prompt(text_of(content), prompt, turn.token))
-        self._said = "\n\n".join(part for part in (begun, said) if part)
+        source = {**self._facts, "source": "resume" if turn.history.messages else "new"}
+        self._said = _interruptible(lambda: hooks.begin_session(source, turn.token))
+
+    def prompt(self, content: Content) -> None:
+        """The turn's prompt is told to them.
+
+        Raises:
+            HookRefused: it must not reach the model. TurnInterrupted: the turn was cancelled.
+        """
+        said = self._asked(content, self._turn.id)
+        self._said = "\n\n".join(part for part in (self._said, said) if part)
+
+    def judge(self, content: Content, turn_id: str) -> str:
+        """What the model is told beside a prompt of an earlier turn; '' for nothing. A hook that fails refuses it.
+
+        Raises:
+            HookRefused: it must not reach the model. TurnInterrupted: this turn was cancelled.
+        """
+        return _told(self._asked(content, turn_id, strictly=True))
 
     def beside(self, note: str) -> str:
         """What the model is told beside the prompt: `note`, and what hooks have said."""
-        said = f"[Not from the user. Their hooks say:]\n{self._said}" if self._said else ""
-        return "\n\n".join(part for part in (said, note) if part)
+        return "\n\n".join(part for part in (_told(self._said), note) if part)
+
+    def _asked(self, content: Content, turn_id: str, *, strictly: bool = False) -> str:
+        turn, hooks = self._turn, self._hooks
+        facts = {**self._facts, "turn_id": turn_id, "is_first_turn": not turn.history.messages}
+        return _interruptible(lambda: hooks.prompt(text_of(content), facts, turn.token, strictly=strictly))
 
 
 def ask_hooked(hooks: SessionHooks, turn: Turn, ask: Callable[[], Reply]) -> Reply:
@@ -90,6 +105,10 @@ def _model_facts(turn: Turn) -> dict[str, Any]:
         "provider": choice.provider,
         "iteration": turn.budget.used,
     }
+
+
+def _told(said: str) -> str:
+    return f"[Not from the user. Their hooks say:]\n{said}" if said else ""
 
 
 def _interruptible(work: Callable[[], _T]) -> _T:

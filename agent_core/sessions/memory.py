@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import field
 
 from agent_core.context.compaction import Compaction
@@ -10,6 +11,7 @@ from agent_core.errors import UnknownSession
 from agent_core.events import SessionEvent
 from agent_core.messages import Message
 from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.records import PromptLeft
 from tools.light_dataclass import dataclass
 
 
@@ -66,6 +68,26 @@ class InMemorySessionStore:
                 return False
             record.messages.append(message)
             return True
+
+    def prompts_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:  # noqa: ARG002
+        """None: what was said is with the model's messages or nowhere."""
+        return ()
+
+    def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:  # noqa: ARG002
+        """Store messages in front of the running turn's."""
+        with self._lock:
+            record = self._records.get(session_id)
+            if record is None or record.turn_id != turn_id:
+                return False
+            record.messages += messages
+            record.turn_start = len(record.messages)
+            return True
+
+    def leave_out(self, session_id: str, turn_id: str, left: PromptLeft, why: str) -> bool:  # noqa: ARG002
+        """Nothing: it is in no history."""
+        with self._lock:
+            record = self._records.get(session_id)
+            return record is not None and record.turn_id == turn_id
 
     def withdraw(self, session_id: str, turn_id: str) -> bool:
         """Leave the running turn's messages out from now on."""

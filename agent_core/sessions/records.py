@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from agent_core.events import SessionEvent
-from agent_core.messages import Message
+from agent_core.messages import Content, Message
 from agent_core.providers.knowledge.pricing import Spent
 from tools.light_dataclass import dataclass
 
@@ -118,6 +118,23 @@ class TurnRecord:
     outcome: str | None = None
     note: str = ""
     undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptLeft:
+    """What a person said in a turn that was killed or cancelled before the model was told.
+
+    No hook may have been asked about it.
+
+    Attributes:
+        turn, turn_id: of that turn, its number and its id.
+        content: as the model gets it, with links named and not read.
+    """
+
+    turn: int
+    turn_id: str
+    began_at: float
+    content: Content
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from agent_core.context.compaction import Compaction
 from agent_core.events import SessionEvent
 from agent_core.messages import Message
 from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.records import PromptLeft
 
 
 class Journal(Protocol):
@@ -57,6 +59,30 @@ class SessionStore(Protocol):
         """Store a message, and what the turn's journal has, before it is acted on.
 
         False when the turn is not the running one.
+        """
+        ...
+
+    def prompts_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:
+        """What was said since the model was told anything last, but for the running turn; oldest first.
+
+        None where the turn is not the running one, or it cannot be read: then they stay left.
+        """
+        ...
+
+    def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:
+        """Store `messages` at the end of the history as those of the turn whose prompt was left.
+
+        Called before the running turn has messages of its own. False when it is not the running one.
+        """
+        ...
+
+    def leave_out(self, session_id: str, turn_id: str, left: PromptLeft, why: str) -> bool:
+        """The model is never told of a prompt that was left: its turn has failed.
+
+        False when the turn `turn_id` is not the running one.
+
+        Args:
+            why: what the person is told.
         """
         ...
 

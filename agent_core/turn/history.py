@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
-from agent_core.messages import Content, Message, closing, user_message
+from agent_core.messages import INTERRUPTED_TURN, Content, Message, assistant_message, closing, user_message
+from agent_core.sessions.records import PromptLeft
 from agent_core.sessions.store import SessionStore
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -60,6 +61,22 @@ class TurnHistory:
         for message in closing(self.messages, note):
             if self.store.append(self.session_id, self.turn_id, message):
                 self.messages.append(message)
+
+    def catch_up(self, left: PromptLeft, beside: str) -> None:
+        """Tell the model what was said in a turn that ended before it was told, in front of all that this one says.
+
+        Args:
+            beside: what it is told beside that, '' for nothing.
+
+        Raises:
+            TurnInterrupted: another turn has taken this one's place.
+        """
+        messages = [*closing(self.messages, INTERRUPTED_TURN), user_message(left.content, beside)]
+        messages.append(assistant_message(INTERRUPTED_TURN))
+        if not self.store.tell_left(self.session_id, self.turn_id, left, messages):
+            raise TurnInterrupted
+        self.messages += messages
+        self.start = len(self.messages)
 
     def withdraw(self) -> None:
         """Take the turn out of what the model is shown from now on; the store keeps it."""

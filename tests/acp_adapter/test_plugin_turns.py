@@ -147,6 +147,24 @@ async def test_a_refused_prompt_is_an_error_that_says_why(editor: Editor, home: 
     assert talk.history() == []
 
 
+async def test_a_prompt_that_was_cancelled_at_once_is_judged_before_the_model_hears_of_it(
+    editor: Editor, home: Path, workspace: Path
+) -> None:
+    configure(
+        home, {"hooks": {"UserPromptSubmit": [{"command": "if grep -q KEY; then echo no keys >&2; exit 2; fi"}]}}
+    )
+    talk = await _talk(editor, home, workspace)
+    for text in ("say KEY", "say harmless"):
+        turn = editor.begin_prompt(talk.session, text)
+        editor.cancel(talk.session)
+        assert (await editor.answer(turn))["stopReason"] == "cancelled"
+
+    await talk.say("say on")
+
+    assert [text for text in talk.history() if text.startswith("say")] == ["say harmless", "say on"]
+    assert "left out: «say KEY»" in editor.text(talk.session)
+
+
 async def test_a_project_s_hooks_run_as_they_were_trusted(editor: Editor, home: Path, workspace: Path) -> None:
     folder = workspace / ".hermes" / "hooks"
     write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,10 +10,18 @@ from typing import Any, Literal, Protocol
 
 Files = Mapping[str, str]
 """The text of each file of a workspace, by its path from there."""
-Asked = Literal["write", "run", ""]
-"""What a call is asked about: an edit, a command that deletes, or nothing."""
+Asked = Literal["write", "run", "server", ""]
+"""What a call is asked about: an edit, a command that deletes, a server's tool, or nothing."""
 
 PATHS = ("a.txt", "b.txt", "d/c.txt", "d/e/ünï.txt", "two words.txt")
+Steps = tuple[tuple["Call", ...], ...]
+"""The calls of each answer."""
+MARK = "PLAN "
+"""Begins the words that ask for something."""
+SERVED = "mcp__steady__echo"
+"""The server's tool."""
+BEHIND = "sleep 7200"
+"""The command in the background: longer than any run."""
 _OTHERS = "lorem ipsum\n" * 40
 
 
@@ -114,8 +123,62 @@ class Sleep:
         return files
 
 
-Steps = tuple[tuple[Call, ...], ...]
-"""The calls of each answer."""
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A command in the background, which ends with its session and not before."""
+
+    path: str = ""
+    asked: Asked = ""
+
+    def wire(self) -> tuple[str, dict[str, Any]]:
+        return "terminal", {"command": BEHIND, "background": True}
+
+    def after(self, files: Files) -> Files | None:
+        return files
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """A tool of an MCP server; its `path` is its name, which is in no workspace."""
+
+    path: str = SERVED
+    asked: Asked = "server"
+
+    def wire(self) -> tuple[str, dict[str, Any]]:
+        return self.path, {"text": "said again"}
+
+    def after(self, files: Files) -> Files | None:
+        return files
+
+
+@dataclass(frozen=True, slots=True)
+class Delegate:
+    """A sub-agent that does `steps`; what it changes are its own calls."""
+
+    name: str
+    steps: Steps
+    path: str = ""
+    asked: Asked = ""
+
+    def wire(self) -> tuple[str, dict[str, Any]]:
+        return "delegate_task", {"goal": prompt_of(self.name, self.steps)}
+
+    def after(self, files: Files) -> Files | None:
+        return files
+
+
+def prompt_of(name: str, steps: Steps) -> str:
+    """The words that ask for it."""
+    return MARK + json.dumps({"name": name, "steps": [[call.wire() for call in calls] for calls in steps]})
+
+
+def named(name: str, steps: Steps) -> Iterator[tuple[str, Call]]:
+    """Each call with its id, in order; a sub-agent's come before the call that wanted it."""
+    for step, calls in enumerate(steps):
+        for place, call in enumerate(calls):
+            if isinstance(call, Delegate):
+                yield from named(call.name, call.steps)
+            yield f"{name}-{step}-{place}", call
 
 
 def told(steps: Steps) -> str:
@@ -135,7 +198,8 @@ def _steps(name: str, files: dict[str, str], chance: random.Random) -> Iterator[
     for number in range(chance.choice((0, 1, 1, 2, 2, 3))):
         path, other = chance.sample(PATHS, 2)
         line = f"{name} {number} of {path}\n"
-        match chance.choices(("write", "patch", "remove", "look", "two"), weights=(5, 3, 2, 1, 2))[0]:
+        kinds = {"write": 5, "patch": 3, "remove": 2, "look": 1, "two": 2, "serve": 2, "behind": 1, "delegate": 2}
+        match chance.choices(list(kinds), list(kinds.values()))[0]:
             case "patch" if path in files:
                 old = files[path].partition("\n")[0]
                 yield (Look(path),)
@@ -144,6 +208,12 @@ def _steps(name: str, files: dict[str, str], chance: random.Random) -> Iterator[
                 yield (Remove(path),)
             case "look":
                 yield (Look(path),)
+            case "serve":
+                yield (Serve(),)
+            case "delegate":
+                yield (Delegate(f"{name}s{number}", ((Look(path), Look(other)), (Write(path, line),))),)
+            case "behind":
+                yield (Behind(),)
             case "two":
                 yield Look(path), Look(other)
                 yield Write(path, line), Write(other, line + _OTHERS)

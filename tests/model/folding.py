@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.model.calls import Call
+from tests.model.calls import Behind, Call, Serve
 from tests.model.invariants.files import on_disk
 from tests.model.lived import Lived, changed
 from tests.model.world import Running, World
@@ -19,7 +19,8 @@ def fold_whole(world: World, running: Running) -> None:
     session, turn, kept = running.session, running.turn, _kept(world, running.session)
     cards, before = merged_cards(turn.updates), dict(session.files)
     for call_id, call in turn.calls():
-        is_done = _allowed(running, call_id, call, kept, is_whole=True)
+        is_possible = _is_possible(world, running, call_id, call)
+        is_done = _allowed(running, call_id, call, kept, is_possible=is_possible)
         card = cards.get(call_id)
         assert card is not None, f"the call {call_id} was not shown"
         after = call.after(session.files) if is_done else None
@@ -27,6 +28,7 @@ def fold_whole(world: World, running: Running) -> None:
         assert card["status"] == wanted, f"{call_id} is {card['status']}, not {wanted}: {call}, {card}"
         if after is not None:
             _changes(session, call, after)
+            session.behind += isinstance(call, Behind)
     _note_changes(running, before)
 
 
@@ -39,7 +41,10 @@ def fold_cut(world: World, running: Running) -> None:
     states = dict(before)
     for call_id, call in turn.calls():
         card = cards.get(call_id, {"status": "unseen"})
-        is_allowed = _allowed(running, call_id, call, kept, is_whole=False)
+        is_allowed = _allowed(running, call_id, call, kept)
+        if isinstance(call, Behind) and card["status"] != "unseen" and turn.end != "killed":
+            session.behind += card["status"] == "completed"
+            session.may_be_behind += card["status"] != "completed"
         assert is_allowed or card["status"] != "completed", f"{call_id} was done without a yes: {card}"
         if card["status"] == "failed" and _UNKNOWN not in str(card.get("content")) and turn.end == "cancelled":
             continue
@@ -63,12 +68,25 @@ def fold_cut(world: World, running: Running) -> None:
     _note_changes(running, before)
 
 
-def _allowed(running: Running, call_id: str, call: Call, kept: set[tuple[str, str]], *, is_whole: bool) -> bool:
-    """Whether a call may be done. With `is_whole` it must have been asked about where it has to be."""
+def _is_possible(world: World, running: Running, call_id: str, call: Call) -> bool:
+    """Whether a call of a whole turn can be done as things are now. A server may come up after the first request."""
+    if isinstance(call, Serve) and not world.model.offered(running.turn.name, int(call_id.split("-")[1]), call.path):
+        return False
+    return call.after(running.session.files) is not None
+
+
+def _allowed(
+    running: Running, call_id: str, call: Call, kept: set[tuple[str, str]], *, is_possible: bool | None = None
+) -> bool:
+    """Whether a call may be done.
+
+    Args:
+        is_possible: whether it can be, in a whole turn: then it was asked about where it has to be, and only there.
+    """
     session, answers = running.session, running.person.answers
     if running.switch is not None and running.switch[0] == call_id:
         session.mode = running.switch[1]
-    if is_whole and call.after(session.files) is None:
+    if is_possible is False:
         assert call_id not in answers, f"{call_id} was asked about, which cannot be done: {call}"
         return False
     verdict = session.verdict(call, kept)
@@ -78,7 +96,9 @@ def _allowed(running: Running, call_id: str, call: Call, kept: set[tuple[str, st
     answer = answers.get(call_id)
     if answer is None:
         card = merged_cards(running.turn.updates).get(call_id)
-        assert not is_whole, f"{call_id} was not asked about: {call}, mode {session.mode}, {session.edits}: {card}"
+        assert is_possible is None, (
+            f"{call_id} was not asked about: {call}, mode {session.mode}, {session.edits}: {card}"
+        )
         return False
     return session.answered(call, answer, kept)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.model.calls import Call, Files, Steps
+from tests.model.calls import Call, Files, Steps, named
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 Edits = Literal["mode", "ask"]
@@ -41,10 +41,8 @@ class Turn:
     is_settled: bool = False
 
     def calls(self) -> Iterator[tuple[str, Call]]:
-        """Each call with its id, in order."""
-        for step, calls in enumerate(self.steps):
-            for place, call in enumerate(calls):
-                yield f"{self.name}-{step}-{place}", call
+        """Each call with its id, in order, those of sub-agents too."""
+        return named(self.name, self.steps)
 
     @property
     def text(self) -> str:
@@ -63,6 +61,7 @@ class Lived:
         files: what is in the workspace now.
         foreign: files that the person has changed since the agent did.
         granted, refused: what was answered for the rest of the session: a kind and what it is about.
+        behind, may_be_behind: how many commands run in its background, and of how many more that is not known.
         is_open: the editor has it open.
     """
 
@@ -77,6 +76,8 @@ class Lived:
     foreign: set[str] = field(default_factory=set)
     granted: set[tuple[str, str]] = field(default_factory=set)
     refused: set[tuple[str, str]] = field(default_factory=set)
+    behind: int = 0
+    may_be_behind: int = 0
     is_open: bool = True
 
     @property
@@ -107,8 +108,14 @@ class Lived:
         self.turns = sorted([*self.turns, *back], key=lambda turn: turn.number)
         return back
 
+    def closed(self) -> None:
+        """It was closed, or its process is gone, and with either what ran in its background."""
+        self.is_open = False
+        self.behind = self.may_be_behind = 0
+
     def reopened(self) -> None:
-        """It was loaded, resumed or restarted: answers for the session have ended with what it was."""
+        """It was loaded or resumed: its background, and what was answered for the session, ended with what it was."""
+        self.closed()
         self.is_open = True
         self.granted.clear()
         self.refused.clear()

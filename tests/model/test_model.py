@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tests.model.invariants.remains import check_end
 from tests.model.process import PROFILES, AgentProcess
 from tests.model.told import ToldModel
 from tests.model.world import World
+from tests.support import mcp_plain_server
 from tests.support.model_server import ModelServer
 from tests.support.settings_files import use_model
 
@@ -26,6 +28,7 @@ _SEED = os.environ.get("MODEL_SEED", "")
 _RUNS, _STEPS = int(os.environ.get("MODEL_RUNS", "50")), int(os.environ.get("MODEL_STEPS", "60"))
 _COUNTS = os.environ.get("MODEL_COUNTS", "")
 _LAST_ACTS = 30
+_SERVER = Path(mcp_plain_server.__file__)
 
 
 async def _live(seed: str, steps: int, home: Path, directory: Path) -> Counter[str]:
@@ -34,7 +37,8 @@ async def _live(seed: str, steps: int, home: Path, directory: Path) -> Counter[s
     directory.mkdir()
     (directory / "scratch").mkdir()
     with ModelServer(default=model.answer) as server:
-        use_model(home, server)
+        steady = {"command": sys.executable, "args": ["-IS", str(_SERVER), "plain"]}
+        use_model(home, server, mcp_servers={"steady": steady})
         process = AgentProcess(home, directory / "scratch", chance.choice(sorted(PROFILES)))
         world = World(process, model, chance, directory)
         try:

@@ -8,16 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.model.calls import Steps
+from tests.model.calls import MARK
 from tests.support.model_replies import Answer, Gate, Recorded, Reply, ToolCall
 from tests.support.strict_protocols import PROBLEMS
-
-_MARK = "PLAN "
-
-
-def prompt_of(name: str, steps: Steps) -> str:
-    """The words of a prompt."""
-    return _MARK + json.dumps({"name": name, "steps": [[call.wire() for call in calls] for calls in steps]})
 
 
 class ToldModel:
@@ -52,6 +45,12 @@ class ToldModel:
         with self._lock:
             return list(self._requests.get(name, ()))
 
+    def offered(self, name: str, step: int, tool: str) -> bool:
+        """Whether the request that a turn's answer number `step` came from has offered a tool."""
+        requests = self.requests(name)
+        tools = requests[step]["tools"] if step < len(requests) else ()
+        return any(each["function"]["name"] == tool for each in tools)
+
     def answer(self, request: Recorded) -> Answer:
         """The next answer of the plan that the last prompt has."""
         body = request.body
@@ -77,7 +76,7 @@ def _progress(messages: list[dict[str, Any]]) -> tuple[dict[str, Any], int]:
     for message in messages:
         if message.get("tool_calls"):
             done += 1
-        elif message["role"] == "user" and str(message["content"]).startswith(_MARK):
-            plan, _ = json.JSONDecoder().raw_decode(message["content"], len(_MARK))
+        elif message["role"] == "user" and (at := str(message["content"]).find(MARK)) >= 0:
+            plan, _ = json.JSONDecoder().raw_decode(message["content"], at + len(MARK))
             done = 0
     return plan, done

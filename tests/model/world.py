@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.model.calls import Steps
+from tests.model.calls import Steps, prompt_of
 from tests.model.lived import Lived, Mode, Turn
 from tests.model.person import Person
 from tests.model.process import PATIENCE, AgentProcess
-from tests.model.told import ToldModel, prompt_of
+from tests.model.told import ToldModel
 from tests.support.editor import Editor
 
 MOST_SESSIONS = 3

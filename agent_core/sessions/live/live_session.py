@@ -9,6 +9,7 @@ from agent_core.messages import Message
 from agent_core.sessions.database.opening import OpenFile
 from agent_core.sessions.live.backlog import AddMessage, CloseTurn, Operation
 from agent_core.sessions.live.live_turn import LiveTurn
+from agent_core.sessions.live.prompts_left import TellLeft
 from tools.light_dataclass import dataclass
 
 
@@ -49,7 +50,7 @@ class LiveSession:
     @property
     def unsaved(self) -> int:
         """How many messages are not stored yet."""
-        return sum(isinstance(operation, AddMessage) for operation in self.backlog)
+        return sum(isinstance(operation, AddMessage | TellLeft) for operation in self.backlog)
 
     @property
     def is_idle(self) -> bool:

@@ -1,7 +1,8 @@
-"""Prompts that a process has written down for the person and, killed in the next moment, not yet for the model.
+"""Prompts that were written down for the person, and whose turn ended before they were for the model.
 
 A turn's prompt is shown again as soon as the turn is stored; what the model gets of it is stored when hooks, notes
-and links are known. Between the two the process may end. Then the model is told what was said, as far as it was kept.
+and links are known. Between the two the process may end, or the person cancels. Whatever a hook would have said of
+such a prompt is unknown: it is in no history until the next turn has asked, and tells it or leaves it out.
 """
 
 from __future__ import annotations
@@ -11,30 +12,76 @@ from collections.abc import Sequence
 
 from agent_core.errors import StoreError
 from agent_core.events import UserSaid
-from agent_core.messages import Content, Part, user_message
+from agent_core.messages import Content, Part
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.events.event_codec import decode
-from agent_core.sessions.live.message_rows import insert_message, packed
+from agent_core.sessions.live.message_rows import PackedMessage, insert_message
+from agent_core.sessions.live.turn_rows import close_turn
+from agent_core.sessions.records import COMMAND, COMPACTED, PromptLeft
+from tools.light_dataclass import dataclass
 
-_LEFT = """
-SELECT turns.number, events.version, events.body, turns.began_at FROM turns
-JOIN events ON events.session_id = turns.session_id AND events.turn = turns.number AND events.kind = 'said'
-WHERE turns.session_id = ? AND turns.ended_at IS NULL AND turns.undone = 0 AND NOT EXISTS (
-    SELECT 1 FROM messages WHERE messages.session_id = turns.session_id AND messages.turn = turns.number
-) AND events.position = (
-    SELECT min(position) FROM events AS e WHERE e.session_id = turns.session_id AND e.turn = turns.number
-) ORDER BY turns.number
-"""
+_TURNS = (
+    "SELECT number, id, began_at, outcome FROM turns WHERE session_id = ? AND undone = 0 AND id != ?"
+    " ORDER BY number DESC"
+)
+_FIRST_EVENT = "SELECT kind, version, body FROM events WHERE session_id = ? AND turn = ? ORDER BY position LIMIT 1"
+_SAID_TO_MODEL = "SELECT body FROM messages WHERE session_id = ? AND turn = ? AND role = 'user'"
+_BROKEN_OFF = (None, "", "cancelled")
+_PASSED_OVER = (COMMAND, COMPACTED, "error")
 _PDF = "application/pdf"
 
 
-def keep_prompts_left(connection: sqlite3.Connection, session_id: str) -> None:
-    """Give the model's history what was said in turns that a process began and left, dying, before it was stored."""
-    for number, version, body, began_at in connection.execute(_LEFT, (session_id,)).fetchall():
-        parts = _parts(version, body)
-        if parts:
-            insert_message(connection, session_id, number, packed(user_message(content_of(parts)), began_at))
+@dataclass(frozen=True, slots=True, eq=False)
+class TellLeft:
+    """The model is told of the prompt that turn number `turn` has left."""
+
+    turn: int
+    messages: Sequence[PackedMessage]
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Store it, unless it is stored."""
+        if not _is_told(connection, session_id, self.turn):
+            for message in self.messages:
+                insert_message(connection, session_id, self.turn, message)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaveOut:
+    """The model is not told of the prompt that turn number `turn` has left, for ever. `now` as in `CloseTurn`."""
+
+    turn: int
+    now: float
+    why: str
+
+    def apply(self, connection: sqlite3.Connection, session_id: str) -> None:
+        """Let the turn have failed."""
+        close_turn(connection, session_id, self.turn, ended_at=self.now, outcome="error", note=self.why)
+
+
+def read_prompts_left(connection: sqlite3.Connection, session_id: str, turn_id: str) -> tuple[PromptLeft, ...]:
+    """What was said since the model was told anything last, oldest first.
+
+    Args:
+        turn_id: of the turn that runs, which has left nothing yet.
+
+    Raises:
+        StoreError: a message is damaged.
+    """
+    found: list[PromptLeft] = []
+    for number, its_id, began_at, outcome in connection.execute(_TURNS, (session_id, turn_id)):
+        if outcome in _PASSED_OVER:
+            continue
+        if outcome not in _BROKEN_OFF or _is_told(connection, session_id, number):
+            break
+        if said := said_first(connection, session_id, number):
+            found.append(PromptLeft(number, its_id, began_at, said))
+    return tuple(reversed(found))
+
+
+def said_first(connection: sqlite3.Connection, session_id: str, turn: int) -> Content:
+    """What the person said to begin a turn, as the model gets it; empty where nobody did or it cannot be read."""
+    return content_of(_parts(connection, session_id, turn))
 
 
 def content_of(parts: Sequence[SaidPart]) -> Content:
@@ -44,7 +91,16 @@ def content_of(parts: Sequence[SaidPart]) -> Content:
     return "\n\n".join(texts) if len(texts) == len(found) else found
 
 
-def _parts(version: int, body: str | bytes) -> Sequence[SaidPart]:
+def _is_told(connection: sqlite3.Connection, session_id: str, turn: int) -> bool:
+    """Whether the model was told what the person said in a turn."""
+    told = connection.execute(_SAID_TO_MODEL, (session_id, turn))
+    return any(not unpack(body).get("injected") for (body,) in told)
+
+
+def _parts(connection: sqlite3.Connection, session_id: str, turn: int) -> Sequence[SaidPart]:
+    kind, version, body = connection.execute(_FIRST_EVENT, (session_id, turn)).fetchone() or ("", 0, "")
+    if kind != "said":  # nobody has said anything, or it was not taken down
+        return ()
     try:
         value = unpack(body)
         events = decode("said", version, value, open=False) if isinstance(value, dict) else ()

@@ -22,7 +22,6 @@ from agent_core.sessions.live.backlog import (
 )
 from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
-from agent_core.sessions.live.prompts_left import keep_prompts_left
 from agent_core.sessions.live.turn_rows import drop_turns_left_empty
 
 _BATCH = 200  # operations: after long trouble other processes want to write as well
@@ -141,7 +140,6 @@ class Saver:
             return False
         if leases.claim(connection, live.id, self.identity, now):
             drop_turns_left_empty(connection, live.id)
-            keep_prompts_left(connection, live.id)
         _touch(connection, live.id, self.identity.token, now)
         return True
 

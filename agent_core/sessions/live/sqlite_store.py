@@ -22,9 +22,10 @@ from agent_core.sessions.live.leases import ProcessIdentity, read_holder
 from agent_core.sessions.live.live_sessions import LiveSessions
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import packed
+from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft, read_prompts_left
 from agent_core.sessions.live.saving import Saver
 from agent_core.sessions.live.ticker import Ticker
-from agent_core.sessions.records import SUB_AGENT, NewSession
+from agent_core.sessions.records import SUB_AGENT, NewSession, PromptLeft
 
 log = logging.getLogger(__name__)
 
@@ -136,6 +137,45 @@ class SqliteSessionStore:
             if live.messages is not None:
                 live.messages.append(message)
             return self._sessions.store(live, operation)
+
+    def prompts_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:
+        """What was said since the model was told anything last, but for the running turn; oldest first.
+
+        None where the turn is not the running one, or it cannot be read.
+        """
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is None:
+                return ()
+            try:
+                with self._database.read() as connection:
+                    return read_prompts_left(connection, session_id, turn_id)
+            except StoreError as problem:
+                log.warning("session %s: what was said last cannot be looked for: %s", session_id, problem)
+                return ()
+
+    def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:
+        """Store `messages` at the end of the history as those of the turn whose prompt was left.
+
+        False when the turn `turn_id` is not the running one.
+        """
+        rows = tuple(packed(message, left.began_at) for message in messages)
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is None:
+                return False
+            live, _ = found
+            if live.messages is not None:
+                live.messages += messages
+            return self._sessions.store(live, TellLeft(left.turn, rows))
+
+    def leave_out(self, session_id: str, turn_id: str, left: PromptLeft, why: str) -> bool:
+        """The model is never told of a prompt that was left; `why` is what the person is told.
+
+        False when the turn `turn_id` is not the running one.
+        """
+        with self._sessions.running(session_id, turn_id) as found:
+            return found is not None and self._sessions.store(
+                found[0], LeaveOut(left.turn, self._database.clock(), why)
+            )
 
     def withdraw(self, session_id: str, turn_id: str) -> bool:
         """Leave the running turn's messages out of `messages` from now on; False when it is not the running one."""

@@ -17,6 +17,7 @@ from agent_core.errors import RequestError, StoreError, UnknownSession
 from agent_core.messages import said_in, text_of
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.live.message_rows import IN_HISTORY
+from agent_core.sessions.live.prompts_left import said_first
 from agent_core.sessions.records import COMPACTED, RESET, TurnRecord
 from agent_core.sessions.rewind.records import RewoundTurn
 from tools.light_dataclass import dataclass
@@ -95,10 +96,14 @@ def with_prompts(
         f"SELECT turn, body FROM messages WHERE session_id = ? AND role = 'user' AND turn {_AMONG} ORDER BY id",  # noqa: S608
         (session_id, _numbers(turns)),
     )
-    for turn, body in rows:
-        if turn not in prompts and (line := _first_line(body)) is not None:
-            prompts[turn] = line
-    return tuple(RewoundTurn(turn, prompts.get(turn.number, _TYPED.get(turn.outcome, ""))) for turn in turns)
+    for number, body in rows:
+        if number not in prompts and (line := _first_line(body)) is not None:
+            prompts[number] = line
+    for turn in turns:
+        if turn.number not in prompts:  # the model was not told of it: a command, or what broke off at once
+            said = text_of(said_first(connection, session_id, turn.number))
+            prompts[turn.number] = _TYPED.get(turn.outcome) or _line_of(said)
+    return tuple(RewoundTurn(turn, prompts[turn.number]) for turn in turns)
 
 
 def begin_rewind(connection: sqlite3.Connection, session_id: str, turns: Sequence[TurnRecord], now: float) -> int:
@@ -183,5 +188,9 @@ def _first_line(body: str | bytes) -> str | None:
         text = text_of(said_in(message))
     except (StoreError, AttributeError, KeyError, TypeError):
         return ""  # a damaged message must not keep a person from taking it back
+    return _line_of(text)
+
+
+def _line_of(text: str) -> str:
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return line if len(line) <= _PROMPT_CHARS else line[: _PROMPT_CHARS - 1] + "…"

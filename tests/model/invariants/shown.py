@@ -15,6 +15,8 @@ _FINAL = ("completed", "failed")
 _UNKNOWN = "What it did so far is unknown"
 _NOTE = "*This turn was interrupted: "
 """How what a load says of a broken turn begins."""
+OF_SERVERS = "MCP server"
+"""Is in what the person is told of servers, and in nothing that the model says."""
 
 
 def check_shown(session: Lived, updates: Sequence[dict[str, Any]], results: Collection[str]) -> None:
@@ -81,5 +83,6 @@ def _check_broken(turn: Turn, piece: Sequence[dict[str, Any]], results: Collecti
         assert card["status"] != "completed" or is_there, f"{call_id} was shown as done, and now: {now}"
         is_known = not card.get("rawInput") or "?" not in str(now.get("title"))
         assert is_known, f"{call_id} was {card}, and now: {now}"
-    text = "".join(each.partition(_NOTE)[0].removesuffix("\n\n") for each in merged_view(piece).texts())
+    texts = [each for each in merged_view(piece).texts() if OF_SERVERS not in each]
+    text = "".join(each.partition(_NOTE)[0].removesuffix("\n\n") for each in texts)
     assert turn.text.startswith(text) or not text, f"{turn.name} said {turn.text!r}, shown again: {text!r}"

@@ -48,7 +48,9 @@ def check_stored(world: World) -> None:
             assert count == len(session.real_turns), f"{session.id} has {count} turns, not {len(session.real_turns)}"
         for table in _OF_SESSIONS:
             left = {row[0] for row in connection.execute(f"SELECT DISTINCT session_id FROM {table}")}
-            assert left <= set(world.sessions), f"{table} has rows of sessions that are deleted: {left}"
+            assert left <= {*world.sessions, *_children(world, connection)}, (
+                f"{table} has rows of sessions that are deleted: {left}"
+            )
         _check_blobs(world, connection)
 
 
@@ -76,8 +78,7 @@ def stored_messages(connection: sqlite3.Connection, session_id: str) -> list[Mes
 def _check_session(session: Lived, messages: list[Message]) -> None:
     said = [said_in(message) for message in messages if message["role"] == "user" and not message.get("injected")]
     wanted = [turn.prompt for turn in session.real_turns]
-    last = session.turns[-1] if session.turns else None
-    if last is not None and last.end == "killed" and wanted[:-1] == said:
+    if _is_beginning(said, session):
         wanted = said  # the model is told of what was said last with the next prompt
     assert said == wanted, f"prompts of {session.id} (stored, said): {_names(said)}, {_names(wanted)}"
     texts = _answers(messages)
@@ -89,8 +90,17 @@ def _check_session(session: Lived, messages: list[Message]) -> None:
     assert len(set(calls)) == len(calls), f"calls are stored twice: {calls}"
     assert len(set(results)) == len(results), f"results are stored twice: {results}"
     assert set(results) <= set(calls), f"results of no call: {set(results) - set(calls)}"
-    whole = {call_id for turn in session.real_turns if turn.end == "whole" for call_id, _ in turn.calls()}
+    turns = [turn for turn in session.real_turns if turn.end == "whole"]
+    # Those of sub-agents are in sessions of their own.
+    whole = {call_id for turn in turns for call_id, _ in turn.calls() if call_id.startswith(f"{turn.name}-")}
     assert whole <= set(results), f"without a result: {whole - set(results)}"
+
+
+def _is_beginning(said: list[Any], session: Lived) -> bool:
+    """Whether all that is missing was said in turns at the end that broke off."""
+    turns, known = session.real_turns, len(said)
+    broken = all(turn.end in {"killed", "cancelled"} for turn in turns[known:])
+    return broken and said == [turn.prompt for turn in turns[:known]]
 
 
 def _answers(messages: list[Message]) -> dict[str, str]:
@@ -123,7 +133,15 @@ def _ids(world: World) -> set[str]:
     if not world.database.exists():
         return set()
     with _reading(world.database) as connection:
-        return {row[0] for row in connection.execute("SELECT id FROM sessions")}
+        return {row[0] for row in connection.execute("SELECT id FROM sessions WHERE source != 'sub-agent'")}
+
+
+def _children(world: World, connection: sqlite3.Connection) -> set[str]:
+    """The sessions of sub-agents; each works for one that is there."""
+    rows = dict(connection.execute("SELECT id, parent_id FROM sessions WHERE source = 'sub-agent'").fetchall())
+    orphans = {child for child, parent in rows.items() if parent not in world.sessions}
+    assert not orphans, f"sessions of sub-agents are left: {orphans}"
+    return set(rows)
 
 
 def _names(prompts: list[str]) -> list[str]:

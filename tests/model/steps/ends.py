@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 from tests.model.folding import fold_cut
+from tests.model.invariants.shown import OF_SERVERS
 from tests.model.invariants.stored import knows_turn
 from tests.model.process import PATIENCE
 from tests.model.steps.life import load, resume
@@ -40,7 +41,7 @@ async def _end_and_start(world: World, *, killed: bool) -> None:
         cut.reached.cancel()
         await asyncio.gather(cut.reached, return_exceptions=True)
     for session in world.sessions.values():
-        session.is_open = False
+        session.closed()
     for cut in cuts:
         await _take_in(world, cut.running, is_over=cut.running.turn.name in over or _answered(cut))
     await world.start()
@@ -58,7 +59,8 @@ async def _take_in(world: World, running: Running, *, is_over: bool) -> None:
         await asyncio.wait_for(asyncio.shield(running.answer), PATIENCE)
     session, turn = running.session, running.turn
     world.took(running)
-    kinds = {update["sessionUpdate"] for update in turn.updates}
+    # A turn that waits for its servers has not begun.
+    kinds = {update["sessionUpdate"] for update in turn.updates if OF_SERVERS not in str(update.get("content"))}
     turn.end = "killed"
     if is_over and running.answer.result()["stopReason"] == "end_turn":
         turn.end = "whole"

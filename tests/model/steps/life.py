@@ -71,7 +71,7 @@ async def close(world: World, session: Lived) -> None:
     """session/close: it stays stored, and can be used no more before it is loaded."""
     world.did(f"close: {session.id}")
     await world.agent.request("session/close", {"sessionId": session.id}, PATIENCE)
-    session.is_open = False
+    session.closed()
     await _check_unknown(world, session.id, "session/prompt", prompt=[{"type": "text", "text": "Are you there?"}])
 
 
@@ -86,7 +86,7 @@ async def delete(world: World, session: Lived) -> None:
 
 
 async def listed(world: World) -> None:
-    """session/list has each session with a turn, and each that is open."""
+    """session/list has each session with a turn, be it taken back, and each that is open."""
     world.did("list:")
     found: list[str] = []
     cursor: dict[str, Any] = {}
@@ -97,7 +97,8 @@ async def listed(world: World) -> None:
             break
         cursor = {"cursor": page["nextCursor"]}
     assert len(set(found)) == len(found), f"listed twice: {found}"
-    wanted = {session.id for session in world.sessions.values() if session.is_open or session.real_turns}
+    sessions = world.sessions.values()
+    wanted = {each.id for each in sessions if each.is_open or each.real_turns or each.undone}
     assert set(found) == wanted, f"listed: {found}, wanted: {wanted}"
 
 

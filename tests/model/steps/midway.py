@@ -38,7 +38,7 @@ async def end_in_turn(world: World, session: Lived) -> None:
     if method == "session/delete":
         forget(world, session)
     else:
-        session.is_open = False
+        session.closed()
 
 
 async def load_in_turn(world: World, session: Lived) -> None:
