@@ -373,6 +373,7 @@ class SessionManager:
         self._factory.background.end(session.id, "the session was closed")
         self._factory.let_go(session.id)
         self._factory.sessions.unload(session.id)
+        session.workspace.containment.hosts.forget()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,10 @@ class TurnHooks:
             said = _interruptible(lambda: hooks.prompt(text_of(content), prompt, turn.token))
         self._said = "\n\n".join(part for part in (begun, said) if part)
 
+    def end(self) -> None:
+        """The turn is over."""
+        self._hooks.end_turn()
+
     def beside(self, note: str) -> str:
         """What the model is told beside the prompt: `note`, and what hooks have said."""
         said = f"[Not from the user. Their hooks say:]\n{self._said}" if self._said else ""
