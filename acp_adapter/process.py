@@ -129,6 +129,9 @@ def _recorder(options: ServerOptions, own: _Own) -> Recorder | None:
 def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -> None:
     import asyncio  # noqa: PLC0415 - after the first answer
 
+    from acp_adapter.allocator import share_arenas  # noqa: PLC0415 - the same
+
+    share_arenas()  # before there are more threads than it can tell
     from acp_adapter.server import serve  # noqa: PLC0415
 
     gc.freeze()
@@ -139,9 +142,6 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -
 
 def _settle() -> None:
     """What is loaded before the first prompt stays: the collector need not look through it again and again."""
-    from acp_adapter.allocator import share_arenas  # noqa: PLC0415 - the sandbox has loaded ctypes by now
-
-    share_arenas()
     gc.freeze()
     gc.set_threshold(_OBJECTS_AFTERWARDS)
 

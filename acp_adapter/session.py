@@ -116,5 +116,6 @@ class SessionState:
     def unload(self) -> None:
         """Let go of what can be made again from the store."""
         self.stored_model = self.model_used
-        self.agent = self.services = None
+        # The bridge of the last turn knows its agent, and that all of the conversation.
+        self.agent = self.services = self.bridge = None
         self.behind.leave()

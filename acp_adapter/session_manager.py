@@ -120,6 +120,7 @@ class SessionManager:
             return record, seed, self._prepare(seed, lambda: library.move(session_id, *_places(place)))
 
         def check() -> None:
+            library.store.settle(session_id)
             library.archive.get(session_id)
             self._factory.settings()
 
@@ -155,6 +156,7 @@ class SessionManager:
 
         def prepare() -> tuple[SessionRecord, SessionSeed, _Prepared]:
             archive = self._factory.sessions.archive
+            self._factory.sessions.store.settle(session_id)
             choices = self._factory.choices(archive.get(session_id))
             seed = SessionSeed(new_session_id(), place.cwd, place.roots, place.servers, choices)
             made = list[SessionRecord]()
@@ -373,6 +375,7 @@ class SessionManager:
         self._factory.background.end(session.id, "the session was closed")
         self._factory.let_go(session.id)
         self._factory.sessions.unload(session.id)
+        session.workspace.containment.hosts.forget()
 
 
 @dataclass(frozen=True, slots=True)

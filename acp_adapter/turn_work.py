@@ -82,11 +82,12 @@ class TurnWork:
         for text in session.workspace.approvals.take_warnings():
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.archive, session, said)
-        bridge.has_begun = lambda: agent.begun == bridge.turn_id
+        turn_id = bridge.turn_id
+        bridge.has_begun = lambda: agent.begun == turn_id
         callbacks = self._offering_skills(bridge.callbacks(questions.ask, self.on_mode))
         result = agent.run_conversation(
             content,
-            turn_id=bridge.turn_id,
+            turn_id=turn_id,
             token=self.token,
             callbacks=callbacks,
             complete=self._reading(draft, callbacks) if draft is not None and draft.links else None,

@@ -72,7 +72,7 @@ class Activity:
         self._asking: Doing | None = None
         self._turns = 0
         # Is told, on the turn's thread, that a turn has begun.
-        self.on_begin: Callable[[], None] | None = None
+        self.on_begin: Callable[[Activity], None] | None = None
 
     def now(self) -> Doing:
         """What is done now. A call that was requested and does not run yet waits for the person, or soon runs."""
@@ -98,7 +98,7 @@ class Activity:
             self._turns += 1
             number = self._turns
         if self.on_begin is not None:
-            self.on_begin()
+            self.on_begin(self)
         return number
 
     def turn(self, kind: Kind, detail: str = "") -> None:

@@ -20,6 +20,7 @@ from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.calls.repeats import Repeats
 from agent_core.context.compaction import Compaction
+from agent_core.delegation.of_turns import DelegationOfTurns
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted, public_text
 from agent_core.guardrails import Thresholds
@@ -40,7 +41,7 @@ from agent_core.trajectories.turns import keep, log_for
 from agent_core.turn.catching_up import catch_up
 from agent_core.turn.ending import Ending
 from agent_core.turn.history import TurnHistory
-from agent_core.turn.loop import Target, TurnLoop
+from agent_core.turn.loop import Aim, Target, TurnLoop
 from agent_core.turn.notes import notes_beside
 from agent_core.turn.result import ConversationResult, never_begun
 from agent_core.turn.telling import tell_undelivered, tell_unused
@@ -50,7 +51,6 @@ from agent_core.workspace import Workspace, local_workspace
 
 if TYPE_CHECKING:
     from agent_core.trajectories.log import Runs
-    from tools.delegation_port import Delegation
 
 
 class AIAgent:
@@ -125,29 +125,31 @@ class AIAgent:
             max_tokens=choice.max_tokens if max_tokens is None else max_tokens,
             context_length=choice.context_length if context_length is None else context_length,
         )
-        self._target = Target(route or Route.single(choice, self.provider), reasoning)
+        self._aim = Aim(Target(route or Route.single(choice, self.provider), reasoning))
         self._store = session_store or InMemorySessionStore()
         self._store.create(self.session_id, str(self.workspace.client_cwd))
         self._services = services or own_services(self.session_id, self.workspace)
         given = prompt or PromptSettings()
         self._prompt = replace(given, ephemeral=ephemeral_system_prompt) if ephemeral_system_prompt else given
         self._delegation = delegation or DelegationSettings()
+        self._guardrails = guardrails or Thresholds()
+        self._verify_on_stop = verify_on_stop
         lacking = (self._services, self.workspace, self._delegation)
         self._loop = TurnLoop(
             session_id=self.session_id,
             workspace=self.workspace,
             services=self._services,
-            target=lambda: self._target,
+            aim=self._aim,
             toolsets=tuple(enabled_toolsets),
             disabled=(*disabled_toolsets, *(name for one in lacking for name in one.missing_tools())),
             cache_ttl=cache_ttl,
             patience=patience or Patience(),
             context_files=self._prompt.context_files,
-            delegation=self._delegating,
+            delegation=DelegationOfTurns(
+                self._store, self._prompt, self._guardrails, self._verify_on_stop, self._delegation
+            ),
             limits=self._delegation.limits,
         )
-        self._guardrails = guardrails or Thresholds()
-        self._verify_on_stop = verify_on_stop
         self._trajectories = log_for(save_trajectories)
         self._running = threading.Lock()
         self._token: CancelToken | None = None
@@ -180,7 +182,7 @@ class AIAgent:
         """Ask other models, or let them think more or less, from the next request on, in a running turn too."""
         choice = route.members[0].choice
         self.model, self._services.model = choice.model, choice.name
-        self._target = Target(route, reasoning)
+        self._aim.target = Target(route, reasoning)
 
     def give_back(self) -> None:
         """Tell the person, through the running turn's listeners, what its model was not told; it takes no more."""
@@ -295,7 +297,7 @@ class AIAgent:
         callbacks: AgentCallbacks,
     ) -> Turn:
         # What the command line asks for, or what stands in for it today, is not the session's own choice.
-        route = self._target.route
+        route = self._aim.target.route
         self._services.model = self._services.model or route.members[0].choice.name
         stored = self._store.messages(self.session_id) if given is None else given
         messages = self._services.sound.take_up(stored, self._services.call_ids)
@@ -327,12 +329,6 @@ class AIAgent:
             keeps=self._keeps(turn_id) if given is None else None,
             repeats=Repeats(self._guardrails, self._only_reads),
         )
-
-    def _delegating(self, turn: Turn) -> Delegation:
-        from agent_core.delegation import delegator, making  # noqa: PLC0415 - most turns need no sub-agents
-
-        parent = making.Parent(self._loop, self._store, self._prompt, self._guardrails, self._verify_on_stop)
-        return delegator.TurnDelegation(parent, self._delegation, turn)
 
     def _keeps(self, turn_id: str) -> Callable[[Compaction], bool]:
         return lambda made: self._store.compact(self.session_id, turn_id, made)
@@ -369,6 +365,7 @@ class AIAgent:
             turn.history.close_off(f"[This turn failed: {problem.public}]")
             raise
         finally:
+            hooks.end()
             self._services.told = len(turn.history.messages)
             self._store.keep(self.session_id, self._services.kept())
         return ending.result(stop, text)
@@ -379,7 +376,7 @@ class AIAgent:
         if services.system is None:
             from agent_core.prompt.session_prompt import session_prompt  # noqa: PLC0415 - not before the first prompt
 
-            choice = self._target.route.members[0].choice
+            choice = self._aim.target.route.members[0].choice
             prompt, services.prompt_notes = session_prompt(
                 self.workspace,
                 self._prompt,

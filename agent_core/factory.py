@@ -143,7 +143,7 @@ class AgentFactory:
         services.news, services.tasks = behind.news, behind.tasks
         services.memory = self._memory(session_id)
         self._workspaces.hooks.listen(session_id, as_news(services))
-        services.before_compression = lambda request: self._before_compression(session_id, services, request)
+        services.before_compression = functools.partial(self._before_compression, session_id, services.memory)
         settings = self.settings().compression
         redactor = functools.cache(self.redactor)
         services.engine = engine_of(settings, session_id, lambda text: redactor()(text))  # noqa: PLW0108 - made once needed
@@ -162,9 +162,9 @@ class AgentFactory:
             services.restore(kept, same_prompt=time.time() - used < _CACHED_SECONDS)
         return services
 
-    def _before_compression(self, session_id: str, services: SessionServices, request: CompressionRequest) -> None:
-        if services.memory is not None:
-            services.memory.flush(request.messages)
+    def _before_compression(self, session_id: str, memory: SessionMemory | None, request: CompressionRequest) -> None:
+        if memory is not None:
+            memory.flush(request.messages)
         by_person = request.reason == "asked"
         self._workspaces.hooks.before_compression(session_id, by_person=by_person, topic=request.topic)
 
@@ -214,9 +214,7 @@ class AgentFactory:
         config, choices = self._config.load(), choices or SessionChoices()
         route = self._routes.route(config, session_model(config, choices.model, services.model, on_note))
         choice = route.members[0].choice
-        services.activity.on_begin = lambda: self._run_report.follow(
-            session_id, str(workspace.client_cwd), services.activity
-        )
+        services.activity.on_begin = functools.partial(self._run_report.follow, session_id, str(workspace.client_cwd))
         load_tools()
         project = self.plugins.project(workspace.client_cwd)
         project.look()

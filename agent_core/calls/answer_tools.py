@@ -42,15 +42,20 @@ def runners_of(
         listener=turn.callbacks.tool_progress_callback,
     )
 
-    def nested_runner(parent: str, token: CancelToken, seen: FilesSeen, refuse: Refuse) -> ToolRunner:
+    def services(nested: NestedCalls) -> TurnServices:
+        return TurnServices(session, workspace.approvals, turn.callbacks, nested, lambda: delegation(turn))
+
+    # It is given what it belongs to: if it kept that, the turn's history would wait for the collector.
+    def nested_runner(
+        nested: NestedCalls, parent: str, token: CancelToken, seen: FilesSeen, refuse: Refuse
+    ) -> ToolRunner:
         here = replace(workspace, seen=seen, settings=workspace.settings.for_programs())
-        return make(here, services, token=token, refuse=refuse, parent=parent, for_program=True)
+        return make(here, services(nested), token=token, refuse=refuse, parent=parent, for_program=True)
 
     nested = NestedCalls(turn, CallIds(session.call_ids), offered, workspace.seen, nested_runner)
-    services = TurnServices(session, workspace.approvals, turn.callbacks, nested, lambda: delegation(turn))
     runner = make(
         workspace,
-        services,
+        services(nested),
         token=turn.token,
         images=sees_images(turn.route.choice, session.omissions),
         window=turn.route.choice.context_length,

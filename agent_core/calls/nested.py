@@ -23,7 +23,7 @@ from tools.programs.seen import SeenByProgram
 from tools.result import ToolResult
 
 Refuse = Callable[[ToolCall], str]
-MakeRunner = Callable[[str, CancelToken, FilesSeen, Refuse], ToolRunner]
+MakeRunner = Callable[["NestedCalls", str, CancelToken, FilesSeen, Refuse], ToolRunner]
 
 
 @dataclass(slots=True)
@@ -42,8 +42,8 @@ class NestedCalls:
     Args:
         offered: names of the tools that may be called.
         seen: what the session's model knows of files.
-        make_runner: what runs the calls of one that makes them: its id, what ends it, what it knows of files, and who
-            is asked right before a call runs.
+        make_runner: what runs the calls of one that makes them: these calls, its id, what ends it, what it knows of
+            files, and who is asked right before a call runs.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class NestedCalls:
                 maker.count += 1
                 call_id = self._ids.unique(f"{parent}-{maker.count}")
             source = tool_call(call_id, name, json.dumps(dict(arguments), ensure_ascii=False))
-            runner = self._make_runner(parent, token, maker.seen, self._refusal)
+            runner = self._make_runner(self, parent, token, maker.seen, self._refusal)
             with maker.order.entered(runner.planned(source), token):
                 ((_, result),) = runner.run((source,))
         except TurnInterrupted as stop:

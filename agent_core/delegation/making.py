@@ -94,7 +94,7 @@ def _narrower(wanted: tuple[str, ...], loop: TurnLoop, toolbox: Toolbox) -> tupl
 
 
 def _target(task: AgentTask, parent: Parent, settings: DelegationSettings) -> Target:
-    part, own = settings.part, parent.loop.target()
+    part, own = settings.part, parent.loop.aim.target
     if task.model and task.model not in settings.limits.models:
         known = ", ".join(settings.limits.models) or "none: leave it out"
         raise ToolError(f"A task may not ask for the model {task.model!r}. Models to choose from: {known}.")

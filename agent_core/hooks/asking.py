@@ -67,6 +67,10 @@ class HookAsker:
         self._set = HookSet()
         self._by_event: dict[HookName, tuple[Hook, ...]] = {}
 
+    def tell_log(self) -> None:
+        """Nobody hears what the person should know: it goes to the log."""
+        self.tell = log.warning
+
     @property
     def limits(self) -> HookSet:
         """What the hooks may do."""

@@ -65,6 +65,10 @@ class SessionHooks:
         if not self._is_subagent:
             self._asker.use(self._find())
 
+    def end_turn(self) -> None:
+        """The turn is over: what comes now goes to the log. Its listener would keep the turn."""
+        self._asker.tell_log()
+
     def begin_session(self, facts: Mapping[str, Any], interrupt: Interrupt) -> str:
         """The session's first turn in this process: what the model is told beside its prompt.
 

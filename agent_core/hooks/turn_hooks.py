@@ -54,6 +54,10 @@ class TurnHooks:
         """
         return _told(self._asked(content, turn_id, strictly=True))
 
+    def end(self) -> None:
+        """The turn is over."""
+        self._hooks.end_turn()
+
     def beside(self, note: str) -> str:
         """What the model is told beside the prompt: `note`, and what hooks have said."""
         return "\n\n".join(part for part in (_told(self._said), note) if part)

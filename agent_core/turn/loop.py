@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
+from functools import partial
 from zlib import crc32
 
 from agent_core.asking.reply import CallIds, Reply
@@ -61,12 +62,18 @@ class Target:
     reasoning: ReasoningEffort | None = None
 
 
+@dataclass(slots=True)
+class Aim:
+    """What is asked now; it may be another at each request."""
+
+    target: Target
+
+
 @dataclass(frozen=True, slots=True)
 class TurnLoop:
-    """Runs the turns of one agent.
+    """Runs the turns of one agent. It knows nothing of the agent, so that both are gone as soon as nobody has them.
 
     Attributes:
-        target: what is asked now; it may be another at each request.
         toolsets, disabled: which tools the model is told of.
         context_files: what is set about rules files, for those of sub-folders.
         delegation: who has sub-agents work for a turn.
@@ -76,13 +83,13 @@ class TurnLoop:
     session_id: str
     workspace: Workspace
     services: SessionServices
-    target: Callable[[], Target]
+    aim: Aim
     toolsets: tuple[str, ...]
     disabled: tuple[str, ...]
     cache_ttl: CacheTtl
     patience: Patience
     context_files: ContextFileSettings = field(default_factory=ContextFileSettings)
-    delegation: Callable[[Turn], Delegation | None] = lambda _: None
+    delegation: Callable[[TurnLoop, Turn], Delegation | None] = lambda _, __: None
     limits: DelegationLimits = field(default_factory=DelegationLimits)
 
     def run(self, turn: Turn, ending: Ending) -> tuple[StopReason, str]:
@@ -189,7 +196,7 @@ class TurnLoop:
 
     def _follow_target(self, turn: Turn, asker: Asker) -> None:
         """Go on with other models, where they were switched since the last request."""
-        route = self.target().route
+        route = self.aim.target.route
         if route is not turn.planned:
             turn.planned, turn.route = route, route.begin(turn.token)
             asker.route = turn.route
@@ -200,7 +207,7 @@ class TurnLoop:
             messages=({"role": "system", "content": turn.system}, *messages),
             tools=self._tool_definitions(),
             max_tokens=choice.max_tokens,
-            reasoning=self.target().reasoning,
+            reasoning=self.aim.target.reasoning,
             cache_ttl=self.cache_ttl,
             session_id=self.session_id,
             words_only=turn.closing,
@@ -241,7 +248,12 @@ class TurnLoop:
 
     def _use_tools(self, turn: Turn, reply: Reply) -> None:
         runner, nested = runners_of(
-            turn, self.session_id, self.workspace, self.services, self.tool_names(), delegation=self.delegation
+            turn,
+            self.session_id,
+            self.workspace,
+            self.services,
+            self.tool_names(),
+            delegation=partial(self.delegation, self),
         )
         turn.repeats.begin_answer()
         for call, result in runner.run(reply.tool_calls, reply.problems):

@@ -547,6 +547,21 @@ async def test_a_session_that_cannot_be_read_now_is_not_given_up_by_a_load(
     assert (await editor.prompt(session, "say Two."))["stopReason"] == "end_turn"
 
 
+@pytest.mark.parametrize("method", ["session/load", "session/resume", "session/fork"])
+async def test_a_session_that_began_while_nothing_could_be_stored_is_found_all_the_same(
+    editor: Editor, home: Path, workspace: Path, method: str
+) -> None:
+    await editor.new_session(workspace)  # the database is there now
+    with contextlib.closing(sqlite3.connect(home / "hermes-acp.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        session = await editor.new_session(workspace)
+        assert "Try again" in str(await _error(editor, method, _place(session, workspace)))
+        other.execute("ROLLBACK")
+    opened = await editor.request(method, _place(session, workspace))
+    session = opened.get("sessionId", session)
+    assert (await editor.prompt(session, "say Hello."))["stopReason"] == "end_turn"
+
+
 async def test_an_idle_session_is_unloaded_and_comes_back_untouched(home: Path, workspace: Path) -> None:
     (home / "config.yaml").write_text("sessions: {idle_minutes: 0.001}\n", encoding="utf-8")
     async with serving(home) as editor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -18,6 +19,9 @@ from tests.support.editor import Editor, RpcError
 PATIENCE = 120.0
 """Seconds that anything may take on a machine with much else to do."""
 _BUSY = "A prompt is running"
+_LATER = "Try again"
+"""What one is told whose session cannot be read or stored at once, on a machine with much else to do."""
+_AGAIN = 2.0
 _MODES = ("default", "accept_edits", "dont_ask")
 _LOOKS = ("/status", "/context", "/cost", "/tasks", "/help", "/mcp")
 _SERVER = Path(__file__).parents[1] / "support" / "mcp_plain_server.py"
@@ -26,6 +30,20 @@ _LONGEST = 25
 """Acts in one session, at most."""
 _IDLE = 6.0
 """Seconds of a long pause, in which a session is unloaded."""
+_SILENT = 45.0
+"""Seconds after which one says something again: what is silent for long is pruned."""
+
+
+async def insist(agent: Editor, counts: Counter[str], method: str, params: dict[str, Any]) -> Any:
+    """Ask, and again where one is told to; the answer."""
+    while True:
+        try:
+            return await agent.request(method, params, PATIENCE)
+        except RpcError as refused:
+            if _LATER not in str(refused):
+                raise
+        counts["later"] += 1
+        await asyncio.sleep(_AGAIN)
 
 
 @dataclass(slots=True)
@@ -47,6 +65,7 @@ class Seat:
     plans: Planner = field(init=False)
     _id: str = ""
     _acts: int = 0
+    _said: float = 0.0
 
     def __post_init__(self) -> None:
         self.plans = Planner(self.chance, iter(range(self.number * 1_000_000, (self.number + 1) * 1_000_000)))
@@ -72,7 +91,7 @@ class Seat:
             file.write_text("as it was\n", encoding="utf-8")
         self._id = await self.agent.new_session(self.cwd, mcpServers=self._servers())
         self.agent.opened.clear()
-        self._acts = 0
+        self._acts, self._said = 0, time.monotonic()
         self.counts["new"] += 1
 
     async def end(self) -> None:
@@ -86,6 +105,7 @@ class Seat:
         answer = await self.agent.prompt(self._id, self.model.expect(plan), PATIENCE)
         assert answer["stopReason"] == "end_turn", answer
         self.model.forget(plan)
+        self._said = time.monotonic()
 
     async def _act(self) -> None:
         acts: dict[Callable[[], Awaitable[None]], int] = {
@@ -104,11 +124,18 @@ class Seat:
         if self._servers():
             acts[self._served] = 6
         act = self.chance.choices(list(acts), weights=list(acts.values()))[0]
+        if time.monotonic() - self._said > _SILENT:
+            act = self._usual
         self.counts[act.__name__.removeprefix("_")] += 1
         try:
             await act()
         except RpcError as refused:
-            if _BUSY not in str(refused):  # a turn of its own has begun
+            if _LATER in str(refused):
+                self.counts["later"] += 1
+            elif _BUSY not in str(refused):  # a turn of its own has begun
+                refused.add_note(
+                    f"act {self._acts} of a session that last spoke {time.monotonic() - self._said:.0f} s ago"
+                )
                 raise
 
     async def _usual(self) -> None:
@@ -163,7 +190,7 @@ class Seat:
         assert answer["stopReason"] == "end_turn", answer
 
     async def _ask(self, method: str, **params: Any) -> Any:
-        return await self.agent.request(method, {"sessionId": self._id, **params}, PATIENCE)
+        return await insist(self.agent, self.counts, method, {"sessionId": self._id, **params})
 
     def _place(self) -> dict[str, Any]:
         return {"cwd": str(self.cwd), "mcpServers": self._servers()}

@@ -24,7 +24,7 @@ from agent_core.sessions.library import SessionLibrary
 from tests.soak.model import SoakModel
 from tests.soak.plans import Planner
 from tests.soak.samples import Sample
-from tests.soak.seat import PATIENCE, Seat
+from tests.soak.seat import PATIENCE, Seat, insist
 from tests.support.chaos_person import EDITORS
 from tests.support.chaos_remains import Remains
 from tests.support.editor import Editor
@@ -36,6 +36,7 @@ _UNLOADED_AFTER = 0.05
 """Minutes."""
 _WINDOW = 64_000
 _TOLD = 20
+_AS_LONG = "sum(range(1_000_000))"
 _PROBES = 90_000_000
 """Their plans are counted from here."""
 
@@ -68,7 +69,8 @@ class Soak:
     Attributes:
         samples: what it held while the people worked.
         probes: seconds that the same prompt took, one after the other.
-        others: seconds that a new Python took between them, which tells what else the machine does.
+        others: seconds that a new Python took between them, which works about as long and tells what else the machine
+            does.
         idle: what it held with no session, before and afterwards.
         counts: what was done, how often.
     """
@@ -173,7 +175,7 @@ class Soak:
         answer = await self.agent.prompt(session, prompt, PATIENCE)
         took = time.monotonic() - began
         assert answer["stopReason"] == "end_turn"
-        await self.agent.request("session/delete", {"sessionId": session}, PATIENCE)
+        await insist(self.agent, self.counts, "session/delete", {"sessionId": session})
         return took
 
     async def _prune(self, is_over: Callable[[], bool]) -> None:
@@ -202,9 +204,9 @@ class Soak:
 
 
 async def _new_python() -> float:
-    """How many seconds a process takes that does nothing."""
+    """How many seconds a process takes that has about as much to do as a prompt: one with less waits for less."""
     began = time.monotonic()
-    process = await asyncio.create_subprocess_exec(sys.executable, "-ISc", "pass")
+    process = await asyncio.create_subprocess_exec(sys.executable, "-ISc", _AS_LONG)
     assert await process.wait() == 0
     return time.monotonic() - began
 

@@ -30,8 +30,8 @@ class Bounds:
     a_minute: Mapping[str, float]
 
 
-SHORT = Bounds(3.0, 3.0, {"resident": 60.0})
-"""Of minutes in which all is still warming up, beside other tests: what is a leak in every act is seen."""
+SHORT = Bounds(3.0, 3.0, {"resident": 20.0})
+"""Of three minutes, beside other tests: all warms up in the first, and what is a leak in every act is seen."""
 LONG = Bounds(
     1.5,
     1.25,

@@ -55,6 +55,12 @@ class GatedHosts:
             with self._lock:
                 self._running = [other for other in self._running if other is not mine]
 
+    def forget(self) -> None:
+        """Nothing runs any more that was started so far: the calls that have started it are not held any longer."""
+        with self._lock:
+            if not self._running:
+                self._last = None
+
     def may_connect(self, host: str, port: int, interrupt: Interrupt, inside: str = "") -> bool:
         """As in `HostGate`."""
         with self._lock:

@@ -144,6 +144,13 @@ class LiveSessions:
             with contextlib.suppress(UnknownSession, StoreError):
                 live.messages = self.read_live(live)
 
+    def bear(self, live: LiveSession) -> bool:
+        """Store the session itself, if it waits for that, without waiting longer; whether it is stored."""
+        if _is_unborn(live):
+            live.retry_at = 0.0
+            self.save(live)
+        return not _is_unborn(live)
+
     def read_live(self, live: LiveSession) -> list[Message]:
         """The session's messages as they are stored, if none waits to be; none where the session itself waits.
 

@@ -248,6 +248,16 @@ class SqliteSessionStore:
                 live.messages = loaded
             return list(loaded)
 
+    def settle(self, session_id: str) -> None:
+        """Have a session stored that began while that was not possible: whoever looks for it there will find it.
+
+        Raises:
+            StoreError: it still is not possible.
+        """
+        with self._sessions.entered_if_live(session_id) as live:
+            if live is not None and not self._sessions.bear(live):
+                raise StoreError("The session is not stored yet. Try again in a moment.", "busy")
+
     def keep(self, session_id: str, state: KeptState) -> None:
         """Remember what the session keeps between its turns.
 

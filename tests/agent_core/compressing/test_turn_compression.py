@@ -287,7 +287,7 @@ def test_an_engine_is_told_of_the_window_of_each_model_that_is_asked(model_serve
     )
     agent = over(large, services=services)
     talk(agent, model_server, 2)
-    connect = agent._target.route.connect
+    connect = agent._aim.target.route.connect
     agent.switch(Route([pooled(little)], connect), None)
     talk(agent, model_server, 2, 2)
     assert services.engine.windows == [200_000, 20_000]
@@ -298,7 +298,7 @@ def test_an_engine_is_told_of_another_model_with_the_same_window(model_server, o
     agent = over(wired(model_server.base_url, context_length=200_000), services=services)
     talk(agent, model_server, 2)
     other = wired(model_server.base_url, context_length=200_000, model="other-model")
-    agent.switch(Route([pooled(other)], agent._target.route.connect), None)
+    agent.switch(Route([pooled(other)], agent._aim.target.route.connect), None)
     talk(agent, model_server, 2, 2)
     assert services.engine.windows == [200_000, 200_000]
 

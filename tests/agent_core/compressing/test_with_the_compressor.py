@@ -73,7 +73,7 @@ def test_a_switch_to_a_smaller_window_compresses_before_its_first_request(
     agent.chat("Read all parts.")
     assert agent._services.compaction is None
     little = wired(model_server.base_url, protocol, context_length=window, model="other-model")
-    agent.switch(Route([pooled(little)], agent._target.route.connect), None)
+    agent.switch(Route([pooled(little)], agent._aim.target.route.connect), None)
     assert agent.chat("go on") == "smaller"
     made = agent._services.compaction
     assert made is not None

@@ -45,6 +45,16 @@ def test_what_runs_on_in_the_background_asks_for_the_command_that_was_started_la
     assert approver.asked == [ConnectHost("example.com", 443, "", "npm run dev")]
 
 
+def test_what_is_over_is_forgotten_and_asks_nobody_any_more() -> None:
+    hosts, approver = GatedHosts(), ScriptedApprover()
+    with hosts.asking_for(_gate(approver), "npm run dev"):
+        hosts.forget()
+        assert hosts.may_connect("example.com", 443, CancelToken()), "it runs"
+    hosts.forget()
+    assert not hosts.may_connect("example.com", 443, CancelToken())
+    assert len(approver.asked) == 1
+
+
 @pytest.mark.parametrize("mode", ["default", "plan"])
 def test_a_no_is_a_no(mode: Mode) -> None:
     hosts, approver = GatedHosts(), ScriptedApprover("reject_once")
