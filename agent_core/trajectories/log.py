@@ -125,13 +125,11 @@ class TrajectoryLog:
             path = self._directory / f"{name}.jsonl"
             if path.exists() and path.stat().st_size + len(line) > self._max_bytes:
                 self._rotate(name)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | O_NOFOLLOW | O_CLOEXEC
-            descriptor = os.open(path, flags, 0o600)
-            with os.fdopen(descriptor, "ab", buffering=0) as file:
-                whole = os.fstat(descriptor).st_size
-                if file.write(line) != len(line):  # the disk is full: half a line would spoil the next one
-                    file.truncate(whole)
-                    raise OSError(f"there is no room for {len(line)} bytes")
+            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            try:
+                _append(file, line)
+            finally:
+                os.close(file)
 
     def _rotate(self, name: str) -> None:
         for number in range(_OLDER, 0, -1):
@@ -159,6 +157,32 @@ def line_of(run: Run, redacting: Redact) -> bytes:
         "cost_usd": run.cost,
     }
     return f"{json.dumps(line, ensure_ascii=False)}\n".encode("utf-8", "replace")
+
+
+def _append(file: int, line: bytes) -> None:
+    """Write a line behind the last whole one: half a line, of who was killed while it wrote, would spoil this one.
+
+    Raises:
+        OSError: there is no room; the file is as it was.
+    """
+    end = _end_of_lines(file)
+    os.ftruncate(file, end)
+    left = memoryview(line)
+    try:
+        while left:
+            left = left[os.write(file, left) :]
+    except OSError:
+        os.ftruncate(file, end)
+        raise
+
+
+def _end_of_lines(file: int) -> int:
+    with open(file, "rb", closefd=False) as stream:  # noqa: PTH123 - it is a descriptor
+        size = stream.seek(0, os.SEEK_END)
+        if not size or (stream.seek(size - 1) and stream.read(1) == b"\n"):
+            return size
+        stream.seek(0)
+        return stream.read().rfind(b"\n") + 1
 
 
 @contextlib.contextmanager

@@ -73,7 +73,7 @@ STORE = {
     "store: before a deleted session's last row": _at("a delete", f"{_ARCHIVE}.deleting:_delete_rows", "after"),
     "background: a task is noted": _at("a task", f"{_BACKGROUND}.kept:write_task", "after"),
     "background: its news are noted": _at("a task that tells", f"{_BACKGROUND}.kept:insert_news", "after"),
-    "protocol: within the turn's answer": _half("a turn", "os.write", 2, caller="acp_adapter.framing"),
+    "protocol: within the turn's answer": _half("a turn", "os.write", 1, caller="acp_adapter", holds="stopReason"),
 }
 
 FILES = {
