@@ -8,7 +8,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from agent_core.messages import Message
 from agent_core.trajectories.sharegpt import conversations
 from agent_core.turn.result import TurnUsage
-from tools.file_locks import lock, open_to_lock
+from tools.file_locks import alone_in
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 from tools.redaction.redactor import Redact, redact
@@ -121,7 +121,7 @@ class TrajectoryLog:
 
     def _write(self, name: str, line: bytes) -> None:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _held(self._directory):
+        with alone_in(self._directory):
             path = self._directory / f"{name}.jsonl"
             if path.exists() and path.stat().st_size + len(line) > self._max_bytes:
                 self._rotate(name)
@@ -177,20 +177,10 @@ def _append(file: int, line: bytes) -> None:
 
 
 def _end_of_lines(file: int) -> int:
-    with open(file, "rb", closefd=False) as stream:  # noqa: PTH123 - it is a descriptor
+    with open(file, "rb", closefd=False) as stream:
         size = stream.seek(0, os.SEEK_END)
-        if not size or (stream.seek(size - 1) and stream.read(1) == b"\n"):
+        stream.seek(max(size - 1, 0))
+        if stream.read() in {b"", b"\n"}:
             return size
         stream.seek(0)
         return stream.read().rfind(b"\n") + 1
-
-
-@contextlib.contextmanager
-def _held(directory: Path) -> Iterator[None]:
-    """Nobody else, in whatever process, writes or rotates meanwhile."""
-    descriptor = open_to_lock(directory)
-    try:
-        lock(descriptor, waits=True)
-        yield
-    finally:
-        os.close(descriptor)
