@@ -110,7 +110,7 @@ async def test_without_descriptors_the_turn_ends_readably_and_the_next_one_works
     assert "Traceback" not in told(agent, since), free
     await stage.say(agent, "read sums.py\nrun echo after\nwrite later.txt text\nsay After.")
     last = list(agent.cards(stage.session).values())[-3:]
-    assert [card["status"] for card in last] == ["completed"] * 3
+    assert [card["status"] for card in last] == ["completed"] * 3, (free, last)
     await agent.close(expect=0)
     again = await stage.start()
     await stage.open(again, PLAIN)
