@@ -79,7 +79,11 @@ def _path(name: str, args: Sequence[Any]) -> str:
         return ""
     found = []
     for each in args[:2]:
-        if isinstance(each, int) and not isinstance(each, bool) and name in {"read", "write", "fsync", "ftruncate", "open"}:
+        if (
+            isinstance(each, int)
+            and not isinstance(each, bool)
+            and name in {"read", "write", "fsync", "ftruncate", "open"}
+        ):
             if each is args[0]:
                 found.append(_of_descriptor(each))
         elif isinstance(each, str | bytes | os.PathLike) and name != "write":

@@ -55,7 +55,7 @@ class Stage:
         return self.scratch / "armed"
 
     async def start(self, *faults: Fault, armed: bool = False, signals: bool = False, **options: Any) -> Editor:
-        """An agent with these faults; without any it is the program as it is. `signals`: its calls are interrupted."""
+        """An agent with these faults, whose calls `signals` interrupt; without any it is the program as it is."""
         self.armed.unlink(missing_ok=True)
         if armed:
             self.armed.touch()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def in_parts(path: Path, most: int = 1_000_000) -> Callable[[int, bytes | memoryview], int]:
-    """In the place of `os.write`: to the file `path` half of what is given goes at a time, and `most` bytes in all."""
+    """In the place of `os.write`: to the file `path` half of what is given goes at a time, `most` bytes in all."""
     real, left = os.write, [most]
 
     def write(file: int, data: bytes | memoryview) -> int:
