@@ -22,6 +22,7 @@ class SharedLog(logging.Handler):
         self._most = most_bytes
         self._kept = kept
         self._file: int | None = None
+        self._is_cut = False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record."""
@@ -50,7 +51,16 @@ class SharedLog(logging.Handler):
         if size and size + len(data) > self._most and self._move_aside(file):
             self._leave()
             file = self._current()
-        os.write(file, data)
+        self._append(file, b"\n" + data if self._is_cut else data)
+
+    def _append(self, file: int, data: bytes) -> None:
+        left = memoryview(data)
+        try:
+            while left:
+                left = left[os.write(file, left) :]
+        finally:
+            # Half a record, on a disk that was full then, must not have the next one on its line.
+            self._is_cut = bool(left) and (len(left) < len(data) or self._is_cut)
 
     def _current(self) -> int:
         """The file that has the name now: another process may have moved ours aside."""
@@ -83,6 +93,6 @@ class SharedLog(logging.Handler):
         return self._path.with_name(f"{self._path.name}.{number}") if number else self._path
 
     def _leave(self) -> None:
-        file, self._file = self._file, None
+        file, self._file, self._is_cut = self._file, None, False
         if file is not None:
             os.close(file)

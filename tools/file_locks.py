@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tools.os_flags import O_CLOEXEC
@@ -38,6 +40,21 @@ def open_to_lock(directory: Path) -> int:
     if sys.platform == "win32":  # which opens no directories
         return os.open(directory / ".lock", os.O_RDWR | os.O_CREAT | O_CLOEXEC, 0o600)
     return os.open(directory, os.O_RDONLY | O_CLOEXEC)
+
+
+@contextlib.contextmanager
+def alone_in(directory: Path) -> Iterator[None]:
+    """Nobody else, in whatever process, is in there meanwhile; waits for who is.
+
+    Raises:
+        OSError: the directory cannot be opened, or the file system knows no locks.
+    """
+    descriptor = open_to_lock(directory)
+    try:
+        lock(descriptor, waits=True)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 if sys.platform == "win32":

@@ -179,10 +179,10 @@ class EditorTerminals:
         with self._lock:
             self._running.discard(terminal)
 
-    def _tidy(self, method: str, terminal: str, timeout: float = _CALL_SECONDS) -> dict[str, Any] | None:
-        """A call that is due even after the cancel; None where it failed."""
+    def _tidy(self, method: str, terminal: str, timeout: float | None = None) -> dict[str, Any] | None:
+        """A call that is due even after the cancel, with a bound of its own; None where it failed."""
         try:
-            return self._calls.call(method, {"terminalId": terminal}, CancelToken(), timeout)
+            return self._calls.call(method, {"terminalId": terminal}, CancelToken(), timeout or _CALL_SECONDS)
         except EditorGone:
             return None  # its terminals have gone with it
         except EditorProblem as problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -167,13 +166,20 @@ class FarCopy:
             else:
                 self._state.files[name] = pair
 
-    def unsettle(self, changes: Sequence[Change]) -> None:
-        """What was dealt with is not, after all: it comes again."""
+    def keep_apart(self, changes: Sequence[Change]) -> None:
+        """These are kept, and the two sides are to stay apart: only now do they not come again, whoever is killed.
+
+        Raises:
+            OSError: that could not be stored; they come again.
+        """
         with self._lock:
             for change in changes:
-                self._state.files[change.name] = change.pair
-            with contextlib.suppress(OSError):  # as it was stored before, unless there is room now
+                self.settle(change.name, change.there, apart=True)
+            try:
                 self.store.save(self._state)
+            except OSError:
+                self._state.files.update({change.name: change.pair for change in changes})
+                raise
 
     def save(self, brought: Mapping[str, bytes]) -> None:
         """Store how the two sides are; `brought` are contents that are the same on both now."""

@@ -42,7 +42,7 @@ def keep_as_patches(copy: FarCopy, changes: Sequence[Change]) -> tuple[Path, str
         for side in ("a", "b"):
             (folder / side).mkdir()
         for change in kept:
-            _put(folder / "a" / below / change.name, befores.get(change.name), change.pair.there)
+            _put(folder / "a" / below / change.name, befores.get(change.name), _before(change))
             _put(folder / "b" / below / change.name, change.content, change.there)
 
         def patch(*names: str) -> bytes:
@@ -66,6 +66,8 @@ def kept_news(copy: FarCopy, changes: Sequence[Change], words: Sequence[str], wh
     Raises:
         ToolError, OSError: as in `keep_as_patches`.
     """
+    # What a killed process had brought back already would keep the patches beside it from being applied.
+    changes = [change for change in changes if change.obstacle or change.here != change.there]
     kept = keep_as_patches(copy, changes)
     if not changes and not words:
         return None
@@ -92,13 +94,19 @@ def _of_one(folder: Path, name: Path, patch: object) -> bytes:
     return found
 
 
+def _before(change: Change) -> Fact | None:
+    """What a patch begins with: what was last the same on both sides, or is so again."""
+    here, there = change.here, change.there
+    return here if here is not None and there is not None and here.digest == there.digest else change.pair.there
+
+
 def _befores(copy: FarCopy, changes: Sequence[Change]) -> dict[str, bytes]:
-    """The contents that were the same on both sides."""
+    """The contents that patches begin with."""
     found, sought = dict[str, bytes](), dict[str, str]()
     for change in changes:
-        if (before := change.pair.there) is None:
+        if (before := _before(change)) is None:
             continue
-        here = read_here(copy.top / change.name) if change.here == change.pair.here else None
+        here = read_here(copy.top / change.name) if change.here in {change.pair.here, before} else None
         if here is not None and change.here is not None and change.here.digest == before.digest:
             found[change.name] = here[0]
         else:

@@ -29,7 +29,7 @@ class Returned:
         brought: contents that were written here, by name; a removed file has none.
         removed: names of files that were removed here.
         executable: those whose content is the same on both sides now, and that may be executed there alone.
-        kept: changes that were not made, to be kept as patches.
+        kept: changes that were not made, to be kept as patches, and then left there (`copy.keep_apart`).
         words: about what was not made, or not wholly: a sentence each.
         is_cut: the turn was cancelled in between; the rest comes with the next one.
     """
@@ -67,15 +67,11 @@ def bring_back(copy: FarCopy, changes: Sequence[Change], files: FileSystem) -> R
             break
         if why:
             done.words.append(f"{change.name} {why}")
-            if not change.obstacle:
+            if change.obstacle:
+                copy.settle(change.name, change.there, apart=True)
+            else:
                 done.kept.append(change)
-            copy.settle(change.name, change.there, apart=True)
-    try:
-        copy.save(done.brought)
-    except OSError:
-        # Of what is not made nothing is kept yet: it comes again.
-        copy.unsettle(done.kept)
-        raise
+    copy.save(done.brought)
     return done
 
 

@@ -218,12 +218,9 @@ class SessionCopy:
         words = [f"{word}." for word in done.words[:_MOST_NAMED]]
         if len(done.words) > _MOST_NAMED:
             words.append(f"And {len(done.words) - _MOST_NAMED} more.")
-        try:
-            kept = keep_as_patches(self.copy, done.kept)
-        except (ToolError, OSError):
-            self.copy.unsettle(done.kept)
-            raise
+        kept = keep_as_patches(self.copy, done.kept)
         if kept is not None:
+            self.copy.keep_apart(done.kept)
             words.append(f"What was not made here is kept for a week; this makes it: {kept[1]}")
         if done.executable and not done.is_cut:
             words += self._made_executable(done, session, card, token)

@@ -18,7 +18,7 @@ from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC
 
 _FILE, _NEW, _LOCK = "copy.json", "copy.json.new", "lock"
-_KEPT_SECONDS, _STATE_SECONDS = 7 * 86_400.0, 90 * 86_400.0
+_PART_SECONDS, _KEPT_SECONDS, _STATE_SECONDS = 86_400.0, 7 * 86_400.0, 90 * 86_400.0
 
 
 @dataclass(slots=True)
@@ -92,8 +92,10 @@ class Store:
         new.replace(self.directory / _FILE)
 
     def next_stream(self, state: State) -> Path:
-        """Where the next one goes."""
+        """Where the next one goes; what a killed process has left half goes away."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for part in self.directory.glob(f"*{PART}"):
+            part.unlink(missing_ok=True)
         state.streams += 1
         file = self.directory / f"sent-{state.streams:06}.tar.gz"
         file.unlink(missing_ok=True)
@@ -150,6 +152,9 @@ def tidy_states(directory: Path) -> None:
         for rest in (each for each in _directories(session) if each.name.startswith("kept-")):
             if _is_old(rest, _KEPT_SECONDS):
                 shutil.rmtree(rest, ignore_errors=True)
+        for part in session.glob(f"*{PART}"):
+            if _is_old(part, _PART_SECONDS):
+                part.unlink(missing_ok=True)
         if _is_old(session, _STATE_SECONDS) and _is_old(session / _FILE, _STATE_SECONDS):
             Store(session).forget()
 

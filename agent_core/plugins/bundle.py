@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from tools.file_locks import alone_in
 from tools.home_tools.modules import LoadFailed
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW, O_NONBLOCK
@@ -58,18 +59,25 @@ def keep(bundle: Bundle, place: Path) -> None:
     """
     if kept(place) == bundle.digest:
         return
-    temporary = place.with_name(f"{place.name}.{os.getpid()}")
+    # One fixed name, for who is alone here: what a killed process has left goes with the next.
+    temporary = place.with_name(f".{place.name}.new")
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        for name, data in bundle.files.items():
-            file = temporary.joinpath(*PurePosixPath(name).parts)
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file.write_bytes(data)
-            file.chmod(0o700 if data.startswith(b"#!") else 0o600)
-        shutil.rmtree(place, ignore_errors=True)
-        temporary.rename(place)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with alone_in(place.parent):
+            shutil.rmtree(temporary, ignore_errors=True)
+            _write(bundle, temporary)
+            shutil.rmtree(place, ignore_errors=True)
+            temporary.rename(place)
     except OSError as problem:
         raise LoadFailed(f"could not be kept in {place}: {problem.strerror}") from problem
+
+
+def _write(bundle: Bundle, folder: Path) -> None:
+    for name, data in bundle.files.items():
+        file = folder.joinpath(*PurePosixPath(name).parts)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.write_bytes(data)
+        file.chmod(0o700 if data.startswith(b"#!") else 0o600)
 
 
 def kept(place: Path) -> str:

@@ -8,7 +8,7 @@ import logging
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from agent_core.messages import Message
 from agent_core.trajectories.sharegpt import conversations
 from agent_core.turn.result import TurnUsage
-from tools.file_locks import lock, open_to_lock
+from tools.file_locks import alone_in
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOFOLLOW
 from tools.redaction.redactor import Redact, redact
@@ -121,17 +121,15 @@ class TrajectoryLog:
 
     def _write(self, name: str, line: bytes) -> None:
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _held(self._directory):
+        with alone_in(self._directory):
             path = self._directory / f"{name}.jsonl"
             if path.exists() and path.stat().st_size + len(line) > self._max_bytes:
                 self._rotate(name)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | O_NOFOLLOW | O_CLOEXEC
-            descriptor = os.open(path, flags, 0o600)
-            with os.fdopen(descriptor, "ab", buffering=0) as file:
-                whole = os.fstat(descriptor).st_size
-                if file.write(line) != len(line):  # the disk is full: half a line would spoil the next one
-                    file.truncate(whole)
-                    raise OSError(f"there is no room for {len(line)} bytes")
+            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            try:
+                _append(file, line)
+            finally:
+                os.close(file)
 
     def _rotate(self, name: str) -> None:
         for number in range(_OLDER, 0, -1):
@@ -161,12 +159,28 @@ def line_of(run: Run, redacting: Redact) -> bytes:
     return f"{json.dumps(line, ensure_ascii=False)}\n".encode("utf-8", "replace")
 
 
-@contextlib.contextmanager
-def _held(directory: Path) -> Iterator[None]:
-    """Nobody else, in whatever process, writes or rotates meanwhile."""
-    descriptor = open_to_lock(directory)
+def _append(file: int, line: bytes) -> None:
+    """Write a line behind the last whole one: half a line, of who was killed while it wrote, would spoil this one.
+
+    Raises:
+        OSError: there is no room; the file is as it was.
+    """
+    end = _end_of_lines(file)
+    os.ftruncate(file, end)
+    left = memoryview(line)
     try:
-        lock(descriptor, waits=True)
-        yield
-    finally:
-        os.close(descriptor)
+        while left:
+            left = left[os.write(file, left) :]
+    except OSError:
+        os.ftruncate(file, end)
+        raise
+
+
+def _end_of_lines(file: int) -> int:
+    with open(file, "rb", closefd=False) as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(size - 1, 0))
+        if stream.read() in {b"", b"\n"}:
+            return size
+        stream.seek(0)
+        return stream.read().rfind(b"\n") + 1

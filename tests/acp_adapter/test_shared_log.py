@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from acp_adapter.shared_log import SharedLog
+from tests.support.partial_writes import in_parts
 
 Say = Callable[[str], None]
 
@@ -82,3 +84,26 @@ def test_a_full_disk_costs_the_record_and_nothing_is_said_on_stderr(
 def test_a_text_that_no_encoding_can_hold_is_written_all_the_same(tmp_path: Path, writer: Callable[[], Say]) -> None:
     writer()("half a sign: \ud800")
     assert lines(tmp_path) == ["half a sign: \\ud800"]
+
+
+def test_a_disk_that_takes_a_part_at_a_time_gets_the_whole_record(
+    tmp_path: Path, writer: Callable[[], Say], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "write", in_parts(tmp_path / "a.log"))
+    say = writer()
+    say("one")
+    say("two")
+    assert lines(tmp_path) == ["one", "two"]
+
+
+def test_after_a_record_that_was_cut_the_next_one_has_a_line_of_its_own(
+    tmp_path: Path, writer: Callable[[], Say], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say = writer()
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", in_parts(tmp_path / "a.log", most=2))
+        say("cut")
+        say("lost")
+    say("next")
+    say("last")
+    assert lines(tmp_path) == ["cu", "next", "last"]

@@ -6,6 +6,7 @@ To find a point for something new: the function that it is in, and the call befo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tests.faults.fault import HALF, Fault
 
@@ -18,11 +19,11 @@ class Point:
     fault: Fault
 
 
-def _at(scene: str, seam: str, when: str = "before", nth: int = 1, **more: str) -> Point:
+def _at(scene: str, seam: str, when: str = "before", nth: int = 1, **more: Any) -> Point:
     return Point(scene, Fault(seam, when=when, nth=nth, **more))
 
 
-def _half(scene: str, seam: str, nth: int, **more: str) -> Point:
+def _half(scene: str, seam: str, nth: int, **more: Any) -> Point:
     return Point(scene, Fault(seam, HALF, nth=nth, **more))
 
 
@@ -73,7 +74,7 @@ STORE = {
     "store: before a deleted session's last row": _at("a delete", f"{_ARCHIVE}.deleting:_delete_rows", "after"),
     "background: a task is noted": _at("a task", f"{_BACKGROUND}.kept:write_task", "after"),
     "background: its news are noted": _at("a task that tells", f"{_BACKGROUND}.kept:insert_news", "after"),
-    "protocol: within the turn's answer": _half("a turn", "os.write", 2, caller="acp_adapter.framing"),
+    "protocol: within the turn's answer": _half("a turn", "os.write", 1, caller="acp_adapter", holds="stopReason"),
 }
 
 FILES = {
@@ -119,4 +120,50 @@ HOME = {
     "report: before it gets its name": _at("a report of what runs", "os.replace", caller="agent_core.running"),
 }
 
-POINTS = STORE | FILES | HOME
+_FAR = "agent_core.far_copy"
+_STATE = "copy.json"
+
+FAR = {
+    "far copy: it is being packed": _at("a far copy", f"{_FAR}.packing:_add_files", "after"),
+    "far copy: nothing is sent yet": _at("a far copy", f"{_FAR}.place:Place.put_first"),
+    "far copy: it is made, and not noted": _at("a far copy", f"{_FAR}.place:Place.put_first", "after"),
+    "far copy: before what is known of it gets its name": _at("a far copy", "os.replace", path=_STATE, nth=2),
+    "far copy: it is noted": _at("a far copy", "os.replace", "after", path=_STATE, nth=2),
+    "far copy: before changes go there": _at("changes for a far copy", f"{_FAR}.place:Place.put_later"),
+    "far copy: changes went there, not noted": _at(
+        "changes for a far copy", f"{_FAR}.place:Place.put_later", "after"
+    ),
+    "far copy: changes come back": _at("changes of a far copy", f"{_FAR}.session_copy:bring_back"),
+    "far copy: the first change is back": _at("changes of a far copy", f"{_FAR}.returning:_brought", "after"),
+    "far copy: all are back, not noted": _at("changes of a far copy", f"{_FAR}.copy:FarCopy.save"),
+    "far copy: all are back": _at("changes of a far copy", f"{_FAR}.copy:FarCopy.save", "after"),
+    "far copy: before refused changes are kept": _at("a no to a far copy", f"{_FAR}.session_copy:keep_as_patches"),
+    "far copy: within the patches": _at("a no to a far copy", "open", path=".patch", writing=True),
+    "far copy: refused changes are kept": _at("a no to a far copy", f"{_FAR}.patches:write_rest", "after"),
+    "far copy: at the session's end": _at("the end of a far copy", f"{_FAR}.session_copy:SessionCopy._keep_rest"),
+    "far copy: the rest is kept, not told": _at("the end of a far copy", f"{_FAR}.patches:write_rest", "after"),
+    "far copy: the rest is told": _at("the end of a far copy", f"{_FAR}.copy:FarCopy.forget"),
+    "far copy: before a rescue": _at("a rescue of a far copy", f"{_FAR}.rescuing:RescueOfCopies._save_one"),
+    "far copy: rescued, not told": _at("a rescue of a far copy", f"{_FAR}.patches:write_rest", "after"),
+    "far copy: the rescue is told": _at("a rescue of a far copy", f"{_FAR}.state:Store.forget"),
+}
+
+_SIGN_IN, _TRUST = "oauth_tokens.json", "plugins.json"
+_COPY = "agent_core.plugins.bundle"
+_TURNS = "agent_core.trajectories"
+
+TRUST = {
+    "sign-in: it is renewed, not stored": _at("a renewed sign-in", "agent_core.mcp.oauth:_Kept.set_tokens"),
+    "sign-in: before the file gets its name": _at("a renewed sign-in", "os.replace", path=_SIGN_IN),
+    "sign-in: after the file got its name": _at("a renewed sign-in", "os.replace", "after", path=_SIGN_IN),
+    "trust: the copy is written": _at("a trust", "os.rename", caller=_COPY),
+    "trust: the copy is there": _at("a trust", "os.rename", "after", caller=_COPY),
+    "trust: before the file gets its name": _at("a trust", "os.replace", path=_TRUST),
+    "trust: after the file got its name": _at("a trust", "os.replace", "after", path=_TRUST),
+    "trajectory: within a line": _half("a trajectory", "os.write", 1, caller=_TURNS),
+    "trajectory: a line is written": _at("a trajectory", "os.write", "after", caller=_TURNS),
+    "trajectory: before the full file moves": _at("full trajectories", "os.replace", caller=_TURNS),
+    "trajectory: the full file has moved": _at("full trajectories", "os.replace", "after", caller=_TURNS),
+}
+
+POINTS = STORE | FILES | HOME | FAR | TRUST

@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.faults.fault import HALF
+from tests.faults.fault import HALF, PART
 from tests.faults.striking import Strike, die
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+_FEW_BYTES = 7
 
 
 def wrap_seams(strikes: Sequence[Strike]) -> None:
@@ -44,20 +45,32 @@ def _call(name: str, real: Callable[..., Any], strikes: Sequence[Strike]) -> Cal
     @functools.wraps(real)
     def call(*args: Any, **named: Any) -> Any:
         path, writing = _path(name, args), _is_writing(name, args, named)
+        content = bytes(args[1]) if name == "write" else b""
         for strike in strikes:
-            if strike.meets("before", path, writing=writing):
+            if strike.meets("before", path, writing=writing, content=content):
                 if name == "write" and strike.fault.act == HALF:
                     real(args[0], bytes(args[1])[: len(args[1]) // 2])
                     strike.tell()
                     die()
+                if strike.fault.act == PART:
+                    args = _part_of(name, args)
                 strike.do(path)
         result = real(*args, **named)
         for strike in strikes:
-            if strike.meets("after", path, writing=writing):
+            if strike.meets("after", path, writing=writing, content=content):
                 strike.do(path)
         return result
 
     return call
+
+
+def _part_of(name: str, args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments of a call that reads or writes a part of what it was asked for."""
+    descriptor, what = args
+    if name == "read":
+        return descriptor, min(what, _FEW_BYTES)
+    data = bytes(what)
+    return descriptor, data[: len(data) // 2 or 1]
 
 
 def _path(name: str, args: Sequence[Any]) -> str:
@@ -66,7 +79,11 @@ def _path(name: str, args: Sequence[Any]) -> str:
         return ""
     found = []
     for each in args[:2]:
-        if isinstance(each, int) and not isinstance(each, bool) and name in {"write", "fsync", "ftruncate", "open"}:
+        if (
+            isinstance(each, int)
+            and not isinstance(each, bool)
+            and name in {"read", "write", "fsync", "ftruncate", "open"}
+        ):
             if each is args[0]:
                 found.append(_of_descriptor(each))
         elif isinstance(each, str | bytes | os.PathLike) and name != "write":

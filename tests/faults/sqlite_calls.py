@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.faults.fault import HALF
+from tests.faults.fault import HALF, PART
 from tests.faults.striking import Strike, die
 
 _kept: list[Any] = []
@@ -81,6 +81,8 @@ def _system_call(kind: str, real: Callable[..., Any], strikes: Sequence[Strike])
                 real(args[0], args[1], args[2] // 2, args[3])
                 strike.tell()
                 die()
+            if strike.fault.act == PART and kind in {"read", "write"}:
+                args = (args[0], args[1], args[2] // 2 or 1, args[3])
             strike.do(path)
         result = real(*args)
         code = ctypes.get_errno()

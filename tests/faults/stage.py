@@ -54,8 +54,8 @@ class Stage:
         """While it is there, faults strike."""
         return self.scratch / "armed"
 
-    async def start(self, *faults: Fault, armed: bool = False, **options: Any) -> Editor:
-        """An agent with these faults, greeted; without any it is the program as it is."""
+    async def start(self, *faults: Fault, armed: bool = False, signals: bool = False, **options: Any) -> Editor:
+        """An agent with these faults, whose calls `signals` interrupt; without any it is the program as it is."""
         self.armed.unlink(missing_ok=True)
         if armed:
             self.armed.touch()
@@ -64,10 +64,11 @@ class Stage:
             "TMPDIR": str(self._made("tmp")),
             "XDG_CACHE_HOME": str(self._made("cache")),
         }
-        if faults or self.clock:
+        if faults or self.clock or signals:
             self._plans += 1
             plan = self.scratch / f"plan{self._plans}.json"
-            write_plan(plan, [replace(each, during=str(self.armed)) for each in faults], self.clock)
+            those = [replace(each, during=str(self.armed)) for each in faults]
+            write_plan(plan, those, self.clock, signals=signals)
             options["command"] = [sys.executable, "-P", "-m", "tests.faults.launcher", str(plan)]
         agent = await Editor.spawn(
             *self.arguments, home=self.home, cwd=self._made("elsewhere"), env=environment, **options

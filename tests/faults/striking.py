@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.faults.fault import HALF, HANG, KILL, SLOW, Fault
+from tests.faults.fault import HALF, HANG, KILL, PART, SLOW, Fault
 
 OURS = ("acp_adapter.", "agent_core.", "tools.")
 _exists, _open, _write = os.path.exists, os.open, os.write
@@ -30,9 +30,11 @@ class Strike:
     _told: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def meets(self, when: str, path: str, *, writing: bool = True) -> bool:
+    def meets(self, when: str, path: str, *, writing: bool = True, content: bytes = b"") -> bool:
         """Whether the fault strikes at this call."""
         fault = self.fault
+        if fault.holds.encode() not in content:
+            return False
         if fault.when != when or (fault.path and fault.path not in f"{path}|") or (fault.writing and not writing):
             return False
         if fault.during and not _exists(fault.during):
@@ -54,7 +56,7 @@ class Strike:
         elif act == HANG:
             while _exists(self.fault.during):
                 time.sleep(0.01)
-        elif act != HALF:
+        elif act not in {HALF, PART}:
             raise self.error(path)
 
     def error(self, path: str) -> OSError:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 
 import pytest
 
 from tests.faults.fault import HALF
-from tests.faults.filing import FILING
-from tests.faults.keeping import KEEPING
 from tests.faults.points import POINTS, Point
+from tests.faults.scenes import SCENES
 from tests.faults.stage import Stage, told
-from tests.faults.talking import TALKING
 from tests.support.chaos_remains import eventually
 from tests.support.editor import PLAIN, AgentGone
 
-SCENES = TALKING | FILING | KEEPING
 SEED = os.environ.get("FAULTS_SEED") or str(random.randrange(1_000_000))
 _A_FEW = 5
 
@@ -39,7 +37,7 @@ async def test_a_kill_at_one_of_the_points_loses_nothing(stage: Stage, number: i
 
 async def _kill_at(stage: Stage, point: Point) -> None:
     scene = SCENES[point.scene]
-    scene.prepare(stage)
+    await asyncio.to_thread(scene.prepare, stage)
     stage.arguments = ("--offline", *scene.arguments(stage))
     # The last line may be cut in the middle, as whatever a killed process was writing.
     agent = await stage.start(point.fault, armed=scene.at_start, check=point.fault.act != HALF)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import importlib
 
-from tests.faults.filing import FILING
-from tests.faults.keeping import KEEPING
 from tests.faults.points import POINTS
-from tests.faults.talking import TALKING
+from tests.faults.scenes import SCENES
 
 
 def test_each_point_is_in_a_scene_and_names_a_function_of_ours() -> None:
-    scenes = TALKING | FILING | KEEPING
-    assert {point.scene for point in POINTS.values()} == scenes.keys()
+    assert {point.scene for point in POINTS.values()} == SCENES.keys()
     assert len(POINTS) >= 30
     for name, point in POINTS.items():
         module, _, function = point.fault.seam.partition(":")

@@ -105,7 +105,7 @@ class FaultyHandler:
         return await self._real(params)
 
 
-async def _editor_faults(agent: Editor, workspace: Path, turns: int) -> None:
+async def _editor_faults(agent: Editor, workspace: Path, turns: int, methods: set[str]) -> None:
     chance = random.Random(SEED)
     await agent.initialize(ZED)
     session = await agent.new_session(workspace)
@@ -119,6 +119,8 @@ async def _editor_faults(agent: Editor, workspace: Path, turns: int) -> None:
         whole = {"a - b", "a + b"}
         assert any(word in (workspace / "sums.py").read_text() for word in whole)
     assert {card["status"] for card in agent.cards(session).values()} <= {"completed", "failed"}
+    asked = {frame.method for frame in agent.frames if not frame.ours and frame.method}
+    assert methods <= asked
     agent.handlers.update(real)
     await agent.prompt(session, "read sums.py\nsay Last.")
     assert list(agent.cards(session).values())[-1]["status"] == "completed"
@@ -129,10 +131,11 @@ async def _editor_faults(agent: Editor, workspace: Path, turns: int) -> None:
 async def test_an_editor_whose_files_and_terminals_fail_at_random_breaks_no_turn(
     home: Path, workspace: Path, terminals: bool
 ) -> None:
-    configure(home, {"terminal": {"editor_terminals": terminals}} if terminals else {})
+    configure(home, {"editor": {"terminals": terminals}})
     with told(f"FAULTS_SEED={SEED}"):
         async with serving(home) as agent:
-            await _editor_faults(agent, workspace, 6)
+            asked = {"fs/write_text_file", *(["terminal/create"] if terminals else [])}
+            await _editor_faults(agent, workspace, 6, asked)
 
 
 @pytest.mark.long

@@ -24,7 +24,8 @@ book() {{ [ -e "$BOOKS/$1.box" ] || fail "Error response from daemon: No such co
 state() {{ read -r state <"$BOOKS/$1.box"; }}
 up() {{
   set -m
-  sleep 600 </dev/null >/dev/null 2>&1 &
+  # A container is nobody's child, and knows no variables of who has begun it.
+  env -i "PATH=$PATH" sleep 600 </dev/null >/dev/null 2>&1 &
   set +m
   echo $! >"$BOOKS/$1.pids"
 }}
@@ -45,6 +46,7 @@ run)
     esac
     shift
   done
+  [ -z {disk} ] || rm -rf {disk}
   up "$name"
   printf 'true\n%s' "$labels" >"$BOOKS/$name.box"
   ;;
@@ -99,11 +101,12 @@ class FakeEngine:
     program: the path of its program.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, disk: Path | None = None) -> None:
+        """`disk`: the directory of this machine that is a container's own; a new one has it empty."""
         self._books = folder / "books"
         self._books.mkdir(parents=True)
         self.program = folder / "docker"
-        words = {"python": sys.executable, "books": str(self._books)}
+        words = {"python": sys.executable, "books": str(self._books), "disk": str(disk or "")}
         shell = {name: shlex.quote(word) for name, word in words.items()}
         self.program.write_text(_PROGRAM.format(bash=shutil.which("bash") or "/bin/bash", **shell))
         self.program.chmod(0o755)

@@ -135,6 +135,8 @@ def test_a_command_that_takes_too_long_says_so(session):
 
     assert result.failed
     assert answer["timed_out"] is True
+    assert result.facts["timed_out"] is True
+    assert any("still running after 0.2 s" in getattr(shown, "text", "") for shown in result.shown)
     assert answer["exit_code"] == 124
     assert answer["output"] == "begun\n"
     assert "0.2 s" in answer["note"]

@@ -248,4 +248,4 @@ def _cause(problem: Exception, cwd: Path) -> str:
         return "it is too long. Write it to a file and run that."
     if isinstance(problem, FileNotFoundError) and problem.filename == cwd:
         return f"there is no directory {cwd}."
-    return f"{problem.strerror}: {problem.filename}."
+    return f"{problem.strerror}: {problem.filename}." if problem.filename else f"{problem.strerror}."

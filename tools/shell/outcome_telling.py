@@ -8,7 +8,7 @@ import signal
 from typing import Any
 
 from tools.context import CommandOutcome
-from tools.result import ShownOutput, ToolResult
+from tools.result import ShownOutput, ShownText, ToolResult
 from tools.shell.exit_codes import ExitMeaning, explain_exit
 from tools.shell.memory import ShellCommand, ShellOutcome
 from tools.shell.place import ShellPlace
@@ -39,12 +39,13 @@ def told(spec: ShellCommand, outcome: CommandOutcome, place: ShellPlace) -> Tool
         payload["note"] = " ".join(note for note in notes if note)
     return ToolResult(
         json.dumps(payload, ensure_ascii=False),
-        shown=(ShownOutput(outcome.output, outcome.exit_code, outcome.signal),),
+        shown=(ShownOutput(outcome.output, outcome.exit_code, outcome.signal), *_why_ended(spec, outcome)),
         facts={
             "command": spec.command,
             "cwd": str(spec.cwd),
             **({"moved_to": moved} if moved else {}),
             "exit_code": outcome.exit_code,
+            **({"timed_out": True} if outcome.timed_out else {}),
             "duration": round(outcome.duration, 3),
             **({"saved": outcome.saved.facts()} if outcome.saved else {}),
         },
@@ -77,6 +78,13 @@ def _meaning(spec: ShellCommand, outcome: CommandOutcome, code: int | None) -> E
     if code is None:
         return ExitMeaning(failed=True, note=f"Ended by {outcome.signal or 'an unknown signal'}.")
     return explain_exit(spec.command, code)
+
+
+def _why_ended(spec: ShellCommand, outcome: CommandOutcome) -> tuple[ShownText, ...]:
+    """What the person does not see of the command itself: the signal that it ended by was ours."""
+    if not outcome.timed_out or (isinstance(outcome, ShellOutcome) and outcome.waits_for):
+        return ()
+    return (ShownText(f"It was still running after {spec.timeout:g} s, and was ended."),)
 
 
 def _waited(question: str) -> str:

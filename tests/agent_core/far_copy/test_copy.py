@@ -1,6 +1,7 @@
 """A workspace and its copy: what goes there, what comes back, and what becomes of both in trouble."""
 
 import os
+import time
 
 import pytest
 
@@ -370,6 +371,38 @@ def test_a_path_below_the_workspace_is_a_name(name):
 )  # fmt: skip
 def test_what_leads_out_of_it_or_into_git_s_own_is_none(name):
     assert not is_name(name)
+
+
+def test_what_was_not_brought_back_comes_again_until_it_is_kept(bench):
+    bench.write(f="old\n")
+    bench.renew()
+    (bench.there / "f").write_text("new\n")
+    bench.write(f="mine\n")
+    assert [change.name for change in bench.back().kept] == ["f"]
+    bench.restart()
+    assert bench.changes().keys() == {"f"}
+    bench.copy.keep_apart(bench.back().kept)
+    bench.restart()
+    assert bench.changes() == {}
+
+
+def test_half_a_stream_of_a_process_that_was_killed_goes_with_the_next_one(bench):
+    bench.write(f="1\n")
+    half = bench.copy.store.directory / "sent-000007.tar.part"
+    half.parent.mkdir(parents=True)
+    half.write_bytes(b"half")
+    bench.renew()
+    assert not half.exists()
+
+
+def test_half_a_stream_that_nobody_goes_on_with_goes_after_a_day(tmp_path):
+    for session, age in (("old", 2 * 86_400), ("new", 3_600)):
+        half = tmp_path / "states" / session / "sent-000001.tar.part"
+        half.parent.mkdir(parents=True)
+        half.write_bytes(b"half")
+        os.utime(half, (time.time() - age, time.time() - age))
+    tidy_states(tmp_path / "states")
+    assert [half.parent.name for half in (tmp_path / "states").rglob("*.part")] == ["new"]
 
 
 def test_what_was_kept_goes_after_a_week(bench, tmp_path):

@@ -88,6 +88,27 @@ def test_of_a_container_that_is_removed_then(bench, engine, rescue, news, connec
     wait_until(lambda: LEFT not in engine.boxes())
 
 
+def test_what_was_brought_back_before_the_kill_does_not_keep_the_rest_from_being_applied(
+    bench, engine, rescue, news, connected
+):
+    killed(bench, f"the container {LEFT}")
+    (bench.there / "g").write_text("also new\n")
+    bench.write(g="also new\n")
+    connected(DockerMachine(Box("any:1"), "", str(engine.program), rescue))
+    is_saved(bench, news)
+    assert (bench.here / "g").read_text() == "also new\n"
+
+
+def test_of_a_file_that_is_here_already_only_its_permissions_are_kept(bench, engine, rescue, news, connected):
+    killed(bench, f"the container {LEFT}")
+    (bench.there / "g").write_text("also new\n")
+    (bench.there / "g").chmod(0o755)
+    bench.write(g="also new\n")
+    connected(DockerMachine(Box("any:1"), "", str(engine.program), rescue))
+    is_saved(bench, news)
+    assert (bench.here / "g").stat().st_mode & 0o100
+
+
 @pytest.mark.parametrize(("name", "cloud"), [("modal", ModalCloud), ("daytona", DaytonaCloud)])
 def test_of_a_sandbox_that_is_removed_then(name, cloud, bench, rescue, news, connected, monkeypatch):
     service = Sandboxes(bench.folder / "disk")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from agent_core.providers.base import ReasoningDelta, Usage, UsageReport
 from agent_core.trajectories.log import Run, TrajectoryLog
 from agent_core.turn.result import no_usage
 from tests.support.agents import in_background, make_agent
+from tests.support.partial_writes import in_parts
 from tests.support.scripted_provider import Hold, says, uses
 
 
@@ -148,6 +150,25 @@ def test_what_cannot_be_written_fails_nobody_and_is_in_the_log(tmp_path, caplog)
     assert agent.chat("go") == "ok"
     log.close()
     assert "could not be written" in caplog.text
+
+
+def test_half_a_line_of_who_was_killed_goes_and_what_is_whole_stays(tmp_path, kept):
+    directory = tmp_path / "home" / "trajectories"
+    directory.mkdir(parents=True)
+    (directory / "completed.jsonl").write_bytes(b'{"whole": 1}\n{"conversations": [{"fr')
+    (directory / "failed.jsonl").write_bytes(b'{"conv')
+    kept.add(run_of())
+    kept.add(run_of(outcome="error"))
+    kept.close()
+    assert [line.get("outcome") for line in lines(tmp_path, "completed")] == [None, "end_turn"]
+    assert [line["outcome"] for line in lines(tmp_path, "failed")] == ["error"]
+
+
+def test_a_disk_that_takes_a_part_at_a_time_gets_the_whole_line(tmp_path, kept, monkeypatch):
+    monkeypatch.setattr(os, "write", in_parts(tmp_path / "home" / "trajectories" / "completed.jsonl"))
+    kept.add(run_of("x" * 1000))
+    kept.close()
+    assert [line["outcome"] for line in lines(tmp_path, "completed")] == ["end_turn"]
 
 
 def test_a_link_in_the_files_place_is_not_followed(tmp_path, kept, caplog):
