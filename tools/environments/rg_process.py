@@ -124,9 +124,10 @@ class Runner:
 
 
 def search_program() -> list[str]:
-    """The command that searches: `rg` on PATH, else beside this interpreter, else the substitute."""
+    """The command that searches: `rg` beside this interpreter, else on PATH, else the substitute."""
+    # The one that came with us: an older one knows fewer types, and reads some expressions in another way.
     beside = Path(sys.executable).parent / "rg"
-    found = shutil.which("rg") or (str(beside) if beside.is_file() else None)
+    found = str(beside) if beside.is_file() else shutil.which("rg")
     return [found] if found else substitute()
 
 
