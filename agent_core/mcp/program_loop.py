@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from asyncio import SubprocessTransport
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-if sys.platform == "win32":
-    _Loop = asyncio.ProactorEventLoop
-else:
+if TYPE_CHECKING:
     _Loop = asyncio.SelectorEventLoop
+else:
+    # On Windows, only the proactor starts programs.
+    _Loop = getattr(asyncio, "ProactorEventLoop", asyncio.SelectorEventLoop)
 
 _Protocol = TypeVar("_Protocol", bound=asyncio.BaseProtocol)
 _given: ContextVar[Mapping[str, str] | None] = ContextVar("variables_of_programs", default=None)

@@ -307,7 +307,7 @@ def endless_rg(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     os.mkfifo(folder / "started")
     (folder / "rg").write_text(f"#!/bin/sh\necho $$ > '{folder}/started'\nexec sleep 600\n")
     (folder / "rg").chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    monkeypatch.setattr(rg_process, "search_program", lambda: [str(folder / "rg")])
     return folder / "started"
 
 
@@ -344,6 +344,18 @@ def test_a_cancelled_turn_ends_the_running_search(tmp_path: Path, endless_rg: Pa
         with pytest.raises(ToolInterrupted):
             outcome.result()
     assert not Path(f"/proc/{process}").exists()
+
+
+def test_the_rg_beside_the_interpreter_goes_before_one_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for folder in (tmp_path / "ours", tmp_path / "theirs"):
+        folder.mkdir()
+        (folder / "rg").write_text("#!/bin/sh\n")
+        (folder / "rg").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "theirs"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "ours" / "python"))
+    assert rg_process.search_program() == [str(tmp_path / "ours" / "rg")]
+    (tmp_path / "ours" / "rg").unlink()
+    assert rg_process.search_program() == [str(tmp_path / "theirs" / "rg")]
 
 
 def test_without_rg_a_program_of_ours_searches(tree: Path, tmp_path_factory, monkeypatch: pytest.MonkeyPatch):
