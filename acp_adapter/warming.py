@@ -26,7 +26,7 @@ class Warming:
     Attributes:
         executor: whose threads load.
         is_prompted: whether a prompt runs.
-        on_loaded: is called when the first prompt has all it needs, and `look_again` after it.
+        look_again: is called when the first prompt has all it needs, and `on_loaded` when all is loaded.
         pause: seconds until it is looked again whether a prompt that was sent at once is over; ten times at most.
     """
 
@@ -49,7 +49,6 @@ class Warming:
             self.factory.warm()
         except Exception:  # the first prompt meets it again, and tells it
             log.exception("what the first prompt needs could not be loaded")
-        self.on_loaded()
         self.look_again(loop)
         _soon(loop, lambda: self._go_on(loop, _LOOKS))
 
@@ -69,6 +68,7 @@ class Warming:
         # Under a prompt, what is needed completes itself.
         if not self.is_prompted():
             complete_all()
+        self.on_loaded()
 
 
 def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
