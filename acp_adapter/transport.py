@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from acp_adapter.editor_paths import EditorPaths
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _POURED_BYTES = 1024 * 1024
+_POURED_AT_ONCE = 32
 _RECEIVED_AT_ONCE = 32
 # Methods of the protocol that the SDK does not route come to the agent as methods of our own would.
 _EXTRA_METHODS = frozenset({"session/delete", "logout"})
@@ -142,9 +144,10 @@ class Transport:
         """Tell from a worker thread what was, because of a load; it waits while the client does not read."""
         waited_at, session_id, whole = 0, "", False
         try:
-            for params in all_params:
-                session_id = str(params.get("sessionId", ""))
-                position = self._put({"jsonrpc": "2.0", "method": method, "params": params}, self._rules.check_past)
+            source = iter(all_params)
+            while some := tuple(islice(source, _POURED_AT_ONCE)):
+                session_id = str(some[0].get("sessionId", ""))
+                position = self._put_past([{"jsonrpc": "2.0", "method": method, "params": params} for params in some])
                 if position - waited_at > _POURED_BYTES:
                     while not self._writer.wait_written(1.0):
                         pass
@@ -209,12 +212,22 @@ class Transport:
         """Write what is queued, at most `timeout` seconds, and nothing after it; whether it all went out in time."""
         return self._writer.end(timeout)
 
-    def _put(self, message: Mapping[str, Any], check: Callable[[Mapping[str, Any]], None] | None = None) -> int:
+    def _put(self, message: Mapping[str, Any]) -> int:
         """Hold a message to the rules and queue it, in one step: they see the order in which the client does."""
         line = encode(self._paths.outgoing(message))
         with self._putting:
-            (check or self._rules.check_sent)(message)
+            self._rules.check_sent(message)
             return self._put_line(line)
+
+    def _put_past(self, messages: Sequence[Mapping[str, Any]]) -> int:
+        """The same for messages that tell what was: several are written at once."""
+        lines = [encode(self._paths.outgoing(message)) for message in messages]
+        with self._putting:
+            for message, line in zip(messages, lines, strict=True):
+                self._rules.check_past(message)
+                if self._tap is not None:
+                    self._tap("in", line)
+            return self._writer.put(b"".join(lines))
 
     def _put_answer(self, message: Mapping[str, Any]) -> None:
         """Queue an answer to a request that is open."""
