@@ -7,6 +7,7 @@ import gc
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
@@ -37,6 +38,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile what has changed of ours, once: processes of tests must not compile it each for itself."""
+    # A shell has its background jobs ignore interrupts, and so would all that the tests start and interrupt.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         for package in ("acp_adapter", "agent_core", "tools", "tests/support"):
             compileall.compile_dir(str(config.rootpath / package), quiet=2)
