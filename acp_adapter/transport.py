@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -144,8 +144,7 @@ class Transport:
         """Tell from a worker thread what was, because of a load; it waits while the client does not read."""
         waited_at, session_id, whole = 0, "", False
         try:
-            source = iter(all_params)
-            while some := tuple(islice(source, _POURED_AT_ONCE)):
+            for some in _in_growing_parts(all_params):
                 session_id = str(some[0].get("sessionId", ""))
                 position = self._put_past([{"jsonrpc": "2.0", "method": method, "params": params} for params in some])
                 if position - waited_at > _POURED_BYTES:
@@ -370,3 +369,11 @@ class Transport:
                 self._loop.call_soon_threadsafe(callback)
             except RuntimeError:
                 return  # the loop is closed: the process is ending
+
+
+def _in_growing_parts(params: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], ...]]:
+    """One, then two, then four: what is first is told at once."""
+    source, size = iter(params), 1
+    while some := tuple(islice(source, size)):
+        yield some
+        size = min(2 * size, _POURED_AT_ONCE)
