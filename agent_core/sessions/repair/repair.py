@@ -24,6 +24,7 @@ from agent_core.sessions.repair.blob_facts import mark_missing
 from agent_core.sessions.repair.examining import examine
 from agent_core.sessions.repair.findings import Findings
 from agent_core.sessions.repair.salvage import Salvaged, salvage
+from agent_core.sessions.search.levels import NO_PARTS, SET_STRUCTURE
 from tools.light_dataclass import dataclass
 
 _PATIENCE = 5.0
@@ -102,6 +103,8 @@ def _mend(findings: Findings, blobs: Path, now: float) -> tuple[tuple[str, ...],
 
 
 def _rebuild_search(connection: sqlite3.Connection) -> None:
+    with contextlib.suppress(sqlite3.OperationalError):  # some systems' SQLite lets nobody write it
+        connection.execute(SET_STRUCTURE, (NO_PARTS,))  # one that is damaged keeps the table from being used at all
     connection.execute("INSERT INTO messages_fts (messages_fts) VALUES ('rebuild')")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from agent_core.errors import StoreError
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.database.database import Database
+from agent_core.sessions.search.levels import keep_few
 from agent_core.sessions.search.texts import prepared, searchable
 
 _BATCH = 16
@@ -76,6 +77,7 @@ def forget_deleted(database: Database, pause: Callable[[float], None] = time.sle
     Raises:
         StoreError: the database cannot be written; what was done until then stays.
     """
+    keep_few(database)
     pages = -_MERGED_PAGES  # negative: all parts of the index become one
     while True:
         began = time.monotonic()

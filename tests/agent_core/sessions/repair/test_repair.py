@@ -307,6 +307,22 @@ def test_a_search_index_that_does_not_match_is_made_anew_in_place(path):
     assert read_one(path, "SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'world'") == (1,)
 
 
+@pytest.mark.parametrize("record", [b"\0\0\0\0\x8f\x51\0\0" + bytes(2 * 2001), b"\xff\xff", b""])
+def test_a_search_index_that_cannot_be_opened_is_made_anew_in_place(path, record):
+    with plain(path) as connection:
+        connection.execute(
+            "INSERT INTO search_texts (message_id, session_id, hidden, created_at, user)"
+            " VALUES (1, 'session-000', '', 3, 'hello world')"
+        )
+        connection.execute("UPDATE messages_fts_data SET block = ? WHERE id = 10", (record,))
+    assert subjects(path) == {"search"}
+    report = repair(path, now=NOW)
+    assert report.refused == ""
+    assert report.set_aside is None
+    assert saved(path) == WHOLE
+    assert read_one(path, "SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'world'") == (1,)
+
+
 def test_a_big_search_index_is_examined_in_place_unless_sessions_are_in_use(path, monkeypatch):
     monkeypatch.setattr("agent_core.sessions.repair.examining._MOST_COPIED", 1)
     assert examine(path, now=NOW).problems == ()
