@@ -26,7 +26,8 @@ class Warming:
     Attributes:
         executor: whose threads load.
         is_prompted: whether a prompt runs.
-        look_again: is called when the first prompt has all it needs, and `on_loaded` when all is loaded.
+        look_again: is called when the first prompt has all it needs, `on_loaded` when all is loaded, and then
+            `and_then`, on the loop.
         pause: seconds until it is looked again whether a prompt that was sent at once is over; ten times at most.
     """
 
@@ -35,6 +36,7 @@ class Warming:
     is_prompted: Callable[[], bool]
     on_loaded: Callable[[], None]
     look_again: Callable[[asyncio.AbstractEventLoop], None]
+    and_then: Callable[[], None] = lambda: None
     pause: float = 0.1
     _begun: bool = False
 
@@ -58,9 +60,9 @@ class Warming:
             loop.call_later(self.pause, self._go_on, loop, looks - 1)
             return
         with contextlib.suppress(RuntimeError):  # the process ends
-            self.executor.submit(self._for_calls)
+            self.executor.submit(self._for_calls, loop)
 
-    def _for_calls(self) -> None:
+    def _for_calls(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             self.factory.warm_calls()
         except Exception:  # the first call meets it again
@@ -69,6 +71,7 @@ class Warming:
         if not self.is_prompted():
             complete_all()
         self.on_loaded()
+        _soon(loop, self.and_then)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,6 @@ from agent_core.background.delivery import open_turn
 from agent_core.budget import IterationBudget
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.calls.repeats import Repeats
-from agent_core.context.compaction import Compaction
 from agent_core.delegation.of_turns import DelegationOfTurns
 from agent_core.delegation.settings import DelegationSettings
 from agent_core.errors import HermesError, ModelFailed, RequestError, TurnInterrupted, public_text
@@ -140,6 +140,7 @@ class AIAgent:
             workspace=self.workspace,
             services=self._services,
             aim=self._aim,
+            platform=platform,
             toolsets=tuple(enabled_toolsets),
             disabled=(*disabled_toolsets, *(name for one in lacking for name in one.missing_tools())),
             cache_ttl=cache_ttl,
@@ -242,13 +243,16 @@ class AIAgent:
         turn: Turn | None = None
         self._token, self._turn_id = token or CancelToken(), turn_id
         try:
-            if self._token.is_set() or not self.workspace.ready(turn_id, self._token, callbacks or self.callbacks):
+            if self._token.is_set():
                 return never_begun(self._store.messages(self.session_id), self.model, turn_id)
             self._store.begin_turn(self.session_id, turn_id)
             self.begun = turn_id
             self._began = self._services.activity.begin()
             self._trace = begin_trace(self._services, self.session_id, turn_id)
             callbacks = self._trace.heard(self._services.activity.heard(callbacks or self.callbacks))
+            if not self.workspace.ready(turn_id, self._token, callbacks):
+                outcome = "cancelled"
+                return never_begun(self._store.messages(self.session_id), self.model, turn_id)
             turn = self._begin(turn_id, task_id, system_message, conversation_history, callbacks)
             self._turn = turn
             result = self._run(turn, user_message, complete)
@@ -326,12 +330,9 @@ class AIAgent:
             planned=route,
             route=route.begin(self._token or CancelToken()),
             callbacks=callbacks,
-            keeps=self._keeps(turn_id) if given is None else None,
+            keeps=partial(self._store.compact, self.session_id, turn_id) if given is None else None,
             repeats=Repeats(self._guardrails, self._only_reads),
         )
-
-    def _keeps(self, turn_id: str) -> Callable[[Compaction], bool]:
-        return lambda made: self._store.compact(self.session_id, turn_id, made)
 
     def _only_reads(self, tool: str) -> bool:
         entry = self.workspace.tools.get(tool)

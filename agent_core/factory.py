@@ -35,6 +35,7 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.knowledge.efforts import effort_in_use
 from agent_core.providers.knowledge.present import command_line_decides
 from agent_core.providers.resolution.resolve import resolve_model
+from agent_core.rehearsing import Asked, Rehearsed, rehearse
 from agent_core.running import RunReport
 from agent_core.services import SessionServices
 from agent_core.session_model import session_model
@@ -130,14 +131,19 @@ class AgentFactory:
         """
         return self.settings().sessions.idle_minutes * 60.0
 
-    def services(self, session_id: str) -> SessionServices:
+    def services(self, session_id: str, call_ids: set[str] | None = None) -> SessionServices:
         """What a session keeps between its turns, as its last process left it, if that can be read.
+
+        Args:
+            call_ids: ids that no further call may have, which gets those of further calls.
 
         Raises:
             SettingsError: the settings cannot be read, or name a context engine that there is not.
         """
         load_tools()  # a plugin may bring the memory, or who compresses
         services = SessionServices(lambda: self.sessions.recall, self._look)
+        if call_ids is not None:
+            services.call_ids = call_ids
         services.tracing = self._traces.of_session()
         behind = self.background.of(session_id)
         services.news, services.tasks = behind.news, behind.tasks
@@ -291,6 +297,21 @@ class AgentFactory:
         """
         choices = SessionChoices.from_record(record)
         return replace(choices, model="") if command_line_decides(self._config.load()) else choices
+
+    def rehearse(self, session_id: str, choices: SessionChoices, used: str) -> Rehearsed | None:
+        """Make a stored session's next request ready, as far as it can be known; None for one without messages.
+
+        Args:
+            used: the provider:model that it used last; '' for none.
+
+        Raises:
+            AuthRequired, SettingsError: no usable model. StoreError, UnknownSession: it cannot be read.
+        """
+        config = self._config.load()
+        choice = session_model(config, choices.model, used, lambda _: None)
+        effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
+        asked = Asked(self._routes.provider(choice), choice, effort, config.settings.prompt_caching.cache_ttl)
+        return rehearse(self.sessions.store, session_id, asked)
 
     def switch(self, agent: AIAgent, choices: SessionChoices, used: str) -> None:
         """Let a session's agent ask the model that was chosen, with the effort that was, from its next request on.

@@ -155,7 +155,14 @@ class SessionServices:
         self.system = kept.system if same_prompt else None
         known = self.system is not None
         self.prompt_layers, self.prompt_notes = (kept.prompt_layers, kept.prompt_notes) if known else ((), ())
-        self.omissions = Omissions(set(kept.omitted_results), kept.sealed_before, kept.images_before)
+        self.omissions = omissions_of(kept)
+
+
+def omissions_of(kept: KeptState | None) -> Omissions:
+    """What the model is not shown of a session's results any more."""
+    if kept is None:
+        return Omissions()
+    return Omissions(set(kept.omitted_results), kept.sealed_before, kept.images_before)
 
 
 class TurnServices:

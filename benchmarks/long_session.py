@@ -35,6 +35,9 @@ _LOAD = Quantity(f"session/load of it, {_MESSAGES:,} messages", at_most=150)
 _AFTER = Quantity("first prompt after session/load → request at the model")
 _NEW = Quantity("first prompt after session/new → request at the model")
 _SLOWER = Quantity("… after session/load ÷ after session/new", RATIO, at_most=1)
+_PAUSE = 2.0
+_AFTER_PAUSE = Quantity(f"first prompt, {_PAUSE:.0f} s after session/load → request at the model")
+_SLOWER_AFTER_PAUSE = Quantity("… after session/load ÷ after session/new, 2 s later", RATIO, at_most=1)
 
 
 @dataclass(slots=True)
@@ -54,7 +57,8 @@ def measure(stage: Stage) -> Section:
         for _ in range(_LOADS):
             _load(stage, session, samples)
     quantities = (
-        _BUILT, _PROMPT, _GROWTH, _REQUEST, _LATE_REQUEST, _MEMORY, _LOAD, _AFTER, _NEW, _SLOWER,
+        _BUILT, _PROMPT, _GROWTH, _REQUEST, _LATE_REQUEST, _MEMORY, _LOAD, _AFTER, _NEW, _SLOWER, _AFTER_PAUSE,
+        _SLOWER_AFTER_PAUSE,
     )  # fmt: skip
     return samples.section("A long session", quantities)
 
@@ -67,9 +71,11 @@ def _live(stage: Stage, samples: Samples) -> str:
             agent = running.enter_context(stage.start(name, settings="long"))
             agent.prompt(agent.open(), stage.model.plan("stream", 1)[1])
             lives[name] = _Life(agent, agent.new_session().result["sessionId"])
-        for _ in range(_PROMPTS):
+        # Ten prompts of one, then ten of the other: either would else always come behind the other's work.
+        for _ in range(_PROMPTS // _EDGE):
             for life in lives.values():
-                _prompt(stage, life)
+                for _ in range(_EDGE):
+                    _prompt(stage, life)
         for name, life in lives.items():
             first, last = (statistics.median(part) for part in (life.answers[:_EDGE], life.answers[-_EDGE:]))
             samples.add(_BUILT, name, sum(life.answers))
@@ -95,26 +101,44 @@ def _prompt(stage: Stage, life: _Life) -> None:
 
 
 def _load(stage: Stage, session: str, samples: Samples) -> None:
+    loading, after = _loaded(stage, session)
+    new = _opened(stage)
+    samples.add(_LOAD, HERMES, loading)
+    samples.add(_AFTER, HERMES, after)
+    samples.add(_NEW, HERMES, new)
+    samples.add(_SLOWER, HERMES, after / new)
+    _, after = _loaded(stage, session, _PAUSE)
+    samples.add(_AFTER_PAUSE, HERMES, after)
+    samples.add(_SLOWER_AFTER_PAUSE, HERMES, after / _opened(stage, _PAUSE))
+    started = time.perf_counter()
+    _read_and_write(stage.home("long") / "hermes-acp.db", session)
+    samples.add(_LOAD, RAW, 1000 * (time.perf_counter() - started))
+
+
+def _loaded(stage: Stage, session: str, pause: float = 0.0) -> tuple[float, float]:
+    """Milliseconds of loading the session in a new process, and from its first prompt to the request."""
     place = {"cwd": str(stage.place("long")), "mcpServers": []}
     with stage.start(HERMES, settings="long") as agent:
         agent.initialize()
         agent.request("session/list", {})  # whoever loads a session has seen it in the list before
         started = time.monotonic()
         loaded = agent.request("session/load", {"sessionId": session, **place})
+        time.sleep(pause)
         after = _first_request(stage, agent, session)
         agent.close()
+    return 1000 * (loaded.at - started), after
+
+
+def _opened(stage: Stage, pause: float = 0.0) -> float:
+    """Milliseconds from the first prompt in a new session of a new process to the request."""
     with stage.start(HERMES, settings="long") as agent:
         agent.initialize()
         agent.request("session/list", {})
-        new = _first_request(stage, agent, agent.new_session().result["sessionId"])
+        session = agent.new_session().result["sessionId"]
+        time.sleep(pause)
+        after = _first_request(stage, agent, session)
         agent.close()
-    samples.add(_LOAD, HERMES, 1000 * (loaded.at - started))
-    samples.add(_AFTER, HERMES, after)
-    samples.add(_NEW, HERMES, new)
-    samples.add(_SLOWER, HERMES, after / new)
-    started = time.perf_counter()
-    _read_and_write(stage.home("long") / "hermes-acp.db", session)
-    samples.add(_LOAD, RAW, 1000 * (time.perf_counter() - started))
+    return after
 
 
 def _first_request(stage: Stage, agent: Agent, session: str) -> float:

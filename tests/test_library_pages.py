@@ -11,6 +11,10 @@ DOCS = Path(__file__).parents[1] / "docs"
 _PROGRAM = re.compile(r"^<!-- runs -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+# Python 3.12.0 to 3.12.3 take `?1` for a name.
+_MISTAKEN = "ignore:Binding 1 ('?1') is a named parameter:DeprecationWarning"
+
+
 def programs(page: str) -> list[str]:
     return _PROGRAM.findall((DOCS / page).read_text())
 
@@ -23,7 +27,7 @@ def run(where: Path, *programs: str) -> list[str]:
     for number, program in enumerate(programs):
         (where / str(number)).mkdir()
         (where / f"{number}.py").write_text(program)
-    command = [sys.executable, "-W", "error", "-c", _ONE_BY_ONE, str(where), str(len(programs))]
+    command = [sys.executable, "-W", "error", "-W", _MISTAKEN, "-c", _ONE_BY_ONE, str(where), str(len(programs))]
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(where), "PYTHONPATH": str(DOCS.parent)}
     done = subprocess.run(
         command, cwd=where, env=environment, capture_output=True, text=True, timeout=60, check=False

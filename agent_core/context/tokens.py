@@ -55,6 +55,7 @@ class TokenMeter:
     _learnt: dict[str, _Learnt] = field(default_factory=dict)
     _texts: dict[str, float] = field(default_factory=dict)
     _tools: tuple[tuple[Mapping[str, Any], ...], float] = ((), 0.0)
+    _first: tuple[tuple[Message, ...], float] = ((), 0.0)
     _summed: tuple[tuple[Message, ...], float] = ((), 0.0)
 
     def tokens(self, model: str, request: ModelRequest) -> int:
@@ -108,6 +109,12 @@ class TokenMeter:
         return self._of_tools(request.tools) + self._of_messages(tuple(request.messages))
 
     def _of_messages(self, messages: tuple[Message, ...]) -> float:
+        # The system prompt apart: it may change, and what follows it stays.
+        if self._first[0] != messages[:1]:
+            self._first = messages[:1], self._sum(messages[:1])
+        return self._first[1] + self._of_rest(messages[1:])
+
+    def _of_rest(self, messages: tuple[Message, ...]) -> float:
         # Each request adds to the one before: only what is new is counted.
         known, total = self._summed
         if messages[: len(known)] == known:

@@ -151,6 +151,10 @@ class Provider(Protocol):
         """Load what the first request needs; it may take a second."""
         ...
 
+    def rehearse(self, request: ModelRequest) -> None:
+        """Make what a request is made of, for the next one with its parts. Nothing is sent."""
+        ...
+
     def close(self) -> None:
         """Let go of connections."""
         ...

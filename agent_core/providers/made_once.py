@@ -20,6 +20,8 @@ _Object = TypeVar("_Object")
 class MadeOnce:
     """Remembers what was made of a list's objects (messages, tools), for the next list that begins with the same.
 
+    The first one may be another: what follows the system prompt is the same whatever it says.
+
     None of them may be changed once it was seen. Used by one thread at a time.
 
     Attributes:
@@ -40,9 +42,14 @@ class MadeOnce:
         Args:
             key: all that `make` depends on beside the object; another one makes everything anew.
         """
-        known = _common(self._objects, objects) if key is self._key or key == self._key else 0
-        made = [*self._made[:known], *map(make, objects[known:])]
-        self._key, self._objects, self._made, self.kept = key, list(objects), made, known
+        before, made = (self._objects, self._made) if key == self._key else ([], [])
+        has_new_first = _differ_at_first(before, objects)
+        if has_new_first:
+            before, made = [objects[0], *before[1:]], [make(objects[0]), *made[1:]]
+        known = _common(before, objects)
+        made = [*made[:known], *map(make, objects[known:])]
+        self._key, self._objects, self._made = key, list(objects), made
+        self.kept = 0 if has_new_first else known
         return made.copy()
 
 
@@ -73,20 +80,45 @@ class GroupedOnce:
             make: gets what stands before the group, None for the first one, and the group.
             key: all that both depend on beside the objects; another one makes everything anew.
         """
-        known = _common(self._objects, objects) if key is self._key or key == self._key else 0
+        if key != self._key:
+            self._objects = []
+        first = self._new_first(objects, begins, make)
+        known = _common(self._objects if first is None else [objects[0], *self._objects[1:]], objects)
         while self._ends[-1][0] >= known and len(self._ends) > 1:
             del self._ends[-1]
         start, self.kept = self._ends[-1]
         del self._made[self.kept :]
         # Should `make` fail, what it has made until then is not taken for that of other objects.
-        self._key, self._objects = key, list(objects[:start])
+        self._key, self._objects = key, self._objects[:start]
         for at in range(start + 1, len(objects) + 1):
             if at == len(objects) or begins(objects[at - 1], objects[at]):
                 self._made += make(objects[start - 1] if start else None, objects[start:at])
                 self._ends.append((at, len(self._made)))
                 start = at
         self._objects = list(objects)
+        if first is not None:
+            self._made[0], self.kept = first, 0
         return self._made.copy()
+
+    def _new_first(
+        self,
+        objects: Sequence[_Object],
+        begins: Callable[[_Object, _Object], bool],
+        make: Callable[[_Object | None, Sequence[_Object]], Sequence[_Made]],
+    ) -> _Made | None:
+        """What is made of another first one, where it is a group and what follows does not depend on it."""
+        if not _differ_at_first(self._objects, objects) or self._ends[1] != (1, 1):
+            return None
+        end, made = self._ends[2]
+        first = make(None, objects[:1])
+        if not begins(objects[0], objects[1]) or len(first) != 1 or list(objects[1:end]) != self._objects[1:end]:
+            return None
+        return first[0] if list(make(objects[0], objects[1:end])) == self._made[1:made] else None
+
+
+def _differ_at_first(known: list[Any], objects: Sequence[Any]) -> bool:
+    """Whether the lists differ in their first object, and no more in the second."""
+    return len(known) > 1 and len(objects) > 1 and known[0] != objects[0] and known[1] == objects[1]
 
 
 def _common(known: list[Any], objects: Sequence[Any]) -> int:

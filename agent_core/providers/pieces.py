@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from typing import Any
 
 from tools import quick_json
@@ -62,15 +61,12 @@ class PiecesText:
         Args:
             kept: how many of them are those of the last call.
         """
-        kept = min(kept, len(self._ends))
+        known = [self._text[: self._ends[kept - 1]]] if kept else []
         texts = [piece.json for piece in pieces[kept:]]
-        end = self._ends[kept - 1] if kept else 0
-        if texts or kept < len(self._ends):
-            before = (self._text[:end], b",") if kept and texts else (self._text[:end],)
-            self._text = b"".join((*before, b",".join(texts)))
-            first = end + 1 if kept else 0
-            ends = accumulate((len(text) + 1 for text in texts[1:]), initial=first + len(texts[0])) if texts else ()
-            self._ends[kept:] = ends
+        self._text = b",".join((*known, *texts))
+        del self._ends[kept:]
+        for text in texts:
+            self._ends.append(len(text) + (self._ends[-1] + len(b",") if self._ends else 0))
         return Pieces(pieces, self._text, self._ends.copy())
 
 

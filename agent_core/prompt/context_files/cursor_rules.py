@@ -52,6 +52,11 @@ def parse_rule(text: str) -> CursorRule:
     )
 
 
+def has_rules(directory: Path) -> bool:
+    """Whether there may be any."""
+    return os.path.isdir(f"{directory}/{FOLDER}")  # noqa: PTH112 - never raises
+
+
 def rule_files(directory: Path) -> list[Path]:
     """The rules' files below `directory`, by name; no links are followed."""
     top = directory / FOLDER

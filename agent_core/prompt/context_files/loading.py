@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 from pathlib import Path, PurePosixPath
 
-from agent_core.prompt.context_files.cursor_rules import FOLDER, CursorRule, parse_rule, rule_files
+from agent_core.prompt.context_files.cursor_rules import FOLDER, CursorRule, has_rules, parse_rule, rule_files
 from agent_core.prompt.context_files.cutting import cut
 from agent_core.prompt.context_files.loaded import ContextFile, ContextFiles, LeftOut
 from agent_core.prompt.context_files.mentions import mentions_in
@@ -91,7 +91,7 @@ class RulesLoader:
 
     def for_file(self, directory: Path, path: Path) -> list[ContextFile]:
         """The rules in `directory` that are for files like `path`, where its rules are Cursor's."""
-        if CURSOR not in self.names:
+        if CURSOR not in self.names or not has_rules(directory):  # looked at after each call on a file
             return []
         before = self.names[: self.names.index(CURSOR)]
         if any(present(directory, name) is not None for name in before):

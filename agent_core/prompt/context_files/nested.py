@@ -69,7 +69,6 @@ class NestedRules:
         root = max((root for root in self.roots if path.is_relative_to(root)), key=_depth, default=None)
         if root is None:
             return
-        real = Path(os.path.realpath(path))
         is_folder = os.path.isdir(path)  # noqa: PTH112 - never raises
         for folder in chain(root, path if is_folder else path.parent):
             files = [] if folder == root else loader.of_directory(folder)
@@ -77,7 +76,7 @@ class NestedRules:
             if not is_folder:
                 told += ((file, f"on files like {loader.label(path)}") for file in loader.for_file(folder, path))
             for file, work in told:
-                if file.path != real:  # the model has just seen it
+                if file.path != Path(os.path.realpath(path)):  # the model has just seen it
                     yield told_of_work(file, work)
 
     def _worked_in(self, call: ToolCall, result: ToolResult) -> Iterator[Path]:

@@ -7,6 +7,7 @@ twenty times what the few fields that matter cost, and they would check the whol
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -72,6 +73,10 @@ class HttpProvider:
         import encodings.idna  # noqa: F401, PLC0415 - what looks up a server's name loads it then
 
         self.client()
+
+    def rehearse(self, request: ModelRequest) -> None:
+        """Convert the messages, and write them as JSON."""
+        body_json(self.protocol.encode(request, self.choice))
 
     def close(self) -> None:
         """Close the connections."""
@@ -209,7 +214,7 @@ class HttpStream:
         headers = httpx2.Headers({**_HEADERS, **protocol.headers(choice)})
         headers.update({**dict(choice.headers), "Content-Type": _JSON})
         client = self._provider.client()
-        request = client.build_request("POST", protocol.address(choice.base_url), content=body, headers=headers)
+        request = client.build_request("POST", _url(protocol.address(choice.base_url)), content=body, headers=headers)
         answer = client.send(request, stream=True)
         if not answer.is_success:
             with contextlib.closing(answer):
@@ -229,6 +234,14 @@ class HttpStream:
                     return
                 raise stalled(self._choice)
             yield chunk
+
+
+@functools.lru_cache(maxsize=16)
+def _url(address: str) -> httpx2.URL:
+    """The address as the library wants it: it would read a text anew, twice for each request."""
+    import httpx2  # noqa: PLC0415
+
+    return httpx2.URL(address)
 
 
 def _is_idle(chunk: bytes) -> bool:

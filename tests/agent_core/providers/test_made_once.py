@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -89,6 +90,14 @@ def test_only_what_is_new_is_made() -> None:
     assert made == [1, 2, 3, 4, 5, 1]
 
 
+def test_a_key_that_is_equal_makes_nothing_anew_and_any_other_everything() -> None:
+    once, groups = MadeOnce(), GroupedOnce()
+    for key, kept in (((*"ab",), 0), ((*"ab",), 3), ((*"ac",), 0)):
+        once.of([1, 2, 11], str, key)
+        groups.of([1, 2, 11, 21], _pairs_begin, lambda _, group: group, key)
+        assert (once.kept, groups.kept) == (kept, kept)
+
+
 def test_what_a_caller_does_to_its_list_is_not_remembered() -> None:
     once = MadeOnce()
     once.of([1, 2], str, "key").append("more")
@@ -115,6 +124,17 @@ def test_only_groups_that_are_new_and_the_last_one_are_made() -> None:
     assert once.kept == 0
 
 
+def test_groups_of_which_less_is_made_than_they_have_objects_are_made_anew_where_they_change() -> None:
+    once = GroupedOnce()
+
+    def make(_: int | None, group: Any) -> list[int]:
+        return [sum(group)]
+
+    assert once.of([1, 2, 11, 12, 21], _pairs_begin, make) == [3, 23, 21]
+    assert once.of([1, 2, 11, 15], _pairs_begin, make) == [3, 26]
+    assert once.kept == 1
+
+
 def test_what_was_made_before_a_failure_is_not_taken_for_that_of_other_objects() -> None:
     once = GroupedOnce()
 
@@ -125,3 +145,122 @@ def test_what_was_made_before_a_failure_is_not_taken_for_that_of_other_objects()
     with pytest.raises(ZeroDivisionError):
         once.of([10, 50, 0], _pairs_begin, make)
     assert once.of([1, 20], _pairs_begin, make) == [100, 5]
+
+
+@each("protocol, api_mode", _PROTOCOLS)
+def test_requests_with_another_system_prompt_are_those_that_a_new_session_would_send(
+    protocol: Any, api_mode: str
+) -> None:
+    parts, chosen, whole = RequestParts(), choice(api_mode), _conversation(8)
+    for number, length in enumerate([4, 9, 9, 12, 33, 2, 33, 33]):
+        whole[0] = {"role": "system", "content": f"Be brief, {number // 2}."}
+        request = ModelRequest("m", whole[:length], tools=_TOOLS, parts=parts)
+        anew = ModelRequest("m", whole[:length], tools=_TOOLS)
+        assert body_json(protocol.encode(request, chosen)) == body_json(protocol.encode(anew, chosen))
+
+
+def test_what_follows_another_first_object_is_not_made_anew() -> None:
+    asked: list[str] = []
+
+    def make(one: str) -> str:
+        asked.append(one)
+        return one.upper()
+
+    once = MadeOnce()
+    once.of(["a", "x", "y"], make, "key")
+    asked.clear()
+    assert once.of(["b", "x", "y", "z"], make, "key") == ["B", "X", "Y", "Z"]
+    assert asked == ["b", "z"]
+    assert once.kept == 0, "a text that was put together begins with another piece"
+    assert once.of(["b", "x", "y", "z"], make, "key") == ["B", "X", "Y", "Z"]
+    assert once.kept == 4
+
+
+def test_groups_behind_another_first_object_are_not_made_anew_unless_the_next_depends_on_it() -> None:
+    asked: list[tuple[str | None, str]] = []
+
+    def make(before: str | None, group: Sequence[str]) -> list[str]:
+        asked.append((before, "".join(group)))
+        return [f"{(before or '-').upper() if group[0] == 'X' else ''}{''.join(group)}"]
+
+    def begins(_: str, one: str) -> bool:
+        return one.isupper()
+
+    once, rest = GroupedOnce(), ["B", "c", "C", "D", "E"]
+    once.of(["A", *rest], begins, make)
+    asked.clear()
+    assert once.of(["Q", *rest], begins, make) == ["Q", "Bc", "C", "D", "E"]
+    assert ("C", "D") not in asked, "it was made before"
+    assert once.kept == 0
+    once.of(["A", "X", "Y"], begins, make)
+    assert once.of(["Q", "X", "Y"], begins, make) == ["Q", "QX", "Y"]
+    assert once.of(["q", "x", "Y"], begins, make) == ["qx", "Y"]
+
+
+@each(
+    ("known", "then", "anew"),
+    [
+        (["a", "x"], ["b", "x"], ["b"]),
+        (["a", "x", "y"], ["b", "x"], ["b"]),
+        (["a"], ["b", "x"], ["b", "x"]),
+        (["a", "x"], ["b"], ["b"]),
+        (["a", "x"], ["b", "y"], ["b", "y"]),
+    ],
+)
+def test_lists_of_any_length_may_begin_with_another_object(
+    known: list[str], then: list[str], anew: list[str]
+) -> None:
+    once, asked = MadeOnce(), list[str]()
+    once.of(known, str.upper, "key")
+    assert once.of(then, lambda one: asked.append(one) or one.upper(), "key") == [one.upper() for one in then]
+    assert asked == anew
+
+
+def test_another_first_object_may_join_the_next_or_become_several() -> None:
+    once = GroupedOnce()
+
+    def signs(_: str | None, group: Sequence[str]) -> list[str]:
+        return list("".join(group)) if "glue" not in group else ["".join(group)]
+
+    def begins(before: str, _: str) -> bool:
+        return before != "glue"
+
+    for first, made in (("a", "a"), ("bc", "b c"), ("d", "d"), ("glue", ""), ("e", "e")):
+        rest = ["x", "y"] if first != "glue" else ["gluex", "y"]
+        assert once.of([first, "x", "y"], begins, signs) == [*made.split(), *rest]
+
+
+def test_groups_that_look_at_what_stands_before_them_are_kept_where_it_makes_no_difference() -> None:
+    asked: list[str] = []
+
+    def make(before: str | None, group: Sequence[str]) -> list[str]:
+        asked.append("".join(group))
+        return [f"{before is None} {before in group} {''.join(group)}"]
+
+    once = GroupedOnce()
+    once.of(["a", "x", "y", "z"], lambda *_: True, make)
+    asked.clear()
+    made = once.of(["b", "x", "y", "z"], lambda *_: True, make)
+    assert made == ["True False b", "False False x", "False False y", "False False z"]
+    assert asked == ["b", "x", "z"], "the second was looked at, the last may go on"
+
+
+def test_another_first_object_counts_as_new_also_after_a_failure_behind_it() -> None:
+    def make(one: str) -> str:
+        if one == "broken":
+            raise ValueError(one)
+        return one.upper()
+
+    def alone(_: str | None, group: Sequence[str]) -> list[str]:
+        return [make(one) for one in group]
+
+    once, groups = MadeOnce(), GroupedOnce()
+    once.of(["a", "x", "y"], make, "key")
+    groups.of(["a", "x", "y"], lambda *_: True, alone)
+    with pytest.raises(ValueError, match="broken"):
+        once.of(["b", "x", "y", "broken"], make, "key")
+    with pytest.raises(ValueError, match="broken"):
+        groups.of(["b", "x", "y", "broken"], lambda *_: True, alone)
+    assert once.of(["b", "x", "y"], make, "key") == ["B", "X", "Y"]
+    assert groups.of(["b", "x", "y"], lambda *_: True, alone) == ["B", "X", "Y"]
+    assert (once.kept, groups.kept) == (0, 0), "the text of the first one was never written"

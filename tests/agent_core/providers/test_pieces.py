@@ -48,13 +48,41 @@ def test_elements_can_be_replaced_and_appended_and_the_text_is_not_changed_by_it
     pieces: list[Piece], places: list[int], appends: bool
 ) -> None:
     text = PiecesText()
-    changed = text.of(pieces, 0)
+    changed, wanted = text.of(pieces, 0), list[Any](pieces)
     for place in [place for place in places if place < len(pieces)]:
         changed.replace(place, {"another": place})
+        wanted[place] = {"another": place}
     if appends:
         changed.append({"one": "more"})
-    assert body_json({"input": changed}) == _plain({"input": list(changed)})
+        wanted.append({"one": "more"})
+    assert changed == wanted
+    assert body_json({"input": changed}) == _plain({"input": wanted})
     assert body_json({"input": text.of(pieces, len(pieces))}) == _plain({"input": pieces})
+
+
+def test_the_text_of_all_pieces_is_at_hand_however_the_list_has_grown() -> None:
+    text, pieces = PiecesText(), [Piece({"n": number}) for number in range(4)]
+    text.of(pieces[:2], 0)
+    assert text.of(pieces, 2).texts() == ([b'{"n":0},{"n":1},{"n":2},{"n":3}'], [])
+    assert text.of(pieces, 4).texts() == ([b'{"n":0},{"n":1},{"n":2},{"n":3}'], [])
+
+
+def _marked() -> Piece:
+    piece = Piece({"written": "anew"})
+    piece.json = b"as it was"
+    return piece
+
+
+def test_pieces_are_not_written_again_as_deep_as_the_content_of_messages() -> None:
+    body = {"system": _marked(), "tools": [_marked()], "messages": [{"content": [_marked(), {"deeper": _marked()}]}]}
+    assert body_json(body) == (
+        b'{"system":as it was,"tools":[as it was],"messages":[{"content":[as it was,{"deeper":{"written":"anew"}}]}]}'
+    )
+
+
+def test_half_of_a_surrogate_pair_becomes_a_question_mark_and_all_else_stays() -> None:
+    piece = Piece({"é": ["\udc80", 1], "ü": "\ud83d"})
+    assert piece.json == '{"é":["?",1],"ü":"?"}'.encode()
 
 
 def test_a_list_of_pieces_stays_as_it_was_when_the_next_one_is_made() -> None:

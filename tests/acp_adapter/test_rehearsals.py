@@ -1,0 +1,198 @@
+"""The session that was opened last is made ready for its first prompt, when nothing else is to be done."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_adapter.rehearsals import Rehearsals
+from agent_core.config import ConfigSource
+from agent_core.errors import StoreError
+from agent_core.home import Home
+from agent_core.rehearsing import Rehearsed
+from tests.support.in_memory import serving
+from tests.support.model_replies import Reply
+from tests.support.model_server import ModelServer
+from tests.support.settings_files import use_model
+from tests.support.waiting import wait_until
+
+
+class _Session:
+    """As much of a session as is looked at."""
+
+    def __init__(self, session_id: str) -> None:
+        self.id, self.choices, self.stored_model = session_id, None, ""
+        self.services: object = None
+        self.tickets: list[object] = []
+        self.rehearsed: Rehearsed | None = None
+        self.is_new = False
+
+
+class _Factory:
+    def __init__(self, fails: bool = False) -> None:
+        self.asked: list[str] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self._fails = fails
+
+    def rehearse(self, session_id: str, *_: object) -> Rehearsed:
+        self.asked.append(session_id)
+        assert self.gate.wait(10)
+        if self._fails:
+            raise StoreError("it cannot be read", kind="io")
+        return Rehearsed()
+
+
+class _Line:
+    """A `Rehearsals`, the sessions it is told of, and whether a prompt runs."""
+
+    def __init__(self, executor: ThreadPoolExecutor, *, fails: bool = False) -> None:
+        self.factory = _Factory(fails)
+        self.is_prompted = False
+        self.closed: list[object] = []
+        self.executor = executor
+        factory: Any = self.factory
+        self.rehearsals = Rehearsals(
+            factory, executor, lambda: self.is_prompted, lambda session: session not in self.closed
+        )
+
+    def open(self, session_id: str) -> Any:
+        session: Any = _Session(session_id)
+        self.rehearsals.of(session)
+        return session
+
+    async def settled(self) -> None:
+        """What was begun is done, and its result handed over."""
+        await asyncio.get_running_loop().run_in_executor(self.executor, int)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def line() -> Any:
+    with ThreadPoolExecutor(1) as executor:
+        yield _Line(executor)
+
+
+async def test_the_last_one_is_made_ready_once_all_is_loaded(line: _Line) -> None:
+    first, last = line.open("first"), line.open("last")
+    assert line.factory.asked == []
+    line.rehearsals.all_loaded()
+    await line.settled()
+    assert line.factory.asked == ["last"]
+    assert (first.rehearsed, last.rehearsed is not None) == (None, True)
+
+
+async def test_one_at_a_time_holds_what_was_made_ready(line: _Line) -> None:
+    line.rehearsals.all_loaded()
+    first = line.open("first")
+    await line.settled()
+    last = line.open("last")
+    await line.settled()
+    assert (first.rehearsed, last.rehearsed is not None) == (None, True)
+
+
+async def test_under_a_prompt_nothing_is_begun(line: _Line) -> None:
+    line.is_prompted = True
+    line.open("one")
+    line.rehearsals.all_loaded()
+    await line.settled()
+    assert line.factory.asked == []
+
+
+async def test_what_comes_after_the_prompt_is_dropped(line: _Line) -> None:
+    line.rehearsals.all_loaded()
+    line.factory.gate.clear()
+    session = line.open("one")
+    session.tickets.append("a prompt")
+    line.factory.gate.set()
+    await line.settled()
+    assert line.factory.asked == ["one"]
+    assert session.rehearsed is None
+
+
+async def test_a_session_that_was_closed_meanwhile_keeps_nothing(line: _Line) -> None:
+    line.rehearsals.all_loaded()
+    line.factory.gate.clear()
+    session = line.open("one")
+    line.closed.append(session)
+    line.factory.gate.set()
+    await line.settled()
+    assert line.factory.asked == ["one"]
+    assert session.rehearsed is None
+
+
+async def test_a_new_session_has_nothing_to_be_made_ready(line: _Line) -> None:
+    line.rehearsals.all_loaded()
+    session: Any = _Session("new")
+    session.is_new = True
+    line.rehearsals.of(session)
+    await line.settled()
+    assert line.factory.asked == []
+
+
+async def test_at_the_end_what_is_under_way_is_waited_for_and_nothing_begins(line: _Line) -> None:
+    line.rehearsals.all_loaded()
+    line.factory.gate.clear()
+    line.open("one")
+    line.open("two")
+    await asyncio.to_thread(wait_until, lambda: line.factory.asked == ["one"])
+    ending = asyncio.create_task(asyncio.to_thread(line.rehearsals.end))
+    await asyncio.to_thread(wait_until, lambda: line.rehearsals._is_over)
+    assert not ending.done()
+    line.factory.gate.set()
+    await ending
+    await line.settled()
+    assert line.factory.asked == ["one"]
+
+
+async def test_what_fails_is_left_to_the_prompt() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        line = _Line(executor, fails=True)
+        line.rehearsals.all_loaded()
+        session = line.open("one")
+        await line.settled()
+        assert line.factory.asked == ["one"]
+        assert session.rehearsed is None
+
+
+async def test_a_loaded_sessions_first_prompt_goes_on_from_what_was_made(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_ready, handed_over = asyncio.Event(), list[Rehearsed]()
+    hand_over = Rehearsals._hand_over
+
+    def noted(of: Rehearsals, session: Any, made: Rehearsed | None) -> None:
+        hand_over(of, session, made)
+        if made is not None:
+            is_ready.set()
+
+    monkeypatch.setattr(Rehearsals, "_hand_over", noted)
+    taken = Rehearsed.hand_over
+    monkeypatch.setattr(
+        Rehearsed, "hand_over", lambda made, services: (handed_over.append(made), taken(made, services))
+    )
+    with ModelServer(default=lambda _: Reply("Fine.")) as server:
+        use_model(home, server)
+        async with serving(home, config=ConfigSource(Home(home))) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace)
+            await editor.prompt(session, "mind the gate")
+        async with serving(home, config=ConfigSource(Home(home))) as editor:
+            await editor.initialize()
+            await editor.load_session(session, workspace)
+            await asyncio.wait_for(is_ready.wait(), 30)
+            await editor.prompt(session, "and now?")
+            await editor.prompt(session, "and then?")
+        told = [
+            [message["content"] for message in request.body["messages"] if message["role"] != "system"]
+            for request in server.requests
+        ]
+    assert len(handed_over) == 1
+    assert told[1] == ["mind the gate", "Fine.", "and now?"]
+    assert told[2] == ["mind the gate", "Fine.", "and now?", "Fine.", "and then?"]
