@@ -38,6 +38,18 @@ class Values(Protocol):
         """`${name:=value}`."""
 
 
+def sums_in(content: str) -> tuple[str, ...]:
+    """What of `${content}` is computed: a subscript, also of what `!name` names, and where a part begins and ends."""
+    form = _FORM.fullmatch(content)
+    if form is None:
+        return ()
+    return (
+        form["index"] or "",
+        form["name"] if form["mark"] == "!" else "",
+        form["rest"] if form["operator"] == ":" else "",
+    )
+
+
 def braced(content: str, values: Values) -> Value | None:
     """The value of `${content}`; None where it is not known. Several values are a tuple."""
     if (length := _LENGTH.fullmatch(content)) is not None:
@@ -94,6 +106,7 @@ def _default(name: str, value: Value | None, operator: str, rest: str, values: V
     is_missing = not value and not values.is_set(name)
     is_empty = value is not None and counts_empty and not value
     if kind == "?":
+        values.text(rest)  # what is said where there is no value
         return value
     if kind == "+":
         return "" if is_empty or (is_missing and value is not None) else values.text(rest)

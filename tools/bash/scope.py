@@ -95,6 +95,11 @@ class Scope:
             return "" if name in self.removed else self._builtin(name)
         return values[0] if len(values) == 1 else UNKNOWN
 
+    def texts(self, name: str) -> Iterator[str]:
+        """All that is known of what a variable may be, and the items of an array."""
+        for value in self.variables.get(name, ()):
+            yield from (value,) if isinstance(value, str) else value
+
     def set(self, name: str, value: Value) -> None:
         """Give a variable its only value."""
         self.removed -= {name}

@@ -182,11 +182,16 @@ class SimpleCommand:
         return arguments
 
     def _read_subscripts(self, arguments: list[Argument]) -> None:
-        """`let 'a[$(x)]=1'`: what is quoted is expanded after all, where it is the subscript of a name."""
+        """`let 'a[$(x)]=1'`: what is quoted is expanded after all, where it is the subscript of a name.
+
+        Sums are computed, and so is a list that is quoted: `declare -a 'x=($(y))'`.
+        """
         name = arguments[0].text if arguments else ""
         if name in _NAMING or (name == "printf" and arguments[1:2] == [Argument("-v")]):
             for argument in arguments[1:]:
-                if _SUBSCRIPT.search(argument.text):
+                if name == "let" or {"[", "="} & set(argument.text):  # what a plain name holds is not computed
+                    self._words.arithmetic(argument.text)
+                if _SUBSCRIPT.search(argument.text) or (name in DECLARING and "=(" in argument.text):
                     self._words.document(argument.text)
 
     # Assignments.
@@ -194,11 +199,16 @@ class SimpleCommand:
     def _assigned(self, found: re.Match[str], *, is_kept: bool) -> Argument:
         """The value as one text. With `is_kept` the shell's own variable gets it, and not that of one command."""
         raw = found["value"]
+        if found["index"]:
+            self._words.arithmetic(found["index"])
+            self._words.document(found["index"])  # for the substitutions inside
         value: Value
         if raw.startswith("("):
             items = _items(raw, self._words)
             is_known = all(not (item.splits or item.expands) for item in items)
             is_keyed = any(re.match(r"\[[^\]]*\]=", item.text) for item in items)
+            if is_keyed:
+                self._words.arithmetic(raw)
             value = tuple(item.text for item in items) if is_known and not is_keyed else UNKNOWN
             argument = Argument(" ".join(item.text for item in items))
         else:

@@ -213,6 +213,7 @@ class Statements:
         name = text[name_node.start_byte : name_node.end_byte]
         body = [child for child in node.children if child.type in {"do_group", "compound_statement"}]
         if name.startswith("("):
+            self._shell.words().arithmetic(text[name_node.start_byte : body[0].start_byte if body else node.end_byte])
             self._loop(lambda: self.sequence(body))
             return
         raws = [text[value.start_byte : value.end_byte] for value in node.children_by_field_name("value")]

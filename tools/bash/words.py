@@ -11,7 +11,7 @@ from tools.bash.budget import MAX_TEXT, MAX_WORDS, Budget, TooMuch
 from tools.bash.escapes import unescaped
 from tools.bash.fields import Fields
 from tools.bash.lexing import NAME
-from tools.bash.parameters import braced
+from tools.bash.parameters import braced, sums_in
 from tools.bash.reading import UNKNOWN, Argument
 from tools.bash.scanning import Scanner
 from tools.bash.scope import Scope, Value
@@ -32,6 +32,9 @@ class Host(Protocol):
 
     def connect(self, script: str, direction: str) -> str:
         """Read the commands of `<(…)` or `>(…)`. Returns the path that stands for them."""
+
+    def sum_up(self) -> None:
+        """A sum is computed of what nobody knows: a subscript in it may run anything."""
 
 
 class Words:
@@ -208,11 +211,22 @@ class Words:
             self._named(part[1:], fields, is_double=is_double)
 
     def arithmetic(self, raw: str) -> None:
-        """The variables of a sum: a value with a subscript in it is expanded once more."""
-        for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", raw, re.ASCII)):
-            value = self._scope.get(name)
-            if isinstance(value, str) and "[" in value and ("$(" in value or "`" in value):
-                self.document(value)
+        """The variables of a sum: their values are sums too, and what a subscript there runs is run."""
+        seen = set[str]()
+        texts = [*self._values_in(raw, seen), *((self._scope.positional or ()) if "$" in raw else ())]
+        while texts:
+            self.budget.spend()
+            text = texts.pop()
+            if UNKNOWN in text:
+                self._host.sum_up()
+            if "[" in text and ("$(" in text or "`" in text):
+                self.document(text)
+            texts += self._values_in(text, seen)
+
+    def _values_in(self, text: str, seen: set[str]) -> list[str]:
+        names = set(re.findall(r"[A-Za-z_]\w*", text, re.ASCII)) - seen
+        seen |= names
+        return [value for name in sorted(names) for value in self._scope.texts(name)]
 
     def _number(self, raw: str) -> str | None:
         """Arithmetic is not computed but for a plain number; its substitutions run, its assignments count."""
@@ -224,13 +238,14 @@ class Words:
 
     def _braced(self, part: str, fields: Fields, *, is_double: bool) -> None:
         content = part[2:-1] if part.endswith("}") else part[2:]
+        self.arithmetic(" ".join(sums_in(content)))
         value = braced(content, self)
         if prompt := re.fullmatch(r"([A-Za-z_]\w*)@P", content, re.ASCII):
             # It is expanded as a prompt is, with its substitutions.
             text = self._scope.get(prompt[1])
             self.document(text if isinstance(text, str) else "")
-        if value is None:
-            self.document(content)  # for the substitutions inside
+        if value is None or "$(" in content or "`" in content:
+            self.document(content)  # for the substitutions inside, also where the value needs none of them
         if re.match(r"[@*](?!\w)|[!]?[A-Za-z_]\w*\[[@*]\]", content, re.ASCII):
             self._several(value, fields, is_double=is_double, joins="*" in content[:2] or "[*]" in content)
         elif isinstance(value, tuple):

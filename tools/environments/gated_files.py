@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +14,7 @@ from tools.context import FileStat, FileSystem
 from tools.environments.resolving import real_path
 from tools.environments.together import FileChange, change_all
 from tools.errors import FileChanged
-from tools.files.history import FileHistory, NoHistory
+from tools.files.history import FileHistory, NoHistory, TakeBack
 from tools.files.searching import SearchQuery, SearchResult
 
 
@@ -138,8 +139,8 @@ class _Remembered:
 
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Write if the file is still what the change was made from."""
-        self._history.writing(path, expected, data)
-        written = self._inner.write(path, data, expected=expected)
+        with _noted(self._history.writing(path, expected, data)):
+            written = self._inner.write(path, data, expected=expected)
         if written != data:
             # Who takes this back finds the file as it was left, not as it was meant to be.
             self._history.writing(path, data, written)
@@ -147,10 +148,22 @@ class _Remembered:
 
     def remove(self, path: Path, *, expected: bytes) -> None:
         """Delete if the file is still what was seen."""
-        self._history.writing(path, expected, None)
-        self._inner.remove(path, expected=expected)
+        with _noted(self._history.writing(path, expected, None)):
+            self._inner.remove(path, expected=expected)
 
     def rename(self, source: Path, target: Path) -> None:
         """Move to a path where nothing is."""
-        self._history.moving(source, target)
-        self._inner.rename(source, target)
+        with _noted(self._history.moving(source, target)):
+            self._inner.rename(source, target)
+
+
+@contextmanager
+def _noted(take_back: TakeBack) -> Iterator[None]:
+    """A change that the history knows of already is made inside. What is there instead of what it was to be made from
+    is somebody else's: an undo must not take it for the change.
+    """
+    try:
+        yield
+    except FileChanged:
+        take_back()
+        raise

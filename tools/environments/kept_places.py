@@ -11,6 +11,7 @@ that was not seen before: the command cannot have made it, and what it points at
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
 import stat
@@ -206,22 +207,29 @@ class KeptPlaces:
             for path, folder in places_in(root):
                 if folder not in really:
                     really[folder] = place = _real_folder(folder, root)
-                    if place != folder and folder.is_relative_to(root):
+                    is_missing = place is None and _is_in(folder, root)
+                    if place != folder and not is_missing and folder.is_relative_to(root):
                         found.update(dict.fromkeys(_links(folder, root)))
                 if (place := really[folder]) is not None:
                     found[path if place == folder else place / path.name] = None
         yield from found
 
 
+@functools.lru_cache(maxsize=256)
+def _is_in(folder: Path, root: Path) -> bool:
+    """Whether a directory lies in `root` itself, so that no link can be on the way. The same few are asked about."""
+    return folder.parent == root
+
+
 def _real_folder(folder: Path, root: Path) -> Path | None:
     """Where a directory really is; None where there is none. Most of them are not there: one look tells."""
     try:
-        facts = folder.lstat()
+        facts = os.lstat(folder)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
         return Path(os.path.realpath(folder))
-    is_plain = stat.S_ISDIR(facts.st_mode) and folder.parent == root
+    is_plain = stat.S_ISDIR(facts.st_mode) and _is_in(folder, root)
     return folder if is_plain else Path(os.path.realpath(folder))
 
 

@@ -6,7 +6,7 @@ notes, and the person is told when they ask for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -14,15 +14,18 @@ from typing import Protocol
 from tools.context import CommandSpec
 from tools.result import ChangedFile
 
+TakeBack = Callable[[], None]
+"""Says of a change that it was not made, since something else was found than it was to be made from."""
+
 
 class FileHistory(Protocol):
     """The history of one tool call. Paths are absolute with symbolic links resolved."""
 
-    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
         """`path` is about to hold `after` in place of `before`; None stands for no file."""
         ...
 
-    def moving(self, source: Path, target: Path) -> None:
+    def moving(self, source: Path, target: Path) -> TakeBack:
         """The file `source` is about to become `target`, where nothing is."""
         ...
 
@@ -33,14 +36,20 @@ class FileHistory(Protocol):
         ...
 
 
+def nothing_noted() -> None:
+    """There is nothing to take back."""
+
+
 class NoHistory:
     """Keeps nothing."""
 
-    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:  # noqa: ARG002
         """Do nothing."""
+        return nothing_noted
 
-    def moving(self, source: Path, target: Path) -> None:
+    def moving(self, source: Path, target: Path) -> TakeBack:  # noqa: ARG002
         """Do nothing."""
+        return nothing_noted
 
     @contextmanager
     def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:  # noqa: ARG002

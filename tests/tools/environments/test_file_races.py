@@ -26,7 +26,7 @@ from tools.environments.resolved_open import open_by_steps
 from tools.environments.rg_process import search_program
 from tools.environments.search_ground import held_for_search
 from tools.errors import Denied, FileAccessError, FileRefused, ToolError
-from tools.files.history import NoHistory
+from tools.files.history import NoHistory, TakeBack
 from tools.files.searching import SearchQuery, SearchResult
 
 pytestmark = [
@@ -159,11 +159,13 @@ class SwapsBeforeTheEffect(NoHistory):
     def __init__(self, swap: Callable[[], None]) -> None:
         self._swap = swap
 
-    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
         self._swap()
+        return super().writing(path, before, after)
 
-    def moving(self, source: Path, target: Path) -> None:
+    def moving(self, source: Path, target: Path) -> TakeBack:
         self._swap()
+        return super().moving(source, target)
 
 
 def gated(ground: Ground, on_allowed: Callable[[Action], None], history: NoHistory | None = None) -> GatedFileSystem:

@@ -23,7 +23,7 @@ _VERBS: Mapping[str, re.Pattern[str]] = {
     "bootctl": re.compile(r"(?:status|list|is-installed)\b"),
     "fwupdmgr": re.compile(r"(?:get-[\w-]+|security)\b"),
     "grub-editenv": re.compile(r"(?:\S+ )?list\b"), "grub2-editenv": re.compile(r"(?:\S+ )?list\b"),
-    "parted": re.compile(r"(?:/\S+ )?(?:unit \S+ )?print(?: \w+)?$|$"),
+    "parted": re.compile(r"(?:/\S+ )?(?:unit \S+ )?print(?: (?:devices|free|list|all|\d+))?$|$"),
 }  # fmt: skip
 # One of the first must be there, and beside them only the second; each cluster of letters is one option.
 _OPTIONS: Mapping[str, tuple[str, str]] = {
@@ -47,26 +47,21 @@ _OPTIONS: Mapping[str, tuple[str, str]] = {
     "badblocks": (r"-[sv]+", r"-[bcop]"), "grub-install": (r"-V", r""),
 }  # fmt: skip
 _LOOKS_ALONE = frozenset({"wipefs", "badblocks"})
-_CHANGES_AFTER_ALL = re.compile(r"\b(?:rm|mk\w+|resizepart|set|name|toggle|disk_set|rescue|move|align-check)\b")
 _MORE_THAN_A_LOOK = re.compile(r"--dump-\w*-key|--showkeys|-z|--reset")
 
 
 def only_looks(program: str, given: tuple[str, ...]) -> bool:
     """Whether a tool for disks is told to show something, and nothing else."""
-    if given[:1] and given[0] in _HELP and len(given) == 1:
+    if len(given) == 1 and given[0] in _HELP:
         return True
     words = [text for text in given if not text.startswith("-")]
     options = [text for text in given if text.startswith("-")]
     verbs = _VERBS.get(program)
     line = " ".join(words)
     if verbs is not None and verbs.match(line) and (line or options):
-        return not any(_MORE_THAN_A_LOOK.fullmatch(text) for text in options) and not (
-            program == "parted" and _CHANGES_AFTER_ALL.search(line)
-        )
+        return not any(_MORE_THAN_A_LOOK.fullmatch(text) for text in options)
     if program not in _OPTIONS or (program == "parted" and words):
         return False
     looking, others = (re.compile(one) for one in _OPTIONS[program])
     seen = [text for text in options if looking.fullmatch(text)]
-    return bool(seen or program in _LOOKS_ALONE) and all(
-        text in seen or (others.pattern and others.fullmatch(text)) for text in options
-    )
+    return bool(seen or program in _LOOKS_ALONE) and all(text in seen or others.fullmatch(text) for text in options)

@@ -31,6 +31,11 @@ _AT: Mapping[Kind, Finding] = {
 }
 _EDITORS = re.compile(r"g?vim?|nvim|view|vimdiff|emacs(?:client)?|nano|pico|micro|joe|ed|ex|red")
 _COMPRESSORS = re.compile(r"(?:p?igz|gzip|bzip2|pbzip2|xz|pixz|zstd(?:mt)?|lz4|lzip|lzma|brotli)(?: -[\w-]+)*")
+_HELPS = frozenset({"--version", "--help"})
+_OF_THIS_MACHINE = frozenset({"system", "outside", "startup"})
+_TARS = frozenset({"tar", "bsdtar", "gtar"})
+_SEARCHERS = frozenset({"rg", "ripgrep", "ag", "ack"})
+_SEARCHERS_VALUES, _SEARCHERS_RUN = "gtTefmABCj", ("--pre", "--hostname-bin", "--pager")
 _TAR_RUNS = ("--to-command", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command")
 
 
@@ -39,7 +44,7 @@ def judge_writing(call: Invocation, scene: Scene) -> Iterator[Finding]:
     for redirection in call.redirections:
         if redirection.operator in _OUTPUTS and not _DESCRIPTOR.fullmatch(redirection.target.text):
             yield from _on(redirection.target, call, scene)
-        elif redirection.operator == "<" and place_of(redirection.target, call.cwd, scene).kind == "network":
+        elif redirection.operator == "<" and place_of(redirection.target, None, scene).kind == "network":
             yield _CONNECTS
     for target in written_by(call):
         if target.text == UNKNOWN and call.program not in _NEEDS_A_NAME:
@@ -50,7 +55,7 @@ def judge_writing(call: Invocation, scene: Scene) -> Iterator[Finding]:
 
 def _on(target: Argument, call: Invocation, scene: Scene) -> Iterator[Finding]:
     place = place_of(target, call.cwd, scene)
-    if call.elsewhere and place.kind in {"system", "outside", "startup", "inside", "temporary"}:
+    if call.elsewhere and place.kind in _OF_THIS_MACHINE:
         return  # in a container: not this machine's
     finding = _at(place)
     if finding is not None:
@@ -71,16 +76,16 @@ def _at(place: Place) -> Finding | None:
 
 def _runs_or_writes_anything(call: Invocation) -> Iterator[Finding]:
     program = call.program.casefold()
-    if _EDITORS.fullmatch(program) and not {"--version", "--help"}.intersection(texts(call.arguments)):
+    if _EDITORS.fullmatch(program) and _HELPS.isdisjoint(texts(call.arguments)):
         yield Finding("dangerous", "writing", "opens a program that can run and write anything")
-    elif program in {"tar", "bsdtar", "gtar"}:
+    elif program in _TARS:
         words = tar_words(call)
         runs = words.values("-I", "--use-compress-program")
         if words.values(*_TAR_RUNS) or any(not _COMPRESSORS.fullmatch(one.text) for one in runs):
             yield Finding("dangerous", "hidden", "runs a program for the files of an archive")
         if words.has("--remove-files"):
             yield Finding("dangerous", "deletion", "deletes the files that it packs")
-    elif program in {"rg", "ripgrep", "ag", "ack"}:
-        words = sort_words(call.arguments, "gtTefmABCj", ("--pre", "--hostname-bin", "--pager"))
-        if words.values("--pre", "--hostname-bin", "--pager"):
+    elif program in _SEARCHERS:
+        words = sort_words(call.arguments, _SEARCHERS_VALUES, _SEARCHERS_RUN)
+        if words.values(*_SEARCHERS_RUN):
             yield Finding("dangerous", "hidden", "runs a program for each file")

@@ -55,42 +55,50 @@ def bare(call: Call) -> bool:
     return not call.texts and not call.invocation.adds_unknown
 
 
-def without(short: str = "", long: tuple[str, ...] = (), *, max_operands: int | None = None) -> Check:
-    """Everything is known, and none of these options is among it, abbreviated or not."""
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A check: everything is known, and none of these options is among it, abbreviated or not."""
 
-    def check(call: Call) -> bool:
+    short: str = ""
+    long: tuple[str, ...] = ()
+    max_operands: int | None = None
+
+    def __call__(self, call: Call) -> bool:
+        """Whether it holds."""
         if not call.are_known:
             return False
         operands = 0
         for text, argument in zip(call.texts, call.invocation.arguments, strict=True):
-            if text is None or _has_option(text, short, long):
+            if text is None or _has_option(text, self.short, self.long):
                 return False
-            if not text.startswith("-") or text == "-":
+            # Behind `--` all are; of those before it none has to count that begins with a dash.
+            if not text.startswith("-") or text == "-" or "--" in call.texts:
                 operands += 1 if argument.is_known else 2  # a glob may become any number of them
-        return max_operands is None or operands <= max_operands
-
-    return check
+        return self.max_operands is None or operands <= self.max_operands
 
 
-def only(*forms: tuple[str, ...]) -> Check:
-    """The arguments are exactly one of these."""
-    return lambda call: not call.invocation.adds_unknown and call.texts in forms
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A check: the arguments are exactly one of these."""
+
+    forms: tuple[tuple[str, ...], ...]
+
+    def __call__(self, call: Call) -> bool:
+        """Whether it holds."""
+        return not call.invocation.adds_unknown and call.texts in self.forms
 
 
-def starting(*forms: tuple[str, ...]) -> Check:
-    """The arguments begin with one of these, and no option follows."""
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """A check: the arguments begin with one of these, and no option follows."""
 
-    def check(call: Call) -> bool:
+    forms: tuple[tuple[str, ...], ...]
+
+    def __call__(self, call: Call) -> bool:
+        """Whether it holds."""
         if not call.are_known:
             return False
-        return any(call.texts[: len(form)] == form and _are_operands(call.texts[len(form) :]) for form in forms)
-
-    return check
-
-
-def any_of(*checks: Check) -> Check:
-    """One of the checks holds."""
-    return lambda call: any(check(call) for check in checks)
+        return any(call.texts[: len(form)] == form and _are_operands(call.texts[len(form) :]) for form in self.forms)
 
 
 def _are_operands(texts: Texts) -> bool:

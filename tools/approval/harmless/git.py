@@ -31,7 +31,7 @@ _FIRST: Mapping[str, frozenset[str]] = {
     "stash": frozenset({"list", "show"}), "worktree": frozenset({"list"}), "remote": frozenset({"get-url"}),
     "submodule": frozenset({"status"}),
     "reflog": frozenset({"show"}), "tag": frozenset({"-l", "--list", "--contains"}),
-    "branch": frozenset({"--list", "--contains", "--merged", "--no-merged", "-vv"}),
+    "branch": frozenset({"--list", "--contains", "--merged", "--no-merged"}),
     "notes": frozenset({"list", "show"}),
     "bisect": frozenset({"log"}), "sparse-checkout": frozenset({"list"}), "lfs": frozenset({"ls-files"}),
 }  # fmt: skip
@@ -42,6 +42,7 @@ _QUIET = re.compile(
 _NEVER = ("--output", "--open-files-in-pager", "--ext-diff", "--textconv", "--show-signature", "--filters")
 _SIGNATURES = re.compile(r"%G")
 _SETTING = re.compile(r"(?:user\.(?:name|email)|core\.\w+|init\.\w+|branch\.[\w./-]+|pull\.\w+|push\.\w+|merge\.\w+)")
+_BEFORE_NAMES = frozenset({"--global", "--local", "--system", "--get"})
 _BEFORE = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
 
 
@@ -81,5 +82,8 @@ def _may_stand(text: str) -> bool:
 
 def _shows_setting(options: Texts) -> bool:
     """One setting by name: those of remotes and credentials hold passwords."""
-    rest = [text for text in options if text not in {"--global", "--local", "--system", "--get", "get"}]
-    return len(rest) == 1 and len(options) > 1 and bool(_SETTING.fullmatch(rest[0] or ""))
+    if options[:1] == ("get",):
+        options = ("--get", *options[1:])
+    *before, name = options or ("",)
+    is_known = all(text in _BEFORE_NAMES for text in before)
+    return bool(before) and is_known and bool(_SETTING.fullmatch(name or ""))

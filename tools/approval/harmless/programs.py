@@ -8,7 +8,7 @@ from typing import Literal
 
 from tools.approval.harmless import reading_programs as reading
 from tools.approval.harmless import shell_words as shell
-from tools.approval.harmless.arguments import Call, Check, always, any_of, bare, only, starting, without
+from tools.approval.harmless.arguments import Call, Check, Only, Starting, Without, always, bare
 from tools.approval.harmless.git import is_harmless_git
 from tools.light_dataclass import dataclass
 
@@ -31,17 +31,22 @@ def _all(shows: Shows, names: str, check: Check = always) -> dict[str, Program]:
     return {name: Program(shows, check) for name in names.split()}
 
 
+_SETS_NO_DATE = Without("s", ("--set",))
+_BEFORE_DATES = frozenset({"-d", "-r", "-f", "--date"})
+_SHORT_TIME = re.compile(r"\d{0,2}\.?\d{1,3}s?|[1-5]m", re.ASCII)
+
+
 def _date(call: Call) -> bool:
     # An operand that is no format sets the clock.
-    return without("s", ("--set",))(call) and all(
-        text is not None and (text[0] in "+-" or call.texts[place - 1] in {"-d", "-r", "-f", "--date"})
+    return _SETS_NO_DATE(call) and all(
+        text is not None and (text.startswith(("+", "-")) or call.texts[place - 1] in _BEFORE_DATES)
         for place, text in enumerate(call.texts)
         if text
     )
 
 
 def _sleep(call: Call) -> bool:
-    return len(call.texts) == 1 and bool(re.fullmatch(r"\d{0,2}\.?\d{1,3}s?|[1-5]m", call.texts[0] or "", re.ASCII))
+    return len(call.texts) == 1 and bool(_SHORT_TIME.fullmatch(call.texts[0] or ""))
 
 
 PROGRAMS: Mapping[str, Program] = {
@@ -51,7 +56,7 @@ PROGRAMS: Mapping[str, Program] = {
         "echo pwd true false uname nproc free uptime groups who users tty id whoami logname numfmt seq expr"
         " basename dirname",
     ),
-    **_all("text", "pgrep locale factor lscpu cal ncal getconf hostid", without()),
+    **_all("text", "pgrep locale factor lscpu cal ncal getconf hostid", Without()),
     **_all("names", "ls wc stat du df readlink realpath which whereis lsblk pathchk eza exa lsd"),
     **_all("names", "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum shasum md5"),
     **_all("matches", "grep egrep fgrep zgrep"),
@@ -62,7 +67,7 @@ PROGRAMS: Mapping[str, Program] = {
     # Words of the shell. They change what follows in the shell, never a file.
     **_all("text", ": exit return break continue shift times popd dirs type wait"),
     **_all("names", "cd pushd"),
-    **_all("text", "umask ulimit", without()),
+    **_all("text", "umask ulimit", Without()),
     **_all("text", "test [ [[ ((", shell.tests),
     **_all("text", "printf", shell.printf),
     **_all("text", "read", shell.reads),
@@ -71,33 +76,33 @@ PROGRAMS: Mapping[str, Program] = {
     **_all("text", "export declare typeset local readonly", shell.declares),
     **_all("text", "unset", shell.unsets),
     **_all("text", "jobs clear arch", bare),
-    **_all("text", "command hash", any_of(starting(("-v",)), starting(("-V",)))),
+    **_all("text", "command hash", Starting((("-v",), ("-V",)))),
     # With some arguments they would do more.
     **_all("text", "date", _date),
     **_all("text", "sleep", _sleep),
-    **_all("text", "hostname", only((), ("-s",), ("-f",))),
+    **_all("text", "hostname", Only(((), ("-s",), ("-f",)))),
     **_all("text", "printenv", reading.printenv),
-    **_all("text", "getent", starting(("passwd",), ("group",), ("services",), ("protocols",))),
+    **_all("text", "getent", Starting((("passwd",), ("group",), ("services",), ("protocols",)))),
     **_all("text", "ps", reading.ps),
-    **_all("text", "top", only(("-bn1",), ("-b", "-n", "1"), ("-b", "-n1"), ("-l", "1"))),
-    **_all("text", "ss netstat lsof", without("KDF", ("--kill", "--diag"))),
-    **_all("text", "bc", only((), ("-l",), ("-q",), ("-ql",), ("-lq",))),
+    **_all("text", "top", Only((("-bn1",), ("-b", "-n", "1"), ("-b", "-n1"), ("-l", "1")))),
+    **_all("text", "ss netstat lsof", Without("KDF", ("--kill", "--diag"))),
+    **_all("text", "bc", Only(((), ("-l",), ("-q",), ("-ql",), ("-lq",)))),
     **_all("text", "ip", reading.ip),
-    **_all("text", "dpkg", starting(("-l",), ("-s",), ("-L",), ("--list",), ("--print-architecture",))),
+    **_all("text", "dpkg", Starting((("-l",), ("-s",), ("-L",), ("--list",), ("--print-architecture",)))),
     **_all("text", "pip pip3", reading.pip),
     **_all("names", "find", reading.find),
-    **_all("names", "fd fdfind", without("xX", ("--exec", "--exec-batch"))),
-    **_all("names", "tree", without("oR", ("--output",))),
-    **_all("names", "file", without("C", ("--compile",))),
+    **_all("names", "fd fdfind", Without("xX", ("--exec", "--exec-batch"))),
+    **_all("names", "tree", Without("oR", ("--output",))),
+    **_all("names", "file", Without("C", ("--compile",))),
     **_all("names", "tar", reading.tar),
-    **_all("names", "unzip", starting(("-l",), ("-t",), ("-v",), ("-Z1",))),
-    **_all("names", "zipinfo", starting((), ("-1",))),
-    **_all("matches", "rg", without(long=("--pre", "--hostname-bin"))),
-    **_all("contents", "sort", without("oT", ("--output", "--compress-program", "--files0-from"))),
-    **_all("contents", "uniq", without(max_operands=1)),
-    **_all("contents", "base64 base32", without("oDi", ("--output", "--input"))),
-    **_all("contents", "iconv", without("o", ("--output",))),
-    **_all("contents", "shuf", without("o", ("--output",))),
+    **_all("names", "unzip", Starting((("-l",), ("-t",), ("-v",), ("-Z1",)))),
+    **_all("names", "zipinfo", Starting(((), ("-1",)))),
+    **_all("matches", "rg", Without(long=("--pre", "--hostname-bin"))),
+    **_all("contents", "sort", Without("oT", ("--output", "--compress-program", "--files0-from"))),
+    **_all("contents", "uniq", Without(max_operands=1)),
+    **_all("contents", "base64 base32", Without("oDi", ("--output", "--input"))),
+    **_all("contents", "iconv", Without("o", ("--output",))),
+    **_all("contents", "shuf", Without("o", ("--output",))),
     **_all("contents", "xxd", reading.xxd),
     **_all("contents", "bat batcat", reading.bat),
     **_all("contents", "sed gsed", reading.sed),

@@ -60,16 +60,15 @@ def _only_reads(redirection: Redirection, cwd: str | None) -> bool:
     if redirection.operator in {">&", "<&"} and _DESCRIPTOR.fullmatch(target.text):
         return True
     if redirection.operator == "<":
-        return is_open(target, cwd)
-    return redirection.operator != "<>" and target.text in _NOT_WRITTEN
+        return is_open(target, cwd, shows_contents=True)
+    return target.text in _NOT_WRITTEN
 
 
 def _is_of_the_system(invocation: Invocation) -> bool:
     """Whether it is the program of that name, as far as `PATH` can be trusted."""
     written, name = invocation.written, invocation.program
-    return written in {name, f"\\{name}"} or (
-        _SYSTEM_FOLDER.match(written) is not None and _SYSTEM_FOLDER.sub("", written, count=1) == name
-    )
+    folder = _SYSTEM_FOLDER.match(written)
+    return written in {name, f"\\{name}"} or (folder is not None and written[folder.end() :] == name)
 
 
 def _shows_no_secret(program: Program, call: Call) -> bool:
@@ -103,10 +102,4 @@ def _comes_from_a_listing(invocation: Invocation) -> bool:
     if "xargs" not in invocation.via:
         return any(wrapper in _GIVES_NAMES for wrapper in invocation.via)
     source = invocation.input.source
-    return (
-        source is not None
-        and source.program in _LISTS_NAMES
-        and "xargs" not in source.via
-        and all(is_open(argument, source.cwd) for argument in source.arguments)
-        and is_harmless(source)
-    )
+    return source is not None and source.program in _LISTS_NAMES and "xargs" not in source.via and is_harmless(source)

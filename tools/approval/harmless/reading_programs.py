@@ -5,17 +5,11 @@ from __future__ import annotations
 import re
 
 from tools.approval.harmless.arguments import Call, Texts
-from tools.approval.harmless.secrets import is_open
 from tools.approval.scripts.awk import judge_awk
 from tools.approval.scripts.sed import judge_sed
 from tools.bash.reading import UNKNOWN
 
-_FIND_WRITES = re.compile(r"-(?:delete|ok|okdir|fls|fprint\w*)")
-_FIND_RUNS = frozenset({"-exec", "-execdir"})
-_RUN_BY_FIND = frozenset({
-    "ls", "wc", "stat", "du", "file", "basename", "dirname", "echo", "grep", "egrep", "fgrep", "md5sum", "sha1sum",
-    "sha256sum", "head", "test", "realpath", "printf",
-})  # fmt: skip
+_FIND_WRITES = re.compile(r"-(?:delete|ok|okdir|exec|execdir|fls|fprint\w*)")
 _SED_OPTIONS = re.compile(
     r"-[nErusz]+|--(?:quiet|silent|regexp-extended|posix|null-data|separate|sandbox|unbuffered)"
 )
@@ -34,6 +28,10 @@ _PS_SELECTS = re.compile(r"-(?:[opOCuUgGtsqkN]|-(?:pid|ppid|user|group|format|so
 _HARMLESS_VARIABLES = frozenset(
     {"HOME", "PATH", "USER", "LANG", "PWD", "SHELL", "TERM", "TZ", "LOGNAME", "VIRTUAL_ENV"}
 )
+_XXD_VALUES = frozenset({"-l", "-s", "-c", "-g", "-o", "-len", "-seek", "-cols"})
+_BAT_RUNS = ("--pag", "--less", "--gen", "--diag")
+_IP_OPTIONS = frozenset({"-br", "-4", "-6", "-c", "-brief", "-j", "-s"})
+_IP_OBJECTS = frozenset({"a", "addr", "address", "r", "route", "link", "l", "neigh", "rule"})
 _IP_SHOWS = frozenset({
     (), ("show",), ("s",), ("list",), ("ls",), ("l",),
 })  # fmt: skip
@@ -43,19 +41,8 @@ _PIP_OPTIONS = re.compile(
 
 
 def find(call: Call) -> bool:
-    """`find` without actions, or with one that runs a program which only tells about files."""
-    if not call.are_known:
-        return False
-    texts = call.texts
-    if any(text is None or _FIND_WRITES.fullmatch(text) for text in texts):
-        return False
-    runs = [place for place, text in enumerate(texts) if text in _FIND_RUNS]
-    if not runs:
-        return True
-    # What is run is an invocation of its own; here it counts whether it may be given anything secret.
-    return all((*texts, None)[place + 1] in _RUN_BY_FIND for place in runs) and all(
-        is_open(argument, call.invocation.cwd) for argument in call.invocation.arguments
-    )
+    """`find` without actions that change something; what it runs is an invocation of its own."""
+    return call.are_known and not any(text is None or _FIND_WRITES.fullmatch(text) for text in call.texts)
 
 
 def sed(call: Call) -> bool:
@@ -110,20 +97,18 @@ def xxd(call: Call) -> bool:
     operands = 0
     rest = iter(call.texts)
     for text in rest:
-        if text is None or text.startswith(("-r", "-R")):
+        if text is None or text.startswith("-r"):
             return False
-        if text in {"-l", "-s", "-c", "-g", "-o", "-len", "-seek", "-cols"}:
-            next(rest, None)
-        elif not text.startswith("-"):
+        if operands or not text.startswith("-") or text in {"-", "--"}:
             operands += 1
+        elif text in _XXD_VALUES:
+            next(rest, None)
     return operands <= 1 and call.are_known and not any(a.expands for a in call.invocation.arguments)
 
 
 def bat(call: Call) -> bool:
     """`bat` without another program to look at things with."""
-    return call.are_known and not any(
-        text == "cache" or (text or "").startswith(("--pag", "--less", "--gen", "--diag")) for text in call.texts
-    )
+    return call.are_known and not any(text == "cache" or (text or "").startswith(_BAT_RUNS) for text in call.texts)
 
 
 def tar(call: Call) -> bool:
@@ -155,14 +140,8 @@ def printenv(call: Call) -> bool:
 
 def ip(call: Call) -> bool:
     """`ip addr` and its like."""
-    rest = [text for text in call.texts if text not in {"-br", "-4", "-6", "-c", "-brief", "-j", "-s"}]
-    return (
-        call.are_known
-        and bool(rest)
-        and rest[0] in {"a", "addr", "address", "r", "route", "link", "l", "neigh", "rule"}
-        and tuple(rest[1:2]) in _IP_SHOWS
-        and len(rest) <= 2  # noqa: PLR2004 - the object and the verb
-    )
+    rest = [text for text in call.texts if text not in _IP_OPTIONS]
+    return call.are_known and bool(rest) and rest[0] in _IP_OBJECTS and tuple(rest[1:]) in _IP_SHOWS
 
 
 def pip(call: Call) -> bool:

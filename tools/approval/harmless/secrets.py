@@ -37,11 +37,12 @@ _EXAMPLES = (
     "credentials", "credentials.json", "credentials.yml", "terraform.tfstate", "prod.tfvars", ".bash_history",
 )  # fmt: skip
 _ORDINARY = ("main.py", "data.json", "notes.txt", "app.yml", "Makefile", "index.html", ".gitignore", "lib.rs", "a.md")
+_MARKS = (":", "@", "=")
 _WILD = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"[{},]")
 
 
-def is_open(argument: Argument, cwd: str | None, *, shows_contents: bool = False) -> bool:
+def is_open(argument: Argument, cwd: str | None, *, shows_contents: bool) -> bool:
     """True when no secret is meant by the argument, whether it is a path, an option with one, or no path.
 
     Args:
@@ -62,8 +63,8 @@ def _pieces(text: str) -> Iterator[str]:
     """What may be a path in an argument: itself, an option's value, what follows a colon (`HEAD:.env`)."""
     yield text
     if text.startswith("-"):
-        yield text.partition("=")[2] or text[2:]
-    for mark in ":@=":
+        yield text[2:]
+    for mark in _MARKS:
         yield from text.split(mark)[1:]
 
 
@@ -75,14 +76,13 @@ def is_open_path(text: str, cwd: str | None = None) -> bool:
         return True
 
     path = full_path(text, cwd)
-    if path.startswith("/proc") and not path.startswith("/proc/sys/") and not _OPEN_PROC.fullmatch(path):
+    if path.startswith("/proc") and not _OPEN_PROC.fullmatch(path):
         return False
     if path.startswith("/dev") and not _OPEN_DEVICE.fullmatch(path) and path != "/dev":
         return False
     if _SECRET.match(path) or why_sensitive(Path(path)):
         return False
-    inside = _below_home(path)
-    return not inside or _OPEN_AT_HOME.match(inside) is not None
+    return _OPEN_AT_HOME.match(_below_home(path)) is not None
 
 
 def _below_home(path: str) -> str:

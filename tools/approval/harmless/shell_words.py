@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from tools.approval.harmless.arguments import Call
 
@@ -17,9 +18,9 @@ _LOWER_CASE_THAT_COUNTS = frozenset({
 })  # fmt: skip
 _NOT_LOOKED_AT = re.compile(r"[-+][euxofC]+|pipefail|errexit|nounset|xtrace|noglob|noclobber|--")
 _SHOPTS = frozenset({"-s", "-u", "-q", "nullglob", "globstar", "dotglob", "extglob", "failglob", "nocaseglob"})
-_DECLARED = re.compile(r"-[rxgiaA]+|--")
-_COUNTS = re.compile(r"-(?:eq|ne|lt|le|gt|ge)")
-_EVALUATED = re.compile(r"[\[$`]")
+# Not `-i`: whatever the variable is given later is computed.
+_DECLARED = re.compile(r"-[rxgaA]+|--")
+_STORES = re.compile(r"%[-+ #'0-9.*hljztL]*n")
 
 
 def is_harmless_name(name: str) -> bool:
@@ -30,29 +31,21 @@ def is_harmless_name(name: str) -> bool:
 
 
 def tests(call: Call) -> bool:
-    """`test`, `[`, `[[`, `((`: an index (`name[$(…)]`) is run where a number or a variable's name is expected."""
-    if call.texts in {(None,), (None, "]")}:
-        return True
-    if not call.texts and call.invocation.program in {"[[", "(("}:
-        return False  # what is compared is not told
-    texts = [argument.text for argument in call.invocation.arguments]
-    if call.invocation.adds_unknown or "-v" in texts or "-R" in texts:
+    """`test` and `[`, but with `-v` an index (`name[$(…)]`) is run; what `[[` and `((` compare is not told."""
+    arguments = call.invocation.arguments
+    texts = [argument.text for argument in arguments]
+    if call.invocation.program in {"[[", "(("} or call.invocation.adds_unknown or "-v" in texts or "-R" in texts:
         return False
-    if call.invocation.program in {"[[", "(("} and any(_COUNTS.fullmatch(text) for text in texts):
-        return all(
-            argument.is_known and not _EVALUATED.search(argument.text) for argument in call.invocation.arguments
-        )
-    if call.invocation.program == "((":
-        return all(
-            argument.is_known and not _EVALUATED.search(argument.text) for argument in call.invocation.arguments
-        )
-    return not any(argument.splits for argument in call.invocation.arguments)
+    # Two that nobody knows may be `-v` and a name.
+    return not any(one.splits for one in arguments) and all(
+        one.is_known or other.is_known for one, other in pairwise(arguments)
+    )
 
 
 def printf(call: Call) -> bool:
-    """`-v` sets a variable whose name may be an index that is run."""
+    """`-v` sets a variable whose name may be an index that is run, and `%n` one that programs are looked for in."""
     first = call.texts[0] if call.texts else None
-    return first is not None and not first.startswith("-v")
+    return first is not None and not first.startswith("-v") and not any(map(_STORES.search, filter(None, call.texts)))
 
 
 def reads(call: Call) -> bool:

@@ -10,6 +10,7 @@ It reads what commands are read with, which takes a while to load, so that it is
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -50,18 +51,18 @@ def hit_of(
         if rule.kind not in _CHANGES and any(_means(rule, text, roots) for text in texts):
             return Hit(rule)
     for rule in about:
-        if any(_means(rule, word, roots) for text in texts for word in (text, *_words(text))):
+        if any(_means(rule, word, roots) for text in texts for word in _words(text)):
             return Hit(rule, is_sure=False)
     return None
 
 
 def _texts(arguments: str) -> Iterator[str]:
-    """Each line of each text in the arguments, of keys too."""
+    """Each line of each text in the arguments, of keys too, of the shortest text first: long ones are contents."""
     try:
         given = json.loads(arguments)
     except ValueError:
         given = arguments
-    for text in _strings(given):
+    for text in sorted(_strings(given), key=len):
         yield from (line.strip() for line in text.splitlines() if line.strip())
 
 
@@ -78,25 +79,30 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    words = text.split(maxsplit=_MOST_WORDS)
-    if len(words) > 1:
-        yield from (stripped for word in words if _LIKE_A_NAME.search(stripped := word.strip(_AROUND)))
+    yield text
+    words = (word.strip(_AROUND) for word in text.split(maxsplit=_MOST_WORDS))
+    yield from (word for word in words if word != text and _LIKE_A_NAME.search(word))
 
 
 def _means(rule: PermissionRule, text: str, roots: tuple[Path, ...]) -> bool:
-    if len(text) > _LONGEST:
-        return False
     readings = {text, unquote(text)}
     if rule.kind == "host":
         places = {place for reading in readings for place in _hosts(reading)}
         return any(denies_host(rule.pattern, place) for place in places)
     return any(
-        denies_path(rule, path / _ANYTHING if path.is_dir() else path, roots)
-        for reading in readings
+        # Unlike a path's own methods these raise for no name: a sentence may be too long for one.
+        denies_path(rule, path / _ANYTHING if os.path.isdir(path) else path, roots)  # noqa: PTH112
+        for reading in map(_shortened, readings)
+        if len(reading) <= _LONGEST
         for root in roots
         for path in names_in(reading, root)
-        if _LIKE_A_NAME.search(reading) or path.exists()
+        if _LIKE_A_NAME.search(reading) or os.path.exists(path)  # noqa: PTH110
     )
+
+
+def _shortened(text: str) -> str:
+    """A long text may be a short name with much that means nothing: `././`."""
+    return os.path.normpath(text) if len(text) > _LONGEST else text
 
 
 def _hosts(text: str) -> Iterator[str]:

@@ -84,14 +84,26 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _paths(texts: Iterable[str], base: Path, *, expands: bool) -> Iterator[Path]:
-    for text in dict.fromkeys(texts):
-        if not text or UNKNOWN in text or "\0" in text:
+    for text in dict.fromkeys(map(_as_far_as_known, texts)):
+        if not text or "\0" in text:
             continue
         # `..` behind a link leads to where the link leads.
         yield from dict.fromkeys((Path(os.path.normpath(base / text)), Path(os.path.realpath(base / text))))
         if expands:
-            # `Path.glob` takes no absolute patterns.
-            names = glob.iglob(text, root_dir=base, recursive=True)  # noqa: PTH207
-            for name in islice(names, _MOST_EXPANDED):
+            for name in islice(_expanded(text, base), _MOST_EXPANDED):
                 yield Path(os.path.normpath(base / name))
                 yield Path(os.path.realpath(base / name))
+
+
+def _expanded(text: str, base: Path) -> Iterator[str]:
+    """The names that a pattern stands for."""
+    place, unknown, _ = text.partition(UNKNOWN)
+    # `Path.glob` takes no absolute patterns.
+    names = glob.iglob(place, root_dir=base, recursive=True)  # noqa: PTH207
+    return (f"{name}{UNKNOWN}" for name in names) if unknown else names
+
+
+def _as_far_as_known(text: str) -> str:
+    """A name with what nobody knows in it: some name in the directory that is known. `a/$X.txt` is in `a`."""
+    known, unknown, _ = text.partition(UNKNOWN)
+    return f"{known[: known.rfind('/') + 1]}{UNKNOWN}" if unknown else text

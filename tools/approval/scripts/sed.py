@@ -14,7 +14,8 @@ _BLANK = re.compile(r"[\s;{}]*(?:#[^\n]*)?")
 _LINE_END = re.compile(r"[^\n]*")
 _NUMBERED = re.compile(rf"\s*(?:[\d{UNKNOWN}]+(?:~\d+)?|\$|[+~]\d+)")
 _AFTER_ADDRESS = re.compile(r"\s*,?\s*")
-_LABEL = re.compile(r"[^\n;}]*")
+# Also where a blank ends it: `:a e x` runs x with GNU's.
+_LABEL = re.compile(r"[ \t]*[^\s;}]*")
 # Text to add: up to the first line that no backslash continues.
 _ADDED = re.compile(r"(?:[^\\\n]|\\[\s\S])*\\?")
 _BRACKETS = re.compile(r"\[\^?+\]?+(?:\[:\w{1,9}:\]|[^\]\n]){0,200}+\]")

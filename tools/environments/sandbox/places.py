@@ -67,6 +67,7 @@ _HIDDEN_OF_THE_SYSTEM = (
     *("/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key"),
     *("/etc/NetworkManager/system-connections", "/etc/wireguard", "/var/lib/docker", "/var/spool/cron", "/var/mail"),
 )
+_CONFIG = ".config"  # the most of them lie there
 _HOMES = (Path("/home"), Path("/Users"))
 _ROOTS_HOME = Path("/root")
 _NO_PERSONS_HOME = frozenset({"linuxbrew"})
@@ -159,21 +160,38 @@ def signs_of(home: Path, own: Iterable[Path]) -> tuple[object, ...]:
 
 
 def _perhaps_there(home: str) -> Iterator[str]:
-    """Of the lists' places in a home, those whose first part is there: looked at before each command."""
-    try:
-        there = {name.casefold() for name in os.listdir(home)}  # noqa: PTH208 - names are enough
-    except OSError:
-        there = None
-    for first, names in _by_first_part().items():
-        if there is None or first in there:
+    """Of the lists' places in a home, those whose first part is there, and in `.config` the second: looked at before
+    each command.
+    """
+    there, settings = _names(home), None
+    for first, names in _by_part("").items():
+        if there is not None and first not in there:
+            continue
+        if first == _CONFIG:
+            settings = _names(f"{home}/{_CONFIG}")
+        if settings is None or first != _CONFIG:
             yield from (f"{home}/{name}" for name in names)
+        else:
+            for second, below in _by_part(f"{_CONFIG}/").items():
+                if second in settings:
+                    yield from (f"{home}/{name}" for name in below)
+
+
+def _names(directory: str) -> frozenset[str] | None:
+    """What lies in a directory, for comparing; None where that cannot be seen."""
+    try:
+        return frozenset(name.casefold() for name in os.listdir(directory))  # noqa: PTH208 - names are enough
+    except OSError:
+        return None
 
 
 @functools.cache
-def _by_first_part() -> Mapping[str, Sequence[str]]:
+def _by_part(below: str) -> Mapping[str, Sequence[str]]:
+    """The lists' places that begin with `below`, by the part that comes next."""
     parts: dict[str, list[str]] = {}
     for name in (*_HIDDEN, *_HIDDEN_WITH_SECRETS, *_RUN_BY_THEMSELVES):
-        parts.setdefault(name.partition("/")[0].casefold(), []).append(name)
+        if name.startswith(below):
+            parts.setdefault(name[len(below) :].partition("/")[0].casefold(), []).append(name)
     return parts
 
 

@@ -69,7 +69,8 @@ def test_and_nothing_else(command):
 def test_what_is_in_a_container_is_not_this_machines():
     assert levels("docker exec web rm -rf /") == {"dangerous"}
     assert levels("ssh host rm -rf /") == {"dangerous", "forbidden"}
-    assert not families("docker exec web sh -c 'echo x > /etc/motd'")
+    for place in ("/etc/motd", "/data/x", "/root/.bashrc", "/home/dev/.bashrc"):
+        assert not families(f"docker exec web sh -c 'echo x > {place}'")
 
 
 def test_a_container_may_have_the_directory_of_the_session_and_no_other():

@@ -33,8 +33,16 @@ def test_only_what_the_goals_need_runs(goals, commands):
     assert set(recipes(MAKEFILE, goals).split("\n")) - {""} == commands
 
 
+def test_where_no_goal_is_named_it_is_the_first_and_no_other():
+    assert recipes(".PHONY: a\na:\n\techo a\nb:\n\techo b\n", []) == "echo a"
+
+
 def test_rules_that_need_each_other_come_to_an_end():
     assert set(recipes("a: b\n\tone\nb: a\n\ttwo\n", []).split("\n")) == {"one", "two"}
+
+
+def test_lines_go_on_behind_a_backslash_and_a_recipe_begins_behind_its_marks():
+    assert set(recipes("one: \\\ntwo\n\t@-Xvfb :1\ntwo:\n\techo b\n", ["one"]).split("\n")) == {"Xvfb :1", "echo b"}
 
 
 def test_recipes_of_just_may_be_indented_by_blanks():

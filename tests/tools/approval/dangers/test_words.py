@@ -31,12 +31,28 @@ def test_long_options_may_be_written_shorter_and_their_values_follow():
 
 def test_a_dash_alone_is_an_operand_and_a_missing_value_is_none():
     assert _sorted("- -o", "o").plain == ("-",)
+    assert sort_words([Argument("")]).plain == ("",)
     assert _sorted("- -o", "o").values("-o") == ()
+
+
+def test_a_letter_takes_a_value_only_where_it_is_known_to():
+    assert _sorted("-X v").plain == ("v",)
+    assert _sorted("-X1").has("-1")
+    assert _sorted("-r v").values("-r") == ()
+    assert _sorted("-o=x=", "o").values("-o") == (Argument("x="),)
+    assert _sorted("--to", "", ("--to",)).values("--to") == ()
+    assert [name for name, _ in sort_words([Argument("-0777pi")], numbers="0").options] == ["-0", "-p", "-i"]
+
+
+def test_long_options_are_known_by_three_letters():
+    assert _sorted("--rec").has("--recursive")
+    assert not _sorted("--re").has("--recursive")
 
 
 def test_a_person_sees_short_texts_without_marks():
     assert shown(f"a{UNKNOWN}b") == "a…b"
-    assert len(shown("x" * 500)) == 58
+    assert len(shown("x" * 500)) == len(shown("x" * 61)) == 58
+    assert shown("x" * 60) == "x" * 60
 
 
 @each(

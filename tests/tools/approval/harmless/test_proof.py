@@ -8,8 +8,9 @@ import pytest
 
 from tests.support.each import each
 from tools.approval.harmless.proof import is_harmless
+from tools.approval.harmless.secrets import is_open_path
 from tools.bash.read import read_command
-from tools.bash.reading import Argument, Invocation
+from tools.bash.reading import Argument, Invocation, Redirection
 
 HARMLESS = [
     "ls -la src",
@@ -42,9 +43,24 @@ HARMLESS = [
     "xxd -l 64 a.txt; od -c a.txt; strings a.txt; base64 -d a.txt; tree -L 2; ss -tlnp; ip addr; sleep 1",
     "echo 'rm -rf /'; echo \"a > b\"",
     "f() { ls; }; f",
+    "x='y[1]' i=1; a=(1 2); echo ${a[i]} ${HOME:0:x} ${!x}; for ((j=0; j<3; j++)); do echo $j; done; declare -A m",
+    "git branch -vv; git config --global user.name; printf '%d%% %5.2f\\n' 1 2; xxd -l 8 -c 4 a.txt; uniq -c a.txt",
     "getent passwd root; printenv HOME",
     "cat /etc/hosts /usr/share/doc/x /tmp/x /proc/cpuinfo",
+    "/bin/ls; /usr/bin/wc a.txt; read -r x <&0; export x=a=b; shopt -s nullglob globstar",
+    "rg -- x a.txt; fd -- x; hostname; hostname -s; ls * | xargs grep -l x; cat *.[ra]*s sub/*.txt",
+    "git config --local user.name; git config --system user.name; git config get user.name; git tag -l v1 -n2",
+    "date -r a.txt; date -f a.txt; date --date yesterday; sleep 0.1s",
+    "sed -ne p a.txt; sed -nEe p a.txt; sed --expression p a.txt; sed --expression=s/a=/b/ a.txt; sed -e p -",
+    "awk -F : '{print $1}' a.txt; awk -v x=1 '{print x}' a.txt; awk -- '{print}' a.txt; awk '{print}' -",
+    "xxd -s 1 -c 4 -g 1 -o 1 a.txt; xxd -len 4 -seek 1 -cols 4 a.txt; xxd -",
+    "ip -br a; ip -4 addr show; ip -6 r; ip -j link; ip -s l ls; ip -brief address; ip route list; ip neigh; ip rule",
+    "git -C sub status; git --no-pager -C sub -P log; sed p sub/c.txt; bat -p a.txt; xxd -l",
+    'x=$(cat a.txt); [ "$x" = y ]; test -n "$x"; cat credentials/*.txt',
+    "ps -aU me; ps -o pid,etime; jq . -; jq -- . a.json; yq . -; ls /dev; cat /dev/stdin /proc/sys/kernel/osrelease",
 ]
+# They take long.
+HARMLESS_BUT_SLOW = ["sleep 5m", "sleep 20", "pip check", "pip list --disable-pip-version-check --local"]
 HARMFUL = [
     "rm a.txt",
     "ls > out",
@@ -108,9 +124,14 @@ HARMFUL = [
     "sort $X",
     "uniq a.txt out",
     "uniq *.txt",
+    "uniq -- -a out",
+    "uniq - out",
     "tree -o out",
     "xxd -r a out",
     "xxd a out",
+    "xxd a -g",
+    "xxd -- -a out",
+    "xxd - out",
     "rg --pre ./x y",
     "fd . -x rm",
     "date -s 2020-01-01",
@@ -143,6 +164,9 @@ HARMFUL = [
     "git log --show-signature",
     "git -c core.fsmonitor=./x status",
     "git branch new",
+    "git branch -vv new",
+    "git config core.pager get",
+    "git config user.name --get",
     "git branch -D old",
     "git tag v1",
     "git remote show origin",
@@ -177,6 +201,17 @@ HARMFUL = [
     "man ls",
     "test -v 'a[$(rm b)]'",
     "printf -v 'a[$(rm b)]' x",
+    "printf '1%n' PATH",
+    "printf '%s %-8.3ln' x PATH",
+    "x=$(cat FILE); echo $((x))",
+    "read x < FILE; echo $((x + 1))",
+    "x=$(cat FILE); y=x; echo $[y]",
+    "x=$(cat FILE); echo ${PATH:x}",
+    "for f in *; do echo $((f)); done",
+    "declare -i x; x='a[$(rm b)]'",
+    "declare -a x='($(rm b))'",
+    "x='a[$(rm b)]'; echo ${HOME:x}",
+    "sed ':a e rm b' a.txt",
     "[[ $x -eq 1 ]]",
     "hash -p ./x ls",
     "shopt -s expand_aliases",
@@ -193,6 +228,90 @@ HARMFUL = [
     "arch -x86_64 rm a.txt",
     "cargo --version",  # the workspace's toolchain file may name the program that answers
     "exit --help=x $(rm a)",
+    # what nobody knows may be an option, or several words
+    "fd a$X",
+    "uniq a*.txt",
+    "git diff *.py",
+    "awk p *.py",
+    "jq . *.py",
+    "ps *",
+    "sed p *",
+    "export $X",
+    "printf $X",
+    "test $X",
+    '[ "$X" "$Y" ]',
+    '[ ! "$X" "$Y" ]',
+    "cat '*'$X",
+    "grep x a*$X",
+    'cat a"$X"',
+    'cat a"$X"*',
+    'cat a"$X"/b*',
+    'test -v "$X"',
+    'test -R "$X"',
+    'awk "/$X/" a.txt',
+    "cat a.txt | xargs test",
+    "cat a.txt | xargs fd",
+    "cat a.txt | xargs hostname",
+    "cat a.txt | xargs getent passwd",
+    "cat a.txt | xargs jobs",
+    "cat a.txt | xargs ls | xargs grep x",
+    # options and names that are not known to be harmless
+    "jobs -x rm a.txt",
+    "unset PATH",
+    "ls > 2",
+    "ls >& out",
+    "ss --kill dst x",
+    "file --compile",
+    "dpkg -l --root=x",
+    "unzip -l a.zip -d out",
+    "git tag -l -d v1",
+    "git branch --list -D old",
+    "git -P",
+    "git config",
+    "git config user.name",
+    "date --set=2020-01-01",
+    "date -s2020-01-01",
+    "date X",
+    "sleep ٣",
+    "sleep 6m",
+    "sed -n",
+    "sed p -i",
+    "sed --expression='w out=' a.txt",
+    "awk",
+    "awk '{print}' -f prog",
+    "awk -F : 'BEGIN{system(\"rm a.txt\")}'",
+    "jq -f x a.json",
+    "ps x e",
+    "xxd -r a",
+    "bat cache --build",
+    "bat --lessopen a",
+    "bat --generate-config-file",
+    "bat --diagnostic",
+    "tar",
+    "tar t --remove-files",
+    "ip",
+    "ip addr flush",
+    "ip addr show x",
+    "pip",
+    "pip freeze -r x",
+    "pip list -i x --disable-pip-version-check",
+    "printf",
+    "printf -v PATH x",
+    "shopt",
+    "[[ -f a ]]",
+    "((1))",
+    "/bin/bin/ls",
+    # secrets
+    "grep -fid_rsa a.txt",
+    "cat sub/*.pem",
+    "cat sub/.e*",
+    "cat .*",
+    "cat .[a-z]*",
+    "git show HEAD:id_rsa",
+    "git show main:x:id_rsa",
+    "cat /proc/keys",
+    "cat ~/.of-a-program/x",
+    "cat /home/other/.of-a-program/x",
 ]
 
 
@@ -201,7 +320,7 @@ def all_harmless(command: str) -> bool:
     return not reading.doubts and all(is_harmless(invocation) for invocation in reading.invocations)
 
 
-@each("command", HARMLESS)
+@each("command", [*HARMLESS, *HARMLESS_BUT_SLOW])
 def test_harmless_commands_are_known_as_such(command: str):
     assert all_harmless(command)
 
@@ -244,13 +363,22 @@ def test_a_glob_may_become_an_option_where_options_do_harm():
     assert is_harmless(Invocation("wc", "wc", (Argument("*", expands=True),)))
 
 
-def test_a_shell_builtin_for_numbers_is_harmless_only_with_known_ones():
-    def compared(value: str) -> Invocation:
-        return Invocation("[[", "[[", (Argument(value), Argument("-eq"), Argument("1")))
+def test_a_glob_with_braces_may_become_an_option() -> None:
+    assert not is_harmless(Invocation("fd", "fd", (Argument("a{b, -x}*", expands=True),)))
+    assert is_harmless(Invocation("fd", "fd", (Argument("ab*", expands=True),)))
 
-    assert is_harmless(compared("5"))
-    assert not is_harmless(compared("\ufffc"))
-    assert not is_harmless(compared("a[$(rm b)]"))
+
+@each("command", [Invocation("", "x", ()), Invocation("", "", (Argument("x"),))])
+def test_a_program_without_a_name_is_not_known(command: Invocation) -> None:
+    assert not is_harmless(command)
+
+
+def test_a_path_is_one_from_the_directory_of_the_command() -> None:
+    secrets = "/etc/ssl/private"
+    assert not is_harmless(Invocation("cat", "cat", (Argument("a"),), cwd=secrets))
+    assert not is_harmless(Invocation("cat", "cat", (), (Redirection("<", None, Argument("a")),), cwd=secrets))
+    assert not is_open_path("a\0b")
+    assert is_open_path("")
 
 
 def state(folder: Path) -> dict[str, tuple[bytes, int]]:

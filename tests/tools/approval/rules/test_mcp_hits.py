@@ -53,6 +53,10 @@ def _decided(project: Path, rule: str, arguments: Any, *, mode: Any = "dont_ask"
         {"files": {"private/notes.txt": None}},
         {"list": "README.md\nprivate/notes.txt"},
         {"option": "--file=private/notes.txt"},
+        {"path": "./" * 3_000 + "private/notes.txt"},
+        {"uri": "file://ROOT/" + "%2e/" * 2_000 + "private/notes.txt"},
+        {"path": "x\0=private/notes.txt"},
+        {"content": "a\n" * 1_500, "path": "private/notes.txt"},
     ],
 )
 def test_a_path_that_must_not_be_read_is_denied_however_a_server_is_given_it(project: Path, arguments: Any) -> None:
@@ -67,6 +71,9 @@ def test_a_path_that_must_not_be_read_is_denied_however_a_server_is_given_it(pro
         ("read: private", {"query": "private things", "id": 7, "ok": True, "none": None}),
         ("read: Makefile.bak", {"path": "Makefile"}),
         ("read: private/**", {"text": "private/" * 1000}),
+        ("read: private/*/**", {"path": "private/notes.txt"}),
+        ("read: private/**", {"text": "More than a name can hold. " * 100}),
+        ("read: private/**", {"text": "half a sign: \ud800, and no name: /\ud800/\0"}),
         ("host: evil.example", {"url": "https://good.example/evil.example"}),
         ("run: git push*", {"command": "git push"}),
     ],
@@ -82,6 +89,7 @@ def test_what_is_something_else_is_not_denied(project: Path, rule: str, argument
         {"url": "https://me:word@sub.evil.example:8443"},
         {"url": "https:\\\\evil.example\\x"},
         {"url": "https://%65vil.example/"},
+        {"url": "https://evil.example/?q=" + "x" * 5_000},
         {"host": "evil.example"},
         {"hosts": ["good.example", "evil.example:443"]},
         {"text": "look at https://evil.example/x now"},
@@ -97,7 +105,11 @@ def test_a_host_that_is_denied_is_denied_in_what_a_server_is_given(project: Path
         ("write: '*.lock'", {"path": "yarn.lock"}),
         ("delete: private/**", {"path": "ROOT/private/notes.txt"}),
         ("read: private/**", {"command": "cat 'private/notes.txt' | less"}),
+        ("read: private/**", {"path": "'private/notes.txt'"}),
+        ("read: private/**", {"command": "cat private/notes.txt"}),
+        ("read: private/**", {"text": "see private/notes.txt" + " word" * 600}),
         ("write: Makefile", {"path": "Makefile"}),
+        ("host: *.example", {"text": "look at docs.example"}),
     ],
 )
 def test_what_may_be_denied_is_asked_about_and_refused_where_nobody_is_asked(

@@ -7,6 +7,7 @@ from tools.approval.rules.matching import denied_by
 from tools.approval.rules.named import paths_named
 from tools.approval.rules.parsing import parse_rule
 from tools.bash.read import read_command
+from tools.bash.reading import UNKNOWN
 
 
 @pytest.fixture
@@ -56,6 +57,35 @@ def test_a_denied_path_is_denied_however_it_is_written(project, command):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "cat secrets/$X",
+        "cat secrets/${X}.txt",
+        "cat secrets/a$X/b",
+        'head -c5 "secrets/$1"',
+        "cat < secrets/$X",
+        "cat link/$X",
+        "cat ./src/../secrets/`date`",
+        "cat s*/$X",
+        "cd secrets && cat $X",
+        "tar -czf- -Csecrets $X",
+    ],
+)
+def test_a_name_that_nobody_knows_in_a_denied_directory_is_denied(project, command):
+    assert _hit(project, "read: secrets/", command) is not None
+
+
+@pytest.mark.parametrize("command", ["cat s*/$X", "cat secrets/$X/../../$Y"])
+def test_it_is_denied_where_only_what_is_in_the_directory_is(project, command):
+    assert _hit(project, "read: secrets/*", command) is not None
+
+
+@pytest.mark.parametrize("command", ["cat src/$X", "cat $X", "cat s?c/$X", "cat $X/key"])
+def test_a_name_that_nobody_knows_elsewhere_is_not(project, command):
+    assert _hit(project, "read: secrets/", command) is None
+
+
+@pytest.mark.parametrize(
     "command", ["cat a*", "cat deep/x", "grep -rn key src", "python3 -c 'import secrets; print(1)'", "cat *.py"]
 )
 def test_what_leads_elsewhere_is_not_denied(project, command):
@@ -77,9 +107,14 @@ def _named(project, command):
     return [path for each in read_command(command, project).invocations for path in paths_named(each, project)]
 
 
-@pytest.mark.parametrize("command", ["ls 2>&1", "cat ''", "cat 'a\0b'", "cat $X", "cat $X/a"])
-def test_what_is_no_path_or_is_not_known_names_none(project, command):
+@pytest.mark.parametrize("command", ["ls 2>&1", "cat ''", "cat 'a\0b'"])
+def test_what_is_no_path_names_none(project, command):
     assert _named(project, command) == []
+
+
+@pytest.mark.parametrize(("word", "directory"), [("$X", "."), ("$X/a", "."), ("a/b$X", "a"), ("a/$X/c", "a")])
+def test_what_is_not_known_is_some_name_in_the_directory_that_is_known(project, word, directory):
+    assert _named(project, f"cat {word}") == [(project / directory / UNKNOWN, False)]
 
 
 def test_a_path_comes_as_it_is_written_and_as_it_is_and_only_a_redirection_writes(project):
