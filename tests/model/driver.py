@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from tests.model.invariants.files import check_files
-from tests.model.invariants.remains import check_remains
+from tests.model.invariants.remains import check_half_written, check_remains
 from tests.model.invariants.stored import check_stored
 from tests.model.lived import Lived
 from tests.model.steps import choices, ends, life, midway, rewinds, turns
@@ -40,6 +40,17 @@ async def run(world: World, steps: int) -> None:
         await step.act()
         await check(world)
     await last(world)
+    await check_half_written(world)
+    await world.process.end()
+    if left := world.process.temporary():
+        # On a busy machine the time to end was over first.
+        for session in world.open_sessions():
+            session.closed()
+        await world.start()
+        await last(world)
+        await world.process.end()
+        left = sorted({*left} & {*world.process.temporary()})
+    assert not left, f"temporary files are left: {left}"
 
 
 async def last(world: World) -> None:
@@ -55,6 +66,7 @@ async def check(world: World) -> None:
     """All that must hold between steps."""
     await check_remains(world)
     check_files(world)
+    world.reload_files()
     check_stored(world)
 
 
@@ -76,6 +88,8 @@ def _possible(world: World) -> list[Step]:
             found.append(Step(2, lambda: life.fork(world, some)))
     if opened:
         found += _in_session(world, chance.choice(opened))
+        if world.process.has_own:
+            found += _in_editor(world, chance.choice(opened))
     if len(opened) > 1:
         first, second = chance.sample(opened, 2)
         found.append(Step(4, lambda: _beside(world, first, second)))
@@ -90,6 +104,7 @@ def _in_session(world: World, session: Lived) -> list[Step]:
         Step(2, lambda: choices.edits(world, session)),
         Step(2, lambda: choices.model(world, session)),
         Step(3, lambda: midway.mode_at_question(world, session)),
+        Step(3, lambda: midway.types_at_question(world, session)),
         Step(3, lambda: midway.behind(world, session)),
         Step(5, lambda: rewinds.undo(world, session)),
         Step(3, lambda: rewinds.redo(world, session)),
@@ -97,6 +112,14 @@ def _in_session(world: World, session: Lived) -> list[Step]:
         Step(2, lambda: life.close(world, session)),
         Step(2, lambda: midway.end_in_turn(world, session)),
         Step(2, lambda: midway.load_in_turn(world, session)),
+    ]
+
+
+def _in_editor(world: World, session: Lived) -> list[Step]:
+    return [
+        Step(3, lambda: choices.terminals(world, session)),
+        Step(5, lambda: rewinds.types(world, session)),
+        Step(2, lambda: rewinds.saves(world, session)),
     ]
 
 

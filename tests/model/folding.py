@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from tests.model.calls import Behind, Call, Serve
+from tests.model.calls import Behind, Call, Remove, Serve
+from tests.model.ground import Ground
 from tests.model.invariants.files import on_disk
+from tests.model.invariants.shown import in_editors_terminal
 from tests.model.lived import Lived, changed
 from tests.model.world import Running, World
 from tests.support.editor_frames import merged_cards
@@ -17,28 +18,38 @@ _UNKNOWN = "What it did so far is unknown"
 def fold_whole(world: World, running: Running) -> None:
     """Take in a turn that came to its end: each call was asked about, done and shown exactly as it had to be."""
     session, turn, kept = running.session, running.turn, _kept(world, running.session)
-    cards, before = merged_cards(turn.updates), dict(session.files)
+    cards, ground = merged_cards(turn.updates), session.ground
     for call_id, call in turn.calls():
-        is_possible = _is_possible(world, running, call_id, call)
+        is_possible = _is_possible(world, running, ground, call_id, call)
         is_done = _allowed(running, call_id, call, kept, is_possible=is_possible)
         card = cards.get(call_id)
         assert card is not None, f"the call {call_id} was not shown"
-        after = call.after(session.files) if is_done else None
+        if running.typed is not None and running.typed.call_id == call_id:
+            # What the person has agreed to is not what is there any more.
+            ground, is_done = running.typed.on(ground), False
+            session.foreign |= {call.path} if running.typed.is_saved else set()
+        after = ground.after(call) if is_done else None
         wanted = "completed" if after is not None else "failed"
         assert card["status"] == wanted, f"{call_id} is {card['status']}, not {wanted}: {call}, {card}"
-        if after is not None:
-            _changes(session, call, after)
-            session.behind += isinstance(call, Behind)
-    _note_changes(running, before)
+        if after is None:
+            continue
+        if after is not ground:
+            session.foreign.discard(call.path)
+        ground = after
+        session.behind += isinstance(call, Behind)
+        if isinstance(call, Remove):
+            assert in_editors_terminal(card) == session.terminals, f"{call_id} did not run where it should: {card}"
+    session.files, session.unsaved = dict(ground.files), dict(ground.unsaved)
+    turn.after = {path: text for path, text in ground.made.items() if text != ground.was[path]}
+    turn.before = {path: ground.was[path] for path in turn.after}
 
 
 def fold_cut(world: World, running: Running) -> None:
     """Take in a turn that was cut off: nothing was done without a yes, and what is shown as done is done."""
     session, turn, kept = running.session, running.turn, _kept(world, running.session)
     cards, before = merged_cards(turn.updates), dict(session.files)
-    disk = on_disk(session.cwd)
+    disk, ground = on_disk(session.cwd), session.ground
     possible: dict[str, list[str | None]] = {path: [content] for path, content in before.items()}
-    states = dict(before)
     for call_id, call in turn.calls():
         card = cards.get(call_id, {"status": "unseen"})
         is_allowed = _allowed(running, call_id, call, kept)
@@ -48,31 +59,33 @@ def fold_cut(world: World, running: Running) -> None:
         assert is_allowed or card["status"] != "completed", f"{call_id} was done without a yes: {card}"
         if card["status"] == "failed" and _UNKNOWN not in str(card.get("content")) and turn.end == "cancelled":
             continue
-        after = call.after(states) if is_allowed else None
+        after = ground.after(call) if is_allowed else None
         if after is None:
             assert card["status"] != "completed", f"{call_id} cannot have been done: {card}"
             continue
-        is_there = call.path not in after or after[call.path] == disk.get(call.path)
+        is_there = call.path not in after.files or after.files[call.path] == disk.get(call.path)
         contents = possible.setdefault(call.path, [None])
         if card["status"] == "completed":
             contents.clear()
         if call.path or contents:
-            contents.append(after.get(call.path))
+            contents.append(after.files.get(call.path))
         if card["status"] == "completed" or is_there:
-            states = dict(after)
+            ground = after
     for path in {*possible, *disk} - {""}:
         allowed = possible.get(path, [None])
         assert disk.get(path) in allowed, f"{path} of {turn.name} holds {disk.get(path)!r}, not one of {allowed!r}"
     session.files = disk
     session.foreign -= {path for path in before if disk.get(path) != before[path]}
-    _note_changes(running, before)
+    turn.after = dict(changed(before, disk))
+    turn.before = {path: ground.was.get(path, before.get(path)) for path in turn.after}
+    _take_unsaved(world, session, possible)
 
 
-def _is_possible(world: World, running: Running, call_id: str, call: Call) -> bool:
+def _is_possible(world: World, running: Running, ground: Ground, call_id: str, call: Call) -> bool:
     """Whether a call of a whole turn can be done as things are now. A server may come up after the first request."""
     if isinstance(call, Serve) and not world.model.offered(running.turn.name, int(call_id.split("-")[1]), call.path):
         return False
-    return call.after(running.session.files) is not None
+    return ground.after(call) is not None
 
 
 def _allowed(
@@ -107,13 +120,10 @@ def _kept(world: World, session: Lived) -> set[tuple[str, str]]:
     return world.kept.setdefault(session.cwd, set())
 
 
-def _changes(session: Lived, call: Call, after: Mapping[str, str]) -> None:
-    if dict(after) != session.files:
-        session.foreign.discard(call.path)
-    session.files = dict(after)
-
-
-def _note_changes(running: Running, before: Mapping[str, str]) -> None:
-    now: dict[str, Any] = running.session.files
-    running.turn.after = dict(changed(before, now))
-    running.turn.before = {path: before.get(path) for path in running.turn.after}
+def _take_unsaved(world: World, session: Lived, possible: Mapping[str, Sequence[str | None]]) -> None:
+    """After a turn that was cut off: what was not saved still is not, or is what a call has written there."""
+    for path, text in list(session.unsaved.items()):
+        now = world.process.files.buffers[str(session.cwd / path)]
+        assert now == text or now in possible[path], f"unsaved {text!r} of {path} has become {now!r}"
+        if now != text:
+            del session.unsaved[path]

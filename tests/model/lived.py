@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tests.model.calls import Call, Files, Steps, named
+from tests.model.ground import Ground
 
 Mode = Literal["plan", "default", "accept_edits", "dont_ask"]
 Edits = Literal["mode", "ask"]
@@ -51,14 +52,31 @@ class Turn:
 
 
 @dataclass(slots=True)
+class Undone:
+    """What one undo took.
+
+    Attributes:
+        turns: newest first.
+        files: of each file that it changed, what was in it; None for no file.
+        foreign: those of them that the person had written.
+    """
+
+    turns: list[Turn]
+    files: dict[str, str | None] = field(default_factory=dict)
+    foreign: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Lived:
     """A session.
 
     Attributes:
         cwd: its workspace, which no other session of these uses.
         turns: those in view and the commands, in the order in which they began.
-        undone: what a redo would bring back, the next one last: the turns of one undo each.
+        undone: what a redo would bring back, the next one last.
+        terminals: commands run in the editor's own terminals.
         files: what is in the workspace now.
+        unsaved: what the person has typed in the editor and not saved, by path.
         foreign: files that the person has changed since the agent did.
         granted, refused: what was answered for the rest of the session: a kind and what it is about.
         behind, may_be_behind: how many commands run in its background, and of how many more that is not known.
@@ -70,9 +88,11 @@ class Lived:
     mode: Mode = "default"
     edits: Edits = "mode"
     model: str = FIRST_MODEL
+    terminals: bool = False
     turns: list[Turn] = field(default_factory=list)
-    undone: list[list[Turn]] = field(default_factory=list)
+    undone: list[Undone] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
+    unsaved: dict[str, str] = field(default_factory=dict)
     foreign: set[str] = field(default_factory=set)
     granted: set[tuple[str, str]] = field(default_factory=set)
     refused: set[tuple[str, str]] = field(default_factory=set)
@@ -85,6 +105,11 @@ class Lived:
         """Those that an undo takes back."""
         return [turn for turn in self.turns if turn.end != "command"]
 
+    @property
+    def ground(self) -> Ground:
+        """The workspace as a call finds it now."""
+        return Ground(self.files, self.unsaved)
+
     def begins(self, turn: Turn) -> None:
         """A turn is in view; what was taken back does not fit any more."""
         self.turns.append(turn)
@@ -95,17 +120,17 @@ class Lived:
         """It is not there after all."""
         self.turns.remove(turn)
 
-    def undo(self, count: int) -> list[Turn]:
-        """Take the last turns out of view; they come newest first."""
-        gone = self.real_turns[-count:][::-1]
-        self.turns = [turn for turn in self.turns if turn not in gone]
+    def undo(self, count: int) -> Undone:
+        """Take the last turns out of view."""
+        gone = Undone(self.real_turns[-count:][::-1])
+        self.turns = [turn for turn in self.turns if turn not in gone.turns]
         self.undone.append(gone)
         return gone
 
-    def redo(self) -> list[Turn]:
-        """Bring back what the last undo took; oldest first."""
-        back = self.undone.pop()[::-1]
-        self.turns = sorted([*self.turns, *back], key=lambda turn: turn.number)
+    def redo(self) -> Undone:
+        """Bring back what the last undo took."""
+        back = self.undone.pop()
+        self.turns = sorted([*self.turns, *back.turns], key=lambda turn: turn.number)
         return back
 
     def closed(self) -> None:

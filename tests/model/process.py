@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.editor import PLAIN, ZED, Editor
+from tests.support.editor import JETBRAINS, PLAIN, ZED, Editor
+from tests.support.editor_files import EditorFiles
 from tests.support.remains import running_with
 
 _VARIABLE = "MODEL_RUN"
 PATIENCE = 30.0
 """Seconds that anything may take on a machine with much else to do."""
-PROFILES: dict[str, dict[str, Any]] = {"plain": PLAIN, "zed": ZED}
+PROFILES: dict[str, dict[str, Any]] = {"plain": PLAIN, "zed": ZED, "jetbrains": JETBRAINS}
 
 
 @dataclass(slots=True)
@@ -23,14 +24,23 @@ class AgentProcess:
     Attributes:
         scratch: where temporary files and the cache go.
         profile: what the editor can do, of `PROFILES`.
+        terminals: the settings want commands in the editor's own terminals.
+        files: those of the editor, which outlives the agent.
         editor: in front of the one that runs.
     """
 
     home: Path
     scratch: Path
     profile: str
+    terminals: bool = False
+    files: EditorFiles = field(default_factory=EditorFiles)
     editor: Editor = field(init=False)
     _mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def has_own(self) -> bool:
+        """Whether the editor lends its files and its terminals."""
+        return bool(PROFILES[self.profile]["terminal"])
 
     async def start(self) -> None:
         """Start one."""
@@ -42,6 +52,7 @@ class AgentProcess:
             "XDG_CACHE_HOME": str(self.scratch / "cache"),
         }
         self.editor = await Editor.spawn(home=self.home, env=surroundings, cwd=self.scratch)
+        self.editor.host.files = self.files
         await self.editor.initialize(PROFILES[self.profile])
 
     async def kill(self) -> None:

@@ -21,6 +21,7 @@ from tests.model.process import PROFILES, AgentProcess
 from tests.model.told import ToldModel
 from tests.model.world import World
 from tests.support import mcp_plain_server
+from tests.support.editor_files import EditorFiles
 from tests.support.model_server import ModelServer
 from tests.support.settings_files import use_model
 
@@ -38,12 +39,14 @@ async def _live(seed: str, steps: int, home: Path, directory: Path) -> Counter[s
     (directory / "scratch").mkdir()
     with ModelServer(default=model.answer) as server:
         steady = {"command": sys.executable, "args": ["-IS", str(_SERVER), "plain"]}
-        use_model(home, server, mcp_servers={"steady": steady})
-        process = AgentProcess(home, directory / "scratch", chance.choice(sorted(PROFILES)))
+        terminals = chance.random() < 0.3
+        use_model(home, server, mcp_servers={"steady": steady}, editor={"terminals": terminals})
+        profile = chance.choice(sorted(PROFILES))
+        files = EditorFiles(renames=chance.random() < 0.3, makes_directories=chance.random() < 0.5)
+        process = AgentProcess(home, directory / "scratch", profile, terminals, files)
         world = World(process, model, chance, directory)
         try:
             await run(world, steps)
-            await process.end()
             await check_end(world)
         except BaseException as failure:
             failure.add_note(f"MODEL_SEED={seed} MODEL_STEPS={steps} repeats it ({process.profile}). What was done:")

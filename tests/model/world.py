@@ -12,13 +12,29 @@ from pathlib import Path
 from typing import Any
 
 from tests.model.calls import Steps, prompt_of
-from tests.model.lived import Lived, Mode, Turn
+from tests.model.ground import Ground
+from tests.model.invariants.files import HALF_WRITTEN
+from tests.model.lived import Lived, Mode, Turn, Undone
 from tests.model.person import Person
 from tests.model.process import PATIENCE, AgentProcess
 from tests.model.told import ToldModel
 from tests.support.editor import Editor
 
 MOST_SESSIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What the person gives a file while they are asked about a call that changes it."""
+
+    call_id: str
+    path: str
+    text: str
+    is_saved: bool
+
+    def on(self, ground: Ground) -> Ground:
+        """The workspace with it."""
+        return ground.typed(self.path, self.text, is_saved=self.is_saved)
 
 
 @dataclass(slots=True)
@@ -36,9 +52,10 @@ class Running:
     person: Person
     answer: asyncio.Future[Any]
     since: int
-    undone: list[list[Turn]]
+    undone: list[Undone]
     behind: Running | None = None
     switch: tuple[str, Mode] | None = None
+    typed: Typed | None = None
 
 
 @dataclass(slots=True)
@@ -78,6 +95,21 @@ class World:
     def open_sessions(self) -> list[Lived]:
         return [session for session in self.sessions.values() if session.is_open]
 
+    def types(self, session: Lived, path: str, text: str, *, is_saved: bool) -> None:
+        """Give a file this text: on disk by some program, or in the editor without saving it."""
+        place = session.cwd / path
+        if not is_saved:
+            self.process.files.buffers[str(place)] = text
+            return
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8")
+
+    def reload_files(self) -> None:
+        """The editor lets go of each text that has nothing unsaved."""
+        unsaved = {str(each.cwd / path) for each in self.sessions.values() for path in each.unsaved}
+        for path in self.process.files.buffers.keys() - unsaved:
+            del self.process.files.buffers[path]
+
     def did(self, what: str) -> None:
         """Note what is done now."""
         self.acts.append(what)
@@ -89,7 +121,7 @@ class World:
         return Person(random.Random(self.chance.random()), is_careful)
 
     async def start(self) -> None:
-        """Start the agent; its questions go to whoever stands before the session's turn."""
+        """Start the agent; its questions go to whoever began the turn."""
         await self.process.start()
         self.agent.on_permission = self._decide
 
@@ -98,7 +130,7 @@ class World:
         self.places += 1
         path = self.directory / f"workspace{self.places}"
         if like is not None:
-            return Path(shutil.copytree(like, path, symlinks=True))
+            return Path(shutil.copytree(like, path, symlinks=True, ignore=shutil.ignore_patterns(HALF_WRITTEN)))
         path.mkdir()
         quiet = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
         subprocess.run(("git", "init", "-q", "--template=", str(path)), env=quiet, check=True)
@@ -140,11 +172,12 @@ class World:
         places = (at for at in range(running.since, len(frames)) if not frames[at].ours and frames[at].id == asked)
         return next((at for at in places if frames[at].method is None), len(frames))
 
-    def _prompt(self, session: Lived, turn: Turn, person: Person, undone: list[list[Turn]]) -> Running:
+    def _prompt(self, session: Lived, turn: Turn, person: Person, undone: list[Undone]) -> Running:
         since = len(self.agent.frames)
-        self.persons[session.id] = person
+        self.persons[turn.name] = self.persons[session.id] = person
         answer = self.agent.begin_prompt(session.id, turn.prompt)
         return Running(session, turn, person, answer, since, undone)
 
     async def _decide(self, params: dict[str, Any]) -> str | dict[str, Any] | None:
-        return await self.persons[params["sessionId"]].decide(params)
+        turn = str(params["toolCall"]["toolCallId"]).partition("-")[0].partition("s")[0]
+        return await self.persons.get(turn, self.persons[params["sessionId"]]).decide(params)

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 
 from tests.model.folding import fold_cut
-from tests.model.invariants.shown import OF_SERVERS
 from tests.model.invariants.stored import knows_turn
 from tests.model.process import PATIENCE
 from tests.model.steps.life import load, resume
@@ -59,8 +58,7 @@ async def _take_in(world: World, running: Running, *, is_over: bool) -> None:
         await asyncio.wait_for(asyncio.shield(running.answer), PATIENCE)
     session, turn = running.session, running.turn
     world.took(running)
-    # A turn that waits for its servers has not begun.
-    kinds = {update["sessionUpdate"] for update in turn.updates if OF_SERVERS not in str(update.get("content"))}
+    kinds = {update["sessionUpdate"] for update in turn.updates}
     turn.end = "killed"
     if is_over and running.answer.result()["stopReason"] == "end_turn":
         turn.end = "whole"

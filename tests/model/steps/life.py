@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.model.invariants.files import on_disk
+from tests.model.invariants.files import HALF_WRITTEN, on_disk
 from tests.model.invariants.shown import check_shown
 from tests.model.invariants.stored import stored_of
 from tests.model.lived import Lived
@@ -24,7 +24,8 @@ async def new(world: World) -> None:
     used = {session.cwd for session in world.sessions.values()}
     free = [place for place in world.kept if place not in used]
     place = world.chance.choice(free) if free and world.chance.random() < 0.3 else world.place()
-    session = Lived(await world.agent.new_session(place), place, files=on_disk(place))
+    wants_terminals = world.process.terminals and world.process.has_own
+    session = Lived(await world.agent.new_session(place), place, terminals=wants_terminals, files=on_disk(place))
     world.did(f"new: {session.id} in {place.name}")
     world.sessions[session.id] = session
     check_choices(session, world.agent.opened[session.id])
@@ -60,9 +61,8 @@ async def fork(world: World, session: Lived) -> None:
     turns = copy.deepcopy(session.turns)
     for turn in turns:
         turn.before, turn.after = {}, {}
-    made = Lived(
-        answer["sessionId"], place, session.mode, session.edits, session.model, turns, files=dict(session.files)
-    )
+    chosen = session.mode, session.edits, session.model, session.terminals
+    made = Lived(answer["sessionId"], place, *chosen, turns, files=dict(session.files))
     world.sessions[made.id] = made
     check_choices(made, answer)
 
@@ -103,7 +103,9 @@ async def listed(world: World) -> None:
 
 
 def forget(world: World, session: Lived) -> None:
-    """It is deleted."""
+    """It is deleted, and with it what it knew of where a process was writing when it ended."""
+    for path in session.cwd.rglob(HALF_WRITTEN):
+        path.unlink()
     del world.sessions[session.id]
     world.deleted.add(session.id)
 

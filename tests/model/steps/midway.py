@@ -6,12 +6,13 @@ import pytest
 
 from tests.model.calls import some_steps, told
 from tests.model.folding import fold_cut, fold_whole
+from tests.model.invariants.files import on_disk
 from tests.model.invariants.stored import knows_turn
 from tests.model.lived import MODES, Lived
 from tests.model.process import PATIENCE
 from tests.model.steps.life import forget
 from tests.model.steps.turns import PLACES, begin_cut, cancel, finish_whole
-from tests.model.world import Running, World
+from tests.model.world import Running, Typed, World
 from tests.support.editor import RpcError
 
 
@@ -63,7 +64,7 @@ async def mode_at_question(world: World, session: Lived) -> None:
     if running.answer.done():
         await finish_whole(world, running)
         return
-    ((call_id, _),) = ((call, answer) for call, answer in running.person.answers.items() if not answer)
+    call_id = _open_question(running)
     world.did(f"mode at a question: {mode} at {call_id}")
     await world.agent.request("session/set_mode", {"sessionId": session.id, "modeId": mode}, PATIENCE)
     running.switch = call_id, mode
@@ -79,13 +80,33 @@ async def mode_at_question(world: World, session: Lived) -> None:
     session.mode = mode
 
 
+async def types_at_question(world: World, session: Lived) -> None:
+    """The person changes a file while they are asked about an edit of it, and says yes: theirs stays."""
+    cut = begin_cut(world, session, "question")
+    running = cut.running
+    await cut.reached
+    if running.answer.done():
+        await finish_whole(world, running)
+        return
+    call_id = _open_question(running)
+    call = next(call for each, call in running.turn.calls() if each == call_id)
+    if call.asked == "write":
+        is_saved = not world.process.has_own or call.path not in on_disk(session.cwd) or world.chance.random() < 0.5
+        running.typed = Typed(call_id, call.path, f"typed at a question {len(world.acts)}\n", is_saved)
+        world.did(f"person types at a question: {call.path}, {'saved' if is_saved else 'not saved'}")
+        world.types(session, call.path, running.typed.text, is_saved=is_saved)
+    running.person.answers[call_id] = "allow_once"
+    world.agent.answer_late(session.id, "allow_once")
+    await finish_whole(world, running)
+
+
 async def behind(world: World, session: Lived) -> None:
     """A prompt while a turn runs: it waits for that turn's end, and is cancelled with it."""
     is_cancelled = world.chance.random() < 0.5
     cut = begin_cut(world, session, "stream")
     await cut.reached
     name = world.named()
-    steps = some_steps(name, session.files, world.chance)
+    steps = some_steps(name, session.ground.seen, world.chance)
     world.did(f"prompt behind another: {name} in {session.id}: {told(steps)}")
     waiting = world.begin(session, steps, world.person(), name)
     waiting.behind = cut.running
@@ -93,12 +114,16 @@ async def behind(world: World, session: Lived) -> None:
         await cancel(world, cut)
         await _cancelled(world, waiting)
         return
-    world.persons[session.id] = cut.running.person
     world.model.let_go()
     await world.agent.answer(cut.running.answer, cut.running.turn.name, PATIENCE)
-    world.persons[session.id] = waiting.person
     await finish_whole(world, cut.running)
     await finish_whole(world, waiting)
+
+
+def _open_question(running: Running) -> str:
+    """The call whose question has no answer."""
+    (call_id,) = (call for call, answer in running.person.answers.items() if not answer)
+    return call_id
 
 
 async def _cancelled(world: World, waiting: Running) -> None:

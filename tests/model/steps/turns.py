@@ -35,7 +35,7 @@ class Cut:
 async def whole(world: World, session: Lived) -> None:
     """A turn that comes to its end."""
     name = world.named()
-    steps = some_steps(name, session.files, world.chance)
+    steps = some_steps(name, session.ground.seen, world.chance)
     world.did(f"turn: {name} of {session.id}, {session.mode}, {session.edits}: {told(steps)}")
     running = world.begin(session, steps, world.person(), name)
     await finish_whole(world, running)
@@ -60,7 +60,7 @@ async def finish_whole(world: World, running: Running) -> None:
 def begin_cut(world: World, session: Lived, place: Place) -> Cut:
     """Begin a turn that is to be cut off there."""
     name, chance = world.named(), world.chance
-    steps = some_steps(name, session.files, chance)
+    steps = some_steps(name, session.ground.seen, chance)
     person = world.person(is_careful=True)
     gate = None
     match place:
