@@ -89,7 +89,7 @@ class SessionCalls:
         """As in `EditorCalls`."""
         if interrupt.is_set():  # nothing is asked for a turn that is over, not even to be withdrawn at once
             raise ToolInterrupted
-        request = self._request(method, {"sessionId": self._session_id, **params})
+        request = self._request(method, {"sessionId": self._session_id, **params}, interrupt)
         try:
             future = asyncio.run_coroutine_threadsafe(request, self._loop)
         except RuntimeError as problem:  # the loop is closed
@@ -103,9 +103,11 @@ class SessionCalls:
             raise EditorSilent(f"The editor did not answer {method} within {timeout:g} seconds.")
         return _result(method, future)
 
-    async def _request(self, method: str, params: Mapping[str, Any]) -> Any:
+    async def _request(self, method: str, params: Mapping[str, Any], interrupt: Interrupt) -> Any:
         # The card that the request is about, and all that came before it, must be there when it comes.
         await self._outbox.drain()
+        if interrupt.is_set():  # the worker is not awake yet to withdraw this, and its card may have ended
+            raise asyncio.CancelledError
         if method == _PERMISSION:
             params = {**params, "toolCall": self._cards.fold(params["toolCall"])}
         return await self._transport.request(method, params)

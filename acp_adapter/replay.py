@@ -23,16 +23,22 @@ def replay_params(
     commands: CommandsOffered,
     *,
     runs_elsewhere: bool,
+    call_ids: set[str],
 ) -> Iterator[dict[str, Any]]:
     """The parameters of each `session/update` that shows a stored session: what happened, then how it stands.
 
     (ACP v1, session setup: all of them are sent before `session/load` is answered.)
+
+    Args:
+        call_ids: gets those of the cards.
     """
     session, cards = transcript.session, CardFields()
     for event in (*replayed(transcript, is_running=runs_elsewhere), *standing(session, mode, commands)):
         for update in updates_of(event, client):
             new = cards.trim(update)
             if new is not None:
+                if new["sessionUpdate"] == "tool_call":
+                    call_ids.add(new["toolCallId"])
                 yield {"sessionId": session.id, "update": new}
 
 

@@ -18,6 +18,7 @@ from agent_core.interrupt import CancelToken
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.library import SessionLibrary
+from agent_core.sessions.live.sqlite_store import PATIENCE
 from agent_core.sessions.rewind.records import RewindKind
 from agent_core.sessions.rewind.rewinder import FileOutcome, FileStep, Rewinder, RewindPlan, RewindReport
 from tools.approval.actions import WritePath
@@ -98,7 +99,7 @@ class Rewinding:
             SessionInUse: another process prompts the session. StoreError.
             TurnInterrupted: the person cancelled.
         """
-        self._library.store.take_lease(self._session.id)
+        self._library.store.take_lease(self._session.id, PATIENCE)
         try:
             plan, kept = self._without_unsaved(plan, token)
             report = self._rewinder().apply(plan, overwrite)

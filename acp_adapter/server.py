@@ -30,6 +30,7 @@ from acp_adapter.handshake import (
 from acp_adapter.jsonrpc import RequestMeta
 from acp_adapter.option_list import option_list
 from acp_adapter.prompting import Prompting
+from acp_adapter.rehearsals import Rehearsals
 from acp_adapter.replay import list_result, replay_params, updates_of
 from acp_adapter.sdk import AcpError, Client, run_agent
 from acp_adapter.session import SessionState, Ticket
@@ -103,7 +104,10 @@ class HermesACPAgent:
             unasked_over=transport.unasked_over,
         )
         self._extensions = Extensions(self._factory, self._sessions, self._blocking, self._prompting.submit)
-        self._warming = Warming(self._factory, self._turns, self._is_prompted, on_loaded, self._look_again)
+        self._rehearsals = Rehearsals(self._factory, self._requests, self._is_prompted, self._sessions.is_live)
+        self._warming = Warming(
+            self._factory, self._turns, self._is_prompted, on_loaded, self._look_again, self._rehearsals.all_loaded
+        )
         transport.on_cancel_request = self._prompting.cancel_request
 
     def on_connect(self, conn: Client) -> None:
@@ -237,6 +241,7 @@ class HermesACPAgent:
         for session in self._sessions.all():
             session.cancel()
         self._chooser.close()
+        self._rehearsals.end()
         self._factory.close()
         self._turns.rest()
         self._requests.rest()
@@ -287,6 +292,7 @@ class HermesACPAgent:
         self._warm_once()
         self._sessions.rest(session)
         self._transport.after_answer(meta.request_id, begin)
+        self._rehearsals.of(session)
         # Skills are read while the person types.
         self._requests.submit(refresh_offer, session.shelf, session.outbox)
         if session.servers is not None:
@@ -302,6 +308,7 @@ class HermesACPAgent:
             self._sessions.client,
             _offered(session),
             runs_elsewhere=elsewhere,
+            call_ids=session.call_ids,
         )
         self._transport.pour("session/update", updates)
 

@@ -24,6 +24,7 @@ from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
+    from agent_core.rehearsing import Rehearsed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +56,8 @@ class SessionState:
         storing: the end of a turn that is answered already is being stored; until it is the next turn waits.
         bridge: of the turn that runs, or ran last.
         behind: how it stands with news of the background.
+        rehearsed: what its first prompt can go on from; None: nothing.
+        call_ids: those of cards that the editor may know; also of calls that were taken back or never stored.
         is_new: it was opened here and has not come to a first turn; nobody else can have deleted what is not stored.
     """
 
@@ -77,11 +80,13 @@ class SessionState:
     storing: asyncio.Future[None] | None = None
     turns_begun: int = 0
     idle: asyncio.TimerHandle | None = None
+    rehearsed: Rehearsed | None = None
     is_new: bool = False
     bridge: EventBridge | None = None
     behind: Behind = field(default_factory=Behind)
     servers_awaited: bool = False
     failures_told: set[str] = field(default_factory=set)
+    call_ids: set[str] = field(default_factory=set)
 
     @property
     def id(self) -> str:
@@ -117,5 +122,5 @@ class SessionState:
         """Let go of what can be made again from the store."""
         self.stored_model = self.model_used
         # The bridge of the last turn knows its agent, and that all of the conversation.
-        self.agent = self.services = self.bridge = None
+        self.agent = self.services = self.bridge = self.rehearsed = None
         self.behind.leave()

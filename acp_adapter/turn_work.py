@@ -15,8 +15,8 @@ from acp_adapter.naming import name_after_answer, name_after_prompt, wants_bette
 from acp_adapter.questions import EditorQuestions, SecretWanted
 from acp_adapter.session import SessionState
 from agent_core.agent import AIAgent
-from agent_core.callbacks import AgentCallbacks, CallFinished, ToolProgress
-from agent_core.errors import HermesError, KeyMissing, TurnInterrupted, UnknownSession
+from agent_core.callbacks import AgentCallbacks, CallFinished, CallRequested, ToolProgress
+from agent_core.errors import HermesError, KeyMissing, TurnInterrupted, UnknownSession, public_text
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.log_context import working_for
@@ -69,22 +69,22 @@ class TurnWork:
     def _run(self, content: Content | None, said: tuple[SaidPart, ...], draft: Draft | None) -> ConversationResult:
         session, bridge = self.session, self.bridge
         try:
-            refresh_offer(session.shelf, session.outbox)
             self._wait_for_servers()
             timeout = self.factory.approval_timeout()
             questions = EditorQuestions(session.calls, self.client, bridge.on_question, timeout)
             agent = session.agent or self._make_agent_with_key(questions)
-        except BaseException:
+        except BaseException as problem:
             if not self.token.is_set():
                 # The turn never begins: nobody else would let go of its journal, and of the attachments in it.
-                self.factory.sessions.store.end_turn(session.id, bridge.turn_id)
+                self.factory.sessions.store.end_turn(session.id, bridge.turn_id, "error", public_text(problem))
             raise
         for text in session.workspace.approvals.take_warnings():
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.archive, session, said)
         turn_id = bridge.turn_id
         bridge.has_begun = lambda: agent.begun == turn_id
-        callbacks = self._offering_skills(bridge.callbacks(questions.ask, self.on_mode))
+        callbacks = bridge.callbacks(questions.ask, self.on_mode)
+        callbacks = replace(callbacks, tool_progress_callback=self._renewing_offer(self._storing_calls))
         result = agent.run_conversation(
             content,
             turn_id=turn_id,
@@ -97,15 +97,31 @@ class TurnWork:
             self.executor.submit(name_after_answer, self.factory, session, said, result["final_response"])
         return result
 
-    def _offering_skills(self, callbacks: AgentCallbacks) -> AgentCallbacks:
-        """The same; a skill that the model writes is a command as soon as it is there."""
+    def _storing_calls(self, progress: ToolProgress) -> None:
+        """Show how a call goes on, and store that a call begins which another one makes, before it does anything.
+
+        The model's own are stored with its answer. Of what a sub-agent or a program does the session has no message.
+        """
+        self.bridge.on_tool(progress)
+        if isinstance(progress, CallRequested) and progress.parent:
+            self.factory.sessions.store.write_journal(self.session.id, self.bridge.turn_id)
+
+    def _renewing_offer(self, listener: Callable[[ToolProgress], None]) -> Callable[[ToolProgress], None]:
+        """The same; commands and skills that have come since the last turn are offered once the model has answered,
+        those that it writes as soon as they are there.
+        """
+        is_due = True
 
         def on_tool(progress: ToolProgress) -> None:
-            self.bridge.on_tool(progress)
-            if isinstance(progress, CallFinished) and progress.name == _WRITES_SKILLS and not progress.result.failed:
+            nonlocal is_due
+            listener(progress)
+            if is_due or (
+                isinstance(progress, CallFinished) and progress.name == _WRITES_SKILLS and not progress.result.failed
+            ):
+                is_due = False
                 refresh_offer(self.session.shelf, self.session.outbox)
 
-        return replace(callbacks, tool_progress_callback=on_tool)
+        return on_tool
 
     def _reading(self, draft: Draft, callbacks: AgentCallbacks) -> Callable[[], Content]:
         from acp_adapter.links.filling import LinkCalls, filled  # noqa: PLC0415 - most prompts link to nothing
@@ -141,6 +157,15 @@ class TurnWork:
         finally:
             store.end_turn(session.id, turn_id)
 
+    def _begin_early(self) -> None:
+        """Store the turn before what may take long, so that a kill meanwhile does not lose the prompt.
+
+        Raises:
+            UnknownSession, SessionInUse: as for `_take`.
+        """
+        self._take()
+        self.factory.sessions.store.begin_turn(self.session.id, self.bridge.turn_id)
+
     def _wait_for_servers(self) -> None:
         """Let the session's servers come up before its first request, and tell of those that cannot."""
         servers = self.session.servers
@@ -150,6 +175,7 @@ class TurnWork:
 
         if not self.session.servers_awaited:
             if note := waiting(servers.status()):
+                self._begin_early()
                 self.bridge.on_notice(note)
                 servers.give_time(_PATIENCE_WITH_SERVERS, _PATIENCE_WITH_OTHERS, self.token)
             if self.token.is_set():
@@ -171,6 +197,7 @@ class TurnWork:
         except KeyMissing as missing:
             if not (missing.page and missing.variable and self.client.url_questions):
                 raise
+            self._begin_early()
             wanted = SecretWanted(missing.title, missing.variable, missing.file, missing.page)
             try:
                 answer = questions.ask_secret(wanted, self.token)
@@ -183,7 +210,7 @@ class TurnWork:
     def _make_agent(self) -> AIAgent:
         session = self.session
         self._take()
-        services, choices = session.services or self.factory.services(session.id), session.choices
+        services, choices = session.services or self._services(), session.choices
         agent = self.factory.agent(session.id, session.workspace, services, choices, on_note=self.bridge.on_note)
         if self.token.is_set():
             # The turn may have been given up meanwhile; it must not take the next one's place.
@@ -193,6 +220,13 @@ class TurnWork:
         if session.choices != choices:
             self.factory.switch(agent, session.choices, services.model)
         return agent
+
+    def _services(self) -> SessionServices:
+        services = self.factory.services(self.session.id, self.session.call_ids)
+        if (rehearsed := self.session.rehearsed) is not None:
+            self.session.rehearsed = None
+            rehearsed.hand_over(services)
+        return services
 
     def _take(self) -> None:
         """Have the session, for this process alone to prompt.

@@ -19,6 +19,7 @@ _NOTHING = ClientCapabilities()
 _CARDS = frozenset({"tool_call", "tool_call_update"})
 _NOTED = _CARDS | {"session_info_update"}
 _OPENING = frozenset({"session/new", "session/fork"})
+_REOPENING = frozenset({"session/load", "session/resume"})
 _STEERING = "_session/steering"
 _ENDING = frozenset({"session/close", "session/delete"})
 
@@ -39,6 +40,7 @@ class SessionView:
         prompts: the unanswered ones, oldest first.
         client: what it could do at any time since it asked for this session.
         loads: so many `session/load` are not answered yet.
+        resumes: the same of `session/resume`.
         shown_again: what happened before is being told just now.
         cards: tool calls that have not ended, by id.
         ended: the status of those that have.
@@ -46,12 +48,13 @@ class SessionView:
         terminals: ids that a card may show.
         unasked: so many turns that steering has begun are not over; nothing on the wire tells of their end.
         own_turn: a turn of the agent's own runs.
-        promised: nobody but an unanswered load has told of it.
+        promised: nobody but an unanswered load or resume has told of it.
     """
 
     client: ClientCapabilities
     prompts: list[RequestId] = field(default_factory=list)
     loads: int = 0
+    resumes: int = 0
     shown_again: bool = False
     cards: dict[str, OpenCard] = field(default_factory=dict)
     ended: dict[str, str] = field(default_factory=dict)
@@ -60,6 +63,11 @@ class SessionView:
     unasked: int = 0
     own_turn: bool = False
     promised: bool = False
+
+    @property
+    def reopens(self) -> bool:
+        """It is to be loaded or resumed."""
+        return bool(self.loads or self.resumes)
 
     def begin_again(self) -> None:
         """All of it is told from the beginning."""
@@ -116,7 +124,6 @@ class Ledger:
         self.sessions: dict[str, SessionView] = {}
         self.asked: dict[RequestId, Asked] = {}
         self._creating: dict[RequestId, str] = {}
-        self._resuming: dict[str, SessionView] = {}
 
     def received(self, message: Mapping[str, Any]) -> None:
         """Note a message of the client; `params` is an object."""
@@ -182,12 +189,10 @@ class Ledger:
             return
         known = self.sessions.get(session_id)
         self.asked[request_id] = Asked(method, session_id)
-        if method == "session/load":
-            self._load_asked(session_id, known)
-        elif method == "session/resume" and known is None:
-            self._resuming.setdefault(session_id, SessionView(self.client))
-        elif method == "session/prompt" and (view := known or self._resuming.get(session_id)) is not None:
-            view.prompts.append(request_id)
+        if method in _REOPENING:
+            self._reopening_asked(method, session_id)
+        elif method == "session/prompt" and known is not None:
+            known.prompts.append(request_id)
 
     def _client_answered(self, message: Mapping[str, Any]) -> None:
         session = self.sessions.get(self._creating.pop(message.get("id"), ""))
@@ -202,16 +207,10 @@ class Ledger:
             return
         session, failed = self.sessions.get(asked.session_id), "error" in message
         if asked.method == "session/prompt":
-            view = session or self._resuming.get(asked.session_id)
-            if view is not None and request_id in view.prompts:
-                view.prompts.remove(request_id)
-        elif asked.method == "session/load":
-            self._loaded(asked.session_id, failed=failed)
-        elif asked.method == "session/resume":
-            resumed = self._resuming.pop(asked.session_id, None)
-            if not failed:
-                view = self.sessions.setdefault(asked.session_id, resumed or SessionView(self.client))
-                view.promised = False
+            if session is not None and request_id in session.prompts:
+                session.prompts.remove(request_id)
+        elif asked.method in _REOPENING:
+            self._reopened(asked, failed=failed)
         elif failed:
             return
         elif asked.method == "initialize":
@@ -223,40 +222,41 @@ class Ledger:
         elif asked.method in _ENDING:
             self._ended(asked.session_id)
 
-    def _load_asked(self, session_id: str, known: SessionView | None) -> None:
-        view = known or self.sessions.setdefault(session_id, SessionView(self.client, promised=True))
-        view.loads += 1
+    def _reopening_asked(self, method: str, session_id: str) -> None:
+        view = self.sessions.setdefault(session_id, SessionView(self.client, promised=True))
+        if method == "session/load":
+            view.loads += 1
+        else:
+            view.resumes += 1
 
-    def _loaded(self, session_id: str, *, failed: bool) -> None:
-        """One of perhaps several loads is answered: the others may still show all of it."""
-        view = self.sessions.get(session_id)
+    def _reopened(self, asked: Asked, *, failed: bool) -> None:
+        """One of perhaps several loads and resumes is answered: another may still show all of it."""
+        view = self.sessions.get(asked.session_id)
         if view is None:
             return
-        view.loads = max(0, view.loads - 1)
+        if asked.method == "session/load":
+            view.loads = max(0, view.loads - 1)
+        else:
+            view.resumes = max(0, view.resumes - 1)
         if not failed:
             view.promised = False
-        elif view.promised and not view.loads:
-            del self.sessions[session_id]
+        elif view.promised and not view.reopens:
+            del self.sessions[asked.session_id]
 
     def _greeted(self, client: ClientCapabilities) -> None:
         """The last `initialize` counts, but what was begun before it may keep to what was offered then."""
-        for view in (*self.sessions.values(), *self._resuming.values()):
+        for view in self.sessions.values():
             view.client = _either(view.client, client)
         self.client = _either(self.client, client) if self.asked else client
 
     def _ended(self, session_id: str) -> None:
-        """A session was closed or deleted; one that is still to be loaded is known on."""
+        """A session was closed or deleted; one that is still to be loaded or resumed is known on."""
         view = self.sessions.pop(session_id, None)
-        if view is None:
-            return
-        # Prompts that came before this was answered may still be for the session that is opened again.
-        if view.loads:
-            again = SessionView(view.client, loads=view.loads, prompts=view.prompts, promised=True)
-            self.sessions[session_id] = again
-        elif any(
-            asked.method == "session/resume" and asked.session_id == session_id for asked in self.asked.values()
-        ):
-            self._resuming[session_id] = SessionView(view.client, prompts=view.prompts)
+        if view is not None and view.reopens:
+            # Prompts that came before this was answered may still be for the session that is opened again.
+            self.sessions[session_id] = SessionView(
+                view.client, loads=view.loads, resumes=view.resumes, prompts=view.prompts, promised=True
+            )
 
 
 def _either(one: ClientCapabilities, other: ClientCapabilities) -> ClientCapabilities:

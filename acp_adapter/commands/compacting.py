@@ -18,6 +18,7 @@ from agent_core.messages import Message, closing, repaired
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
+from agent_core.sessions.live.sqlite_store import PATIENCE
 from tools.light_dataclass import dataclass
 
 _BROKEN_OFF = "Broken off: nothing was compressed, and the model still sees the conversation as it did."
@@ -32,11 +33,11 @@ def compact(typed: Typed, desk: Desk) -> Told:
     from acp_adapter.events import compaction_event  # noqa: PLC0415 - most people never ask for it
 
     session, store = desk.session, desk.factory.sessions.store
-    store.take_lease(session.id)
+    store.take_lease(session.id, PATIENCE)
     history = repaired(store.messages(session.id))
     if not history:
         return Told(_NOTHING.format(why=_NO_WORD))
-    services = session.services = session.services or desk.factory.services(session.id)
+    services = session.services = session.services or desk.factory.services(session.id, session.call_ids)
     if services.engine is None:
         raise RequestError("/compact cannot be done: this session has no context engine. Nothing was changed.")
     services.compaction = store.compaction(session.id)

@@ -114,7 +114,9 @@ class ToolRunner:
         for call in calls:
             self._tell(CallRequested(call.id, call.name, call.arguments, self._parent))
         try:
-            for batch in plan_batches([self._plan(call) for call in calls]):
+            # What a call alone works on keeps no other from running beside it.
+            batches = plan_batches([self._plan(call) for call in calls]) if len(calls) != 1 else [[0]]
+            for batch in batches:
                 together = [calls[position] for position in batch]
                 for call in together:
                     call.problem = call.problem or self._refuse(call.source)

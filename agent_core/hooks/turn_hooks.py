@@ -46,6 +46,14 @@ class TurnHooks:
         said = self._asked(content, self._turn.id)
         self._said = "\n\n".join(part for part in (self._said, said) if part)
 
+    def words(self, text: str) -> str:
+        """What the model is told beside words of the person's in the middle of the turn; '' for nothing.
+
+        Raises:
+            HookRefused: they must not reach the model. TurnInterrupted: the turn was cancelled.
+        """
+        return _told(self._asked(text, self._turn.id))
+
     def judge(self, content: Content, turn_id: str) -> str:
         """What the model is told beside a prompt of an earlier turn; '' for nothing. A hook that fails refuses it.
 

@@ -69,6 +69,9 @@ class InMemorySessionStore:
             record.messages.append(message)
             return True
 
+    def write_journal(self, session_id: str, turn_id: str) -> None:
+        """Nothing is taken down in memory."""
+
     def prompts_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:  # noqa: ARG002
         """None: what was said is with the model's messages or nowhere."""
         return ()

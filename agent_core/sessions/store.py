@@ -47,7 +47,7 @@ class SessionStore(Protocol):
         ...
 
     def begin_turn(self, session_id: str, turn_id: str) -> None:
-        """From now on only `turn_id` may append.
+        """From now on only `turn_id` may append. A turn that runs already goes on.
 
         Raises:
             UnknownSession: there is no such session.
@@ -60,6 +60,10 @@ class SessionStore(Protocol):
 
         False when the turn is not the running one.
         """
+        ...
+
+    def write_journal(self, session_id: str, turn_id: str) -> None:
+        """Store what the turn's journal has, with no message; nothing where the turn is not the running one."""
         ...
 
     def prompts_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:

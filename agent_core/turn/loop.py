@@ -22,13 +22,12 @@ from agent_core.compressing.turn_compression import TurnCompression
 from agent_core.context.view import shown
 from agent_core.errors import AuthRequired, ModelFailed, TurnInterrupted
 from agent_core.guardrails import with_warning
-from agent_core.hooks.turn_hooks import ask_hooked, must_go_on
+from agent_core.hooks.turn_hooks import TurnHooks, ask_hooked, must_go_on
 from agent_core.messages import (
     Message,
     ToolCall,
     injected_message,
     tool_message,
-    user_message,
 )
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.providers.base import CacheTtl, ModelRequest, ReasoningEffort, Usage
@@ -38,6 +37,7 @@ from agent_core.services import SessionServices
 from agent_core.turn.ending import CLOSING_NOTE, Ending
 from agent_core.turn.result import STOP, StopReason
 from agent_core.turn.turn import Turn
+from agent_core.turn.words import inject, pass_on
 from agent_core.workspace import Workspace
 from tools.delegation_port import Delegation, DelegationLimits, describing
 from tools.errors import ToolInterrupted
@@ -74,6 +74,7 @@ class TurnLoop:
     """Runs the turns of one agent. It knows nothing of the agent, so that both are gone as soon as nobody has them.
 
     Attributes:
+        platform: where the person is, as hooks are told.
         toolsets, disabled: which tools the model is told of.
         context_files: what is set about rules files, for those of sub-folders.
         delegation: who has sub-agents work for a turn.
@@ -84,6 +85,7 @@ class TurnLoop:
     workspace: Workspace
     services: SessionServices
     aim: Aim
+    platform: str
     toolsets: tuple[str, ...]
     disabled: tuple[str, ...]
     cache_ttl: CacheTtl
@@ -120,7 +122,7 @@ class TurnLoop:
                 self._use_tools(turn, reply)
                 if all(call["function"]["name"] in PROGRAMMATIC for call in reply.tool_calls):
                     turn.budget.refund()
-                if _pass_on(turn, turn.steering.take()) or self._tell_news(turn):
+                if pass_on(turn, self._hooks(turn), turn.steering.take()) or self._tell_news(turn):
                     turn.repeats.begin_anew()
                 if turn.repeats.halted:
                     return ending.in_a_circle(turn.repeats.halted)
@@ -141,15 +143,23 @@ class TurnLoop:
     def _goes_on(self, turn: Turn, reply: Reply) -> bool:
         """Whether the model, which wants to end with an answer that is stored by now, is told something first."""
         if reply.finish == "stop" and self._owes_check(turn):
-            _inject(turn, turn.edits.nudge(), "Code was changed and not checked: the model is asked to check it.")
+            nudge = turn.edits.nudge()
+            inject(
+                turn, self._hooks(turn), nudge, "Code was changed and not checked: the model is asked to check it."
+            )
             return True
         if wanted := must_go_on(self.workspace.hooks, turn, reply):
-            _inject(turn, wanted, "A hook of yours wants more: the model goes on.")
+            inject(turn, self._hooks(turn), wanted, "A hook of yours wants more: the model goes on.")
             return True
-        words = self._last_words(turn)
+        while words := self._last_words(turn):
+            if pass_on(turn, self._hooks(turn), words):
+                return True
         if words is not None:
-            _ = _pass_on(turn, words) or self._tell_news(turn)
+            self._tell_news(turn)
         return words is not None
+
+    def _hooks(self, turn: Turn) -> TurnHooks:
+        return TurnHooks(self.workspace.hooks, turn, self.platform)
 
     def _sum_up(self, turn: Turn, asker: Asker, ending: Ending) -> tuple[StopReason, str]:
         """The budget is spent: one more request, for words alone."""
@@ -326,20 +336,3 @@ class TurnLoop:
             f"{entry.name} {crc32(repr((entry.description, entry.schema)).encode())}"
             for entry in self.workspace.tools.extra()
         )
-
-
-def _inject(turn: Turn, note: str, told: str) -> None:
-    """Tell the model something in the person's place, and the person (`told`) that it goes on because of that."""
-    if turn.callbacks.thinking_callback is not None:
-        turn.callbacks.thinking_callback(told)
-    words = turn.steering.take()
-    # What the person has said meanwhile goes before, as the words of the same message.
-    turn.history.remember(user_message(words, note) if words else injected_message(note))
-
-
-def _pass_on(turn: Turn, words: str) -> bool:
-    """Put what the person has said meanwhile before the model's next request; False where it is nothing."""
-    if words:
-        note = "" if turn.budget.left else CLOSING_NOTE
-        turn.history.remember(user_message(words, note))
-    return bool(words)

@@ -24,7 +24,8 @@ class SoundHistory:
         known = len(self._sound)
         if list(messages[:known]) != self._sound:
             known = 0
-        whole = repaired(messages, known)
+        # Those that are known themselves, where they were read anew: what was made of them is found by them.
+        whole = repaired([*self._sound[:known], *messages[known:]], known)
         self._sound = [] if unanswered(whole) else whole.copy()
         call_ids.update(call["id"] for message in whole[known:] for call in message.get("tool_calls", ()))
         return whole

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,20 @@ from agent_core.events import AgentText, SessionEvent
 from agent_core.interrupt import CancelToken
 from tests.support.agent_end import AgentEnd, RawClient
 from tools.errors import ToolInterrupted
+
+
+class SlowToWake(CancelToken):
+    """The token of a turn whose worker sleeps on behind the cancel until `wakes` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sleeps = threading.Event()
+        self.wakes = threading.Event()
+
+    def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool:
+        self.sleeps.set()
+        self.wakes.wait()
+        return super().wait_for(predicate, timeout)
 
 
 class Desk:
@@ -150,6 +165,27 @@ async def test_a_turn_that_is_over_asks_nothing(desk: Desk) -> None:
     assert request["params"]["path"] == "/srv/b.py"
     desk.answer(request, result=None)
     assert await call == {}
+
+
+@pytest.mark.parametrize("method", ["session/request_permission", "fs/write_text_file"])
+async def test_a_turn_that_ends_while_updates_go_out_first_asks_nothing(desk: Desk, method: str) -> None:
+    desk.token = slow = SlowToWake()
+    before = "more than the pipe takes" * 10_000
+    desk.outbox.put(AgentText("m", before))
+    call = desk.begin(method, toolCall={"toolCallId": "c"})
+    await asyncio.to_thread(slow.sleeps.wait)
+    slow.cancel()
+    assert (await desk.next())["params"] == {"text": before}
+    await desk.outbox.drain()
+    slow.wakes.set()
+    with pytest.raises(ToolInterrupted):
+        await call
+    desk.token = CancelToken()
+    other = desk.begin(path="/srv/b.py")
+    request = await desk.next()
+    assert request["params"] == {"sessionId": "s", "path": "/srv/b.py"}
+    desk.answer(request, result=None)
+    assert await other == {}
 
 
 async def test_a_late_answer_is_dropped(desk: Desk) -> None:

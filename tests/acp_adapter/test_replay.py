@@ -21,7 +21,9 @@ _CLIENTS = {"plain": ClientCapabilities(), "terminal": ClientCapabilities(termin
 
 
 def _replayed(client: str, *, runs_elsewhere: bool = False) -> list[dict[str, Any]]:
-    params = replay_params(sample_transcript(), "default", _CLIENTS[client], offered(), runs_elsewhere=runs_elsewhere)
+    params = replay_params(
+        sample_transcript(), "default", _CLIENTS[client], offered(), runs_elsewhere=runs_elsewhere, call_ids=set()
+    )
     return [json.loads(json.dumps(each)) for each in params]
 
 

@@ -187,6 +187,20 @@ async def test_an_undo_outlasts_the_process(home: Path, workspace: Path) -> None
         assert (workspace / "data.txt").read_text() == "two"
 
 
+async def test_calls_have_other_ids_than_those_that_were_shown_and_taken_back(home: Path, workspace: Path) -> None:
+    async with serving(home) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "read README.md")
+    async with serving(home) as editor:
+        await editor.initialize()
+        await editor.load_session(session, workspace)
+        await _said(editor, session, "/undo")
+        await editor.prompt(session, "read README.md")
+        begun = [update for update in editor.updates(session) if update["sessionUpdate"] == "tool_call"]
+        assert [update["toolCallId"] for update in begun] == ["offline_1", "offline_1-2"]
+
+
 class TestWhatTheEditorHasNotSaved:
     """An undo changes no file under text that the person has not saved."""
 

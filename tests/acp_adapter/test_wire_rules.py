@@ -64,6 +64,8 @@ OPENED = [_asks(2, "session/new", cwd="/srv"), _answers(2, {"sessionId": "s"})]
 PROMPTED = [_asks(3, "session/prompt", sessionId="s")]
 TEXT = _tells("agent_message_chunk", content={"type": "text", "text": "x"})
 _LOADS = _asks(4, "session/load", sessionId="s")
+_RESUMES = _asks(6, "session/resume", sessionId="s")
+_OTHER_WORDS = [_asks(7, "_session/steering", sessionId="s"), _answers(7, {"outcome": "startedNewTurn"})]
 _CLOSES = _asks(5, "session/close", sessionId="s")
 _WORDS = _asks(4, "_session/steering", sessionId="s")
 _STEERS = _asks(4, "session/prompt", sessionId="s")
@@ -125,6 +127,10 @@ def _say(rules: WireRules, who: str, message: Message) -> None:
         ("known-session", [*OPENED, _asks(4, "session/close", sessionId="s"), _answers(4), _tells("usage_update")]),
         ("known-session", [_calls("session/request_permission", toolCall={"toolCallId": "c"}, options=[])]),
         ("known-session", [_asks(2, "session/resume", sessionId="s"), _tells("session_info_update", title="x")]),
+        ("known-session", [_RESUMES, _answers(6, code=-32602, message="No."), _tells("usage_update")]),
+        ("known-session", [*OPENED, _CLOSES, _RESUMES, _answers(5), _tells("usage_update")]),
+        ("in-a-turn", [_RESUMES, *_OTHER_WORDS, _answers(6), TEXT, _STEERED_OVER, TEXT]),
+        ("being-loaded", [_RESUMES, *_past(TEXT), _answers(6)]),
         ("in-a-turn", [*OPENED, TEXT]),
         ("in-a-turn", _turn(END, TEXT)),
         ("in-a-turn", [_LOADS, *_past(TEXT), _answers(4), TEXT]),
@@ -219,6 +225,30 @@ def test_what_breaks_a_rule_is_reported_by_its_name(rule: str, said: list[Said])
         pytest.param(
             [_asks(4, "session/resume", sessionId="s"), *PROMPTED, _answers(4), TEXT, END],
             id="a prompt right behind a resume",
+        ),
+        pytest.param(
+            [_RESUMES, *_OTHER_WORDS, _answers(6), TEXT, _STEERED_OVER],
+            id="a turn that steering began right behind a resume",
+        ),
+        pytest.param(
+            [*OPENED, _CLOSES, _RESUMES, _answers(5), *_OTHER_WORDS, _answers(6), TEXT, _STEERED_OVER],
+            id="a turn that steering began behind a close and a resume",
+        ),
+        pytest.param(
+            [_RESUMES, *PROMPTED, _LOADS, _REFUSED, _answers(6), TEXT, END],
+            id="a load that is refused behind a resume and a prompt",
+        ),
+        pytest.param(
+            [
+                _RESUMES,
+                _asks(8, "session/resume", sessionId="s"),
+                *PROMPTED,
+                _answers(6, code=-32602, message="No."),
+                _answers(8),
+                TEXT,
+                END,
+            ],
+            id="one of two resumes is refused",
         ),
         pytest.param(
             _turn(_card(), _STEERS, _answers(4, {"stopReason": "end_turn"}), _goes_on(status="completed"), END),

@@ -13,6 +13,7 @@ from agent_core.leavings import how_to_apply
 from tests.e2e.conftest import EditorFactory
 from tests.support.delegating import copies_left, delegates
 from tests.support.editor import PLAIN, ZED
+from tests.support.editor_policies import allow
 from tests.support.waiting import wait_until
 
 
@@ -25,11 +26,11 @@ async def test_sub_agents_work_side_by_side_one_of_them_on_a_copy(
     session = await agent.new_session(workspace)
     asked: list[str] = []
 
-    async def allow(params: Any) -> Any:
+    async def count(params: Any) -> Any:
         asked.append(params["toolCall"]["title"])
         return "allow_once"
 
-    agent.on_permission = allow
+    agent.on_permission = count
     both = delegates("run echo from one\nsay one is done", "read sums.py\nsay two is done")
     alone = delegates("edit sums.py a - b => a + b\nrun pwd\nsay mended", isolated=True)
     assert (await agent.prompt(session, f"{both}\n{alone}"))["stopReason"] == "end_turn"
@@ -42,6 +43,33 @@ async def test_sub_agents_work_side_by_side_one_of_them_on_a_copy(
     ]
     assert len([title for title in asked if "sums.py" in title]) == 2  # in the copy, and when it comes back
     assert await asyncio.to_thread(copies_left, tmp_path / "cache" / "hermes-acp" / "copies") == []
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param(delegates("run sleep 600"), id="sub-agent"),
+        pytest.param(
+            'call execute_code {"code": "from hermes_tools import *\\nterminal(\'sleep 600\')"}', id="program"
+        ),
+    ],
+)
+async def test_a_call_that_a_call_has_made_is_shown_again_though_a_kill_met_it_at_once(
+    editor: EditorFactory, workspace: Path, prompt: str
+) -> None:
+    agent = await editor("--offline")
+    await agent.initialize()
+    agent.on_permission = allow
+    session = await agent.new_session(workspace)
+    agent.begin_prompt(session, prompt)
+    shown = await agent.wait_for_update(session, "tool_call", name="terminal")
+    await agent.wait_for_update(session, "tool_call_update", toolCallId=shown["toolCallId"], status="in_progress")
+    await agent.kill()
+    again = await editor("--offline")
+    await again.initialize()
+    await again.load_session(session, workspace)
+    card = again.cards(session)[shown["toolCallId"]]
+    assert (card["title"], card["status"]) == (shown["title"], "failed")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The process is killed while a hook looks at a prompt: no model sees the prompt before a hook has let it."""
+"""The process is killed before its model was told of a prompt: it is told with the next one, if hooks let it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import EditorFactory
-from tests.support.editor import Editor
+from tests.support.editor import Editor, Frame
+from tests.support.mcp_servers import plain
 from tests.support.model_replies import Recorded, Reply
 from tests.support.model_server import ModelServer
 from tests.support.settings_files import use_model
@@ -68,3 +69,31 @@ async def test_one_that_hooks_let_is_told_with_the_next(editor: EditorFactory, h
 
         assert "mind the gate" in _told(server.requests[0])
         assert "mind the gate" in agent.text(session, "user_message_chunk")
+
+
+@pytest.mark.timeout(240)
+async def test_a_prompt_that_waits_for_the_sessions_servers_outlasts_a_kill(
+    editor: EditorFactory, home: Path, workspace: Path
+) -> None:
+    silent = plain("slow", "silent")
+    with ModelServer(default=lambda _: Reply("Fine.")) as server:
+        use_model(home, server, mcp_servers={"slow": {"command": silent.command, "args": list(silent.args)}})
+        agent = await editor()
+        await agent.initialize()
+        session = await agent.new_session(workspace)
+        agent.begin_prompt(session, "mind the gate")
+
+        def waits(frame: Frame) -> bool:
+            return "Waiting for" in str(frame.message)
+
+        await agent.wait_for(waits, what="the wait for the server")
+        await agent.kill()
+        assert not server.requests
+
+        use_model(home, server)
+        agent = await editor()
+        await agent.initialize()
+        await agent.load_session(session, workspace)
+        assert "mind the gate" in agent.text(session, "user_message_chunk")
+        await agent.prompt(session, "go on", 60)
+        assert "mind the gate" in _told(server.requests[0])

@@ -22,6 +22,7 @@ from agent_core.sessions.archive.titles import clean_title
 from agent_core.sessions.archive.transcripts import decoded
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.live.compaction_rows import copy_compactions
+from agent_core.sessions.live.leases import is_alive
 from agent_core.sessions.live.message_rows import IN_HISTORY
 from agent_core.sessions.records import NewSession, SessionRecord
 
@@ -38,13 +39,13 @@ SELECT
     CASE WHEN cwd = :cwd AND roots = :roots THEN system_hash END, tools_hash, requests, usage, cost, :now, :now, 0
 FROM sessions WHERE id = :from
 """
-# A turn that runs goes on in the other session alone.
+# A turn that runs goes on in the other session alone; one that broke off has broken off in both.
 _COPY_TURNS = """
 INSERT INTO turns (session_id, number, id, began_at, ended_at, outcome, note)
 SELECT
     :id, number, id, began_at,
-    CASE WHEN number = :partial OR (ended_at IS NULL AND number = :newest) THEN :now ELSE ended_at END,
-    CASE WHEN number = :partial OR (ended_at IS NULL AND number = :newest) THEN 'cancelled' ELSE outcome END,
+    CASE WHEN number = :partial OR (ended_at IS NULL AND number = :running) THEN :now ELSE ended_at END,
+    CASE WHEN number = :partial OR (ended_at IS NULL AND number = :running) THEN 'cancelled' ELSE outcome END,
     CASE WHEN number = :partial THEN '' ELSE note END
 FROM turns
 WHERE session_id = :from AND undone = 0 AND (number < :turn OR number = :partial) ORDER BY number
@@ -116,7 +117,7 @@ def _values(
     connection: sqlite3.Connection, source: SessionRecord, new: NewSession, point: ForkPoint, now: float
 ) -> dict[str, Any]:
     forks = "SELECT count(*) FROM sessions WHERE root_id = ? AND id != root_id AND source != 'sub-agent'"
-    newest = "SELECT max(number) FROM turns WHERE session_id = ?"
+    newest = connection.execute("SELECT max(number) FROM turns WHERE session_id = ?", (source.id,)).fetchone()[0]
     return {
         "from": source.id,
         "id": new.id,
@@ -128,7 +129,7 @@ def _values(
         "options": options_text(new.options),
         "title": fork_title(source.title, connection.execute(forks, (source.root_id,)).fetchone()[0]),
         "now": now,
-        "newest": connection.execute(newest, (source.id,)).fetchone()[0],
+        "running": newest if source.holder is not None and is_alive(source.holder, now) else None,
         "turn": point.turn,
         "partial": point.turn if point.last_message is not None else None,
         "last_message": point.last_message,

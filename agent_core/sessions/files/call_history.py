@@ -27,6 +27,7 @@ from agent_core.sessions.files.version_rows import (
 from tools.changes.held_content import ContentCache
 from tools.changes.observation import FileBefore, FileDifference, Observation, ObservationLimits
 from tools.context import CommandSpec
+from tools.files.history import TakeBack, nothing_noted
 from tools.light_dataclass import dataclass
 from tools.result import ChangedFile
 
@@ -51,19 +52,21 @@ class CallHistory:
     cache: ContentCache
     skipped: tuple[Path, ...] = ()
 
-    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
         """Keep `before`, and note what `path` will hold."""
         try:
-            self._writing(settled(path), before, after)
+            return self._writing(settled(path), before, after)
         except Exception:  # an edit goes on whatever keeps its past from being kept
             log.exception("What %s was is not kept", shown_path(path))
+            return nothing_noted
 
-    def moving(self, source: Path, target: Path) -> None:
+    def moving(self, source: Path, target: Path) -> TakeBack:
         """Keep the file `source`, and note both ends of its way."""
         try:
-            self._moving(settled(source), settled(target))
+            return self._moving(settled(source), settled(target))
         except Exception:  # as above
             log.exception("What %s was is not kept", shown_path(source))
+            return nothing_noted
 
     @contextmanager
     def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:
@@ -75,33 +78,34 @@ class CallHistory:
             if watched is not None:
                 self._finish(watched)
 
-    def _writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+    def _writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
         mode = _mode_now(path)
         if after is not None and mode is not None and stat.S_ISLNK(mode):
             mode = None  # `before` is what the link leads to
         left = NOTHING if after is None else FileState(sha256(after), kept_mode(mode))
         folders = [] if after is None else _missing_folders(path)
         if before is None:
-            self.note("tool", [*folders, Change(path, NOTHING, left)])
-            return
+            return self.note("tool", [*folders, Change(path, NOTHING, left)])
         if after is None and path.is_symlink():
             before = look(path, self.keeper.limits.max_file_bytes).content or b""  # the link goes, not the file
         kept = self.keeper.keep(path, before, mode)
         change = Change(path, kept.state, left, kept.lost)
-        self.note("tool", [*folders, change])
+        take_back = self.note("tool", [*folders, change])
         self.make_sure(change, before)
+        return take_back
 
-    def _moving(self, source: Path, target: Path) -> None:
+    def _moving(self, source: Path, target: Path) -> TakeBack:
         found = look(source, self.keeper.limits.max_file_bytes)
         if found.kind not in {"file", "link"}:
-            return
+            return nothing_noted
         lost = f"it was too large to keep ({found.size:,} bytes)"
         if found.content is not None:
             lost = self.keeper.keep(source, found.content, found.state.mode).lost
         # If the file could not come back at its old path, it must not go from the new one either: lost both.
         gone, come = Change(source, found.state, NOTHING, lost), Change(target, NOTHING, found.state, lost)
-        self.note("tool", [*_missing_folders(target), gone, come])
+        take_back = self.note("tool", [*_missing_folders(target), gone, come])
         self.make_sure(gone, found.content)
+        return take_back
 
     def _watch(self, spec: CommandSpec) -> _Watched | None:
         limits = ObservationLimits(max_file_bytes=self.keeper.limits.max_file_bytes)
@@ -190,13 +194,21 @@ class CallHistory:
         if content is not None and not change.lost:
             self.keeper.make_sure(change.before.hash, content)
 
-    def note(self, origin: Origin, changes: Sequence[Change]) -> None:
+    def note(self, origin: Origin, changes: Sequence[Change]) -> TakeBack:
         """Store changes that are about to be made."""
+        rows: list[int] = []
 
         def add(connection: sqlite3.Connection) -> None:
-            self._add(connection, origin, changes)
+            rows[:] = self._add(connection, origin, changes)
+
+        def take_back() -> None:
+            try:
+                self.keeper.write(lambda connection: remove_changes(connection, rows))
+            except Exception:  # the call's own failure is what counts
+                log.exception("A change that was not made is noted")
 
         self.keeper.write(add)
+        return take_back
 
     def _add(self, connection: sqlite3.Connection, origin: Origin, changes: Sequence[Change]) -> list[int]:
         turn = turn_number(connection, self.session_id, self.turn_id)

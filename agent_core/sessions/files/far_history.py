@@ -15,6 +15,7 @@ from agent_core.sessions.files.call_history import CallHistory
 from agent_core.sessions.files.disk import stored_far
 from agent_core.sessions.files.looking import NOTHING, FileState, sha256
 from agent_core.sessions.files.version_rows import Change
+from tools.files.history import TakeBack, nothing_noted
 
 if TYPE_CHECKING:
     from tools.context import CommandSpec, FileSystem
@@ -37,37 +38,44 @@ class FarHistory:
         self._where = where
         self._files = files
 
-    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+    def writing(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
         """Keep `before`, and note what `path` will hold."""
         try:
-            self._note(path, before, after)
+            return self._note(path, before, after)
         except Exception:  # an edit goes on whatever keeps its past from being kept
             log.exception("What a file of %s was is not kept", self._where)
+            return nothing_noted
 
-    def moving(self, source: Path, target: Path) -> None:
+    def moving(self, source: Path, target: Path) -> TakeBack:
         """Keep the file `source`, and note both ends of its way."""
         try:
             with self._files().open(source) as stream:
                 content = stream.read()
-            self._note(source, content, None)
-            self._note(target, None, content)
+            gone, come = self._note(source, content, None), self._note(target, None, content)
         except Exception:  # as above
             log.exception("What a file of %s was is not kept", self._where)
+            return nothing_noted
+
+        def take_back() -> None:
+            gone()
+            come()
+
+        return take_back
 
     @contextmanager
     def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:  # noqa: ARG002 - as the port has it
         """Nothing is looked at."""
         yield ()
 
-    def _note(self, path: Path, before: bytes | None, after: bytes | None) -> None:
+    def _note(self, path: Path, before: bytes | None, after: bytes | None) -> TakeBack:
         stored = stored_far(self._where, path)
         facts = self._files().stat(path) if before is not None else None
         mode = None if facts is None else facts.mode
         left = NOTHING if after is None else FileState(sha256(after), mode)
         if before is None:
-            self._rows.note("tool", [Change(stored, NOTHING, left)])
-            return
+            return self._rows.note("tool", [Change(stored, NOTHING, left)])
         kept = self._rows.keeper.keep(stored, before, mode)
         change = Change(stored, kept.state, left, kept.lost)
-        self._rows.note("tool", [change])
+        take_back = self._rows.note("tool", [change])
         self._rows.make_sure(change, before)
+        return take_back

@@ -1,4 +1,5 @@
-"""Files that a killed process was writing beside the one that it would have replaced: nobody else takes them away.
+"""Files that a process was writing when it was killed, or had no more time to end, beside the one that it would have
+replaced: nobody else takes them away.
 
 A file is put in its place by a rename, so the half-written one has a name of its own, for a moment. The directory is
 known: what a file was is noted before it is changed.
@@ -21,16 +22,18 @@ log = logging.getLogger(__name__)
 _NAME = re.compile(r"\.hermes-[0-9a-f]{12}\.tmp")
 _LOOKED_BACK = 7 * 86_400.0
 _MOST = 2_000
+# A turn that was given up has ended, but its worker may have gone on as long as the process.
 # An undo has no end of its own in these rows: those of all are looked at.
 _CHANGED = """
 SELECT path FROM file_versions WHERE created_at > ? AND (rewind_id IS NOT NULL OR EXISTS (SELECT 1 FROM turns
-    WHERE turns.session_id = file_versions.session_id AND number = turn AND ended_at IS NULL))
+    WHERE turns.session_id = file_versions.session_id AND number = turn
+    AND (ended_at IS NULL OR outcome = '')))
 GROUP BY path ORDER BY max(id) DESC LIMIT ?
 """
 
 
 def drop_half_written(database: Database, before: float) -> int:
-    """Remove them where turns that did not end, and undos, have changed files in the last week; how many.
+    """Remove them where turns that did not end or were given up, and undos, have changed files in a week; how many.
 
     Args:
         before: seconds since the epoch; a file that was touched since may be a living process's.

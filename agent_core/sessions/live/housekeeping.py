@@ -52,7 +52,7 @@ class Chores(Protocol):
         ...
 
     def renew_leases(self) -> bool:
-        """Renew the leases that are held; whether there are any. Raises StoreError."""
+        """Renew the leases of sessions that are at work; whether there are any. Raises StoreError."""
         ...
 
     def writes(self) -> int:

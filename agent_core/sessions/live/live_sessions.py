@@ -111,17 +111,20 @@ class LiveSessions:
             self._note_no_trouble(live)
         return True
 
-    def claim(self, live: LiveSession) -> None:
+    def claim(self, live: LiveSession, patience: float | None = None) -> None:
         """Take the lease and store what waits.
+
+        Args:
+            patience: seconds that a busy database is tried; None for as long as a turn waits.
 
         Raises:
             UnknownSession, SessionInUse, StoreError.
         """
         try:
-            self._saver.save(live, claim=True)
+            self._saver.save(live, claim=True, patience=patience)
         except LeaseLost:
             live.holds, live.messages = False, None
-            self._saver.save(live, claim=True)
+            self._saver.save(live, claim=True, patience=patience)
         self._note_no_trouble(live)
 
     def begin(self, live: LiveSession) -> None:
@@ -260,14 +263,17 @@ class LiveSessions:
             return any(live.backlog and not live.lost for live in self._live.values())
 
     def renew_leases(self) -> bool:
-        """Renew the leases that are held; whether there are any. Raises StoreError."""
+        """Renew the leases of sessions that are at work; whether there are any. Raises StoreError.
+
+        At rest a lease holds on this machine for as long as this process lives; other machines may take the session.
+        """
         with self._lock:
-            held = [live.id for live in self._live.values() if live.holds]
-        if held:
+            at_work = [live.id for live in self._live.values() if live.holds and (live.turn or live.backlog)]
+        if at_work:
             with self._database.write(self._rhythm.patience) as connection:
-                for session_id in held:
+                for session_id in at_work:
                     leases.renew(connection, session_id, self._saver.identity, self._database.clock())
-        return bool(held)
+        return bool(at_work)
 
     def writes(self) -> int:
         """How often something was written."""

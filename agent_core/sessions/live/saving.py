@@ -130,6 +130,8 @@ class Saver:
                     f"Session {live.id!r} was taken over by another program while this one did not answer. Go on "
                     "there, or send a prompt here once it is closed there."
                 )
+            if claim:  # at rest nobody has renewed it
+                leases.renew(connection, live.id, self.identity, now)
             return False
         if not writes:
             if all(isinstance(operation, CreateSession) for operation in batch):

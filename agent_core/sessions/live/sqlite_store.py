@@ -29,7 +29,9 @@ from agent_core.sessions.records import SUB_AGENT, NewSession, PromptLeft
 
 log = logging.getLogger(__name__)
 
-_LAST_PATIENCE = 5.0  # seconds that a busy database is tried before a session is let go with something unsaved
+PATIENCE = 5.0
+"""Seconds that somebody waits for a busy database who cannot go on without it, as when a session is let go of with
+something unsaved."""
 
 
 class SqliteSessionStore:
@@ -88,7 +90,7 @@ class SqliteSessionStore:
         return self._journals.get(session_id, turn_id)
 
     def begin_turn(self, session_id: str, turn_id: str) -> None:
-        """From now on only `turn_id` may append; the session's lease is ours.
+        """From now on only `turn_id` may append; the session's lease is ours. One that runs goes on.
 
         Where it cannot be stored, the turn begins in memory.
 
@@ -99,6 +101,8 @@ class SqliteSessionStore:
         with self._sessions.entered(session_id) as live:
             now = self._database.clock()
             live.leaving = False
+            if live.turn is not None and live.turn.id == turn_id:
+                return
             if live.turn is not None:
                 self._journals.end(session_id, live.turn.id)
                 live.end_turn(now)
@@ -137,6 +141,12 @@ class SqliteSessionStore:
             if live.messages is not None:
                 live.messages.append(message)
             return self._sessions.store(live, operation)
+
+    def write_journal(self, session_id: str, turn_id: str) -> None:
+        """Store what the turn's journal has, with no message; nothing where the turn is not the running one."""
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is not None:
+                self._sessions.save(found[0])
 
     def prompts_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:
         """What was said since the model was told anything last, but for the running turn; oldest first.
@@ -287,8 +297,11 @@ class SqliteSessionStore:
         """Why the session is not being saved at the moment; '' if it is. Never waits."""
         return self._sessions.trouble(session_id)
 
-    def take_lease(self, session_id: str) -> None:
+    def take_lease(self, session_id: str, patience: float | None = None) -> None:
         """Hold the session for this process, as `begin_turn` does.
+
+        Args:
+            patience: seconds that a busy database is tried; None for as long as a turn waits, which goes on without.
 
         Raises:
             UnknownSession: there is no such session.
@@ -298,7 +311,7 @@ class SqliteSessionStore:
         with self._sessions.entered(session_id) as live:
             live.leaving = False
             try:
-                self._sessions.claim(live)
+                self._sessions.claim(live, patience)
             finally:
                 self._sessions.drop_if_idle(live)
         self._wake(self._rhythm.heartbeat)
@@ -319,13 +332,13 @@ class SqliteSessionStore:
             if live is None:
                 return
             live.end_turn(self._database.clock())
-            self._sessions.leave(live, _LAST_PATIENCE)
+            self._sessions.leave(live, PATIENCE)
 
     def close(self) -> None:
         """Store what is left, give up all leases, and end the thread. A turn that still runs counts as broken off."""
         if self._ticker is not None:
             self._ticker.close()
-        patience = _LAST_PATIENCE
+        patience = PATIENCE
         for session_id in self._sessions.ids():
             with self._sessions.entered_if_live(session_id) as live:
                 if live is None:

@@ -213,6 +213,43 @@ def test_a_refused_prompt_reaches_no_model_and_the_next_one_does(tmp_path: Path)
     assert_well_formed(agent._store.messages(agent.session_id))
 
 
+def _no_keys(prompt: str) -> dict[str, str] | None:
+    return {"decision": "block", "reason": "It holds a key."} if "key" in prompt else {"context": "Be brief."}
+
+
+@pytest.mark.parametrize("event", ["post_tool_call", "post_model_call"])
+def test_refused_words_of_a_running_turn_reach_no_model_and_the_person_is_told(
+    tmp_path: Path, add_tool: AddTool, event: str
+) -> None:
+    ears = Ears()
+
+    def speak(**_: Any) -> None:
+        assert agent.steer("my key")
+
+    hooks = session_hooks(hook("prompt", _no_keys), hook(event, speak))
+    add_tool("act", lambda args, **_: "{}")
+    script = [uses(("call-1", "act", {}))] if event == "post_tool_call" else []
+    agent = hooked_agent(tmp_path, *script, says("Done."), hooks=hooks, callbacks=ears.callbacks())
+
+    assert agent.chat("go") == "Done."
+
+    assert "my key" not in str(_requests(agent))
+    (told,) = [status.text for status in ears.of("status") if status.kind == "hook"]
+    assert told.startswith("What you said meanwhile is left out: «my key». ")
+    assert "It holds a key" in told
+    assert_well_formed(agent._store.messages(agent.session_id))
+
+
+def test_hooks_may_say_something_beside_words_for_a_running_turn(tmp_path: Path, add_tool: AddTool) -> None:
+    hooks = session_hooks(hook("prompt", _no_keys))
+    agent = hooked_agent(tmp_path, uses(("call-1", "speak", {})), says("Done."), hooks=hooks)
+    add_tool("speak", lambda args, **_: agent.steer("left") and "{}")
+
+    agent.chat("go")
+
+    assert _requests(agent)[1][-1]["content"] == "left\n\n[Not from the user. Their hooks say:]\nBe brief."
+
+
 def test_a_hook_may_keep_a_model_from_being_asked(tmp_path: Path) -> None:
     models: list[str] = []
 

@@ -36,6 +36,16 @@ def test_where_a_turn_that_broke_off_has_written_it_goes(bench):
     assert bench.path("a/file").read_bytes() == b"whole"
 
 
+@pytest.mark.parametrize(("outcome", "dropped"), [("", 1), ("cancelled", 0), ("end_turn", 0)])
+def test_where_a_turn_has_written_that_was_given_up_it_goes(bench, outcome, dropped):
+    bench.begin()
+    bench.write("file", b"whole")
+    with bench.database.write() as connection:
+        connection.execute("UPDATE turns SET ended_at = 1, outcome = ?", (outcome,))
+    half_written(bench, NAME)
+    assert drop_half_written(bench.database, bench.now) == dropped
+
+
 def test_where_an_undo_has_written_it_goes_too(bench):
     bench.begin()
     bench.write("file", b"whole")

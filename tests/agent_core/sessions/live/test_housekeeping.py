@@ -53,7 +53,7 @@ def test_a_tick_without_news_writes_nothing(desk):
     assert log.read_bytes() == before
 
 
-def test_leases_are_renewed_every_ten_seconds(desk):
+def test_leases_are_renewed_every_ten_seconds_while_a_turn_runs(desk):
     desk.store.begin_turn("s", "t1")
     for passed, renewed in ((0, True), (9, False), (2, True), (9, False)):
         desk.clock.now += passed
@@ -61,6 +61,27 @@ def test_leases_are_renewed_every_ten_seconds(desk):
         desk.store.tick()
         [(until,)] = desk.rows("SELECT holder_until FROM sessions")
         assert (until == desk.time.now + LEASE) is renewed
+
+
+def test_at_rest_nothing_is_renewed_and_nothing_is_due(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.tick()
+    desk.store.end_turn("s", "t1")
+    [before] = desk.rows("SELECT holder_until FROM sessions")
+    for _ in range(3):
+        desk.clock.now += 20
+        desk.time.now += 20
+        due = desk.store.tick()
+    assert due is None
+    assert desk.rows("SELECT holder_until FROM sessions") == [before]
+
+
+def test_a_turn_after_a_rest_renews_the_lease_as_it_begins(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.end_turn("s", "t1")
+    desk.time.now += 10 * LEASE
+    desk.store.begin_turn("s", "t2")
+    assert desk.rows("SELECT holder_until FROM sessions") == [(desk.time.now + LEASE,)]
 
 
 def test_a_tick_tells_when_the_next_is_due(desk):

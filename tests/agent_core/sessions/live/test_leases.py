@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from dataclasses import asdict, replace
 
 import pytest
 
-from agent_core.errors import SessionInUse
+from agent_core.errors import SessionInUse, StoreError
 from agent_core.messages import user_message
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live import leases
 from agent_core.sessions.live.leases import ProcessIdentity, holder_of, is_alive
+from agent_core.sessions.live.sqlite_store import PATIENCE
 from tests.support.each import each
 from tests.support.session_database import Desk
 
@@ -149,6 +152,37 @@ def test_a_lease_can_be_taken_without_a_turn(desk):
     desk.store.release("s")
     other.begin_turn("s", "t1")
     other.close()
+
+
+def test_who_cannot_go_on_without_it_waits_longer_for_a_busy_database(desk, monkeypatch):
+    with contextlib.closing(sqlite3.connect(desk.path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked"):
+            desk.store.take_lease("s")
+        monkeypatch.setattr("agent_core.sessions.database.patience.time.sleep", lambda _: other.rollback())
+        desk.store.take_lease("s", PATIENCE)
+    assert desk.rows("SELECT holder_token IS NULL FROM sessions") == [(0,)]
+
+
+def test_a_session_at_rest_is_kept_from_its_own_machine_and_let_go_to_others(desk, sleeper):
+    neighbour = desk.another_store(identity_of(sleeper.pid))
+    neighbour.begin_turn("s", "t1")
+    neighbour.end_turn("s", "t1")
+    desk.time.now += leases.LEASE + 1
+    with pytest.raises(SessionInUse):
+        desk.store.begin_turn("s", "t2")
+    neighbour.release("s")
+    far = desk.another_store(replace(ProcessIdentity.current(), host="elsewhere.example"))
+    far.begin_turn("s", "t2")
+    far.append("s", "t2", HELLO)
+    far.end_turn("s", "t2")
+    with pytest.raises(SessionInUse):
+        desk.store.begin_turn("s", "t3")
+    desk.time.now += leases.LEASE + 1
+    desk.store.begin_turn("s", "t3")
+    assert desk.store.messages("s") == [HELLO]
+    for store in (neighbour, far):
+        store.close()
 
 
 def test_a_process_that_was_thought_dead_is_refused_and_notices_what_was_said_meanwhile(desk, sleeper):

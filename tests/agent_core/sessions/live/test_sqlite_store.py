@@ -48,6 +48,14 @@ def test_what_the_journal_has_is_written_with_the_next_message(desk):
     assert desk.rows("SELECT turn, position FROM events") == [(1, 0), (1, 1)]
 
 
+def test_the_journal_of_the_running_turn_is_written_without_a_message_where_that_is_wanted(desk):
+    desk.store.begin_turn("s", "t1")
+    for turn_id in ("t1", "earlier"):
+        desk.store.journal("s", turn_id).record(AgentText("m", "text"))
+        desk.store.write_journal("s", turn_id)
+    assert desk.rows("SELECT turn, position FROM events") == [(1, 0)]
+
+
 def test_an_item_that_goes_on_keeps_its_row(desk):
     journal = desk.store.journal("s", "t1")
     desk.store.begin_turn("s", "t1")

@@ -8,10 +8,17 @@ import os
 import pytest
 
 from agent_core.errors import StoreError
+from agent_core.interrupt import CancelToken
 from agent_core.sessions.files.version_rows import PRUNED
 from agent_core.sessions.files.versions import VersionLimits
 from agent_core.sessions.rewind.rewinder import Rewinder
 from tests.support.file_bench import SESSION, FileBench
+from tests.support.tool_context import ScriptedApprover
+from tools.approval.gate import Approvals, Gate
+from tools.approval.policy import Rules
+from tools.environments.gated_files import GatedFileSystem
+from tools.environments.local_files import LocalFileSystem
+from tools.errors import FileChanged
 
 
 @pytest.fixture
@@ -130,6 +137,29 @@ def test_a_change_that_was_noted_and_did_not_happen_is_no_conflict(bench):
     bench.write("file", b"after")
     bench.undo()
     assert bench.path("file").read_bytes() == b"before"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda files, path: files.write(path, b"new", expected=None),
+        lambda files, path: files.write(path, b"after", expected=b"before"),
+        lambda files, path: files.remove(path, expected=b"before"),
+        lambda files, path: files.rename(path.with_name("other"), path),
+    ],
+    ids=["new", "write", "remove", "move"],
+)
+def test_what_was_not_changed_since_someone_else_had_changed_it_is_not_asked_about(bench, change):
+    bench.path("other").write_bytes(b"other")
+    bench.begin()
+    approvals = Approvals(Rules(roots=(bench.work,)), "accept_edits", ScriptedApprover("reject_once"))
+    files = GatedFileSystem(LocalFileSystem(), Gate(approvals, "c", CancelToken(), lambda _: None), bench.history())
+    bench.path("file").write_bytes(b"mine")
+    with pytest.raises(FileChanged):
+        change(files, bench.path("file"))
+    assert bench.rows("SELECT path FROM file_versions") == []
+    bench.undo()
+    assert (bench.path("file").read_bytes(), bench.path("other").read_bytes()) == (b"mine", b"other")
 
 
 def test_a_change_that_the_person_took_back_themselves_is_no_conflict(bench):
