@@ -5,7 +5,7 @@ Experimental: not yet run against the service.
 
 from __future__ import annotations
 
-import contextlib
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,24 +96,27 @@ class ModalWire:
     def __init__(self, made: Any, process: Any) -> None:
         self._made = made
         self._process = process
-        self._number = b""
+        self._lock = threading.Lock()
+        self._number: int | None = None
+        self._is_unwanted = False
         self._is_over = False
 
     def chunks(self) -> Iterator[bytes]:
         """What it prints behind its number."""
-        try:
-            for chunk in self._process.stdout:
-                if self._number.endswith(b"\n"):
-                    yield chunk
-                    continue
-                number, ended, rest = (self._number + chunk).partition(b"\n")
-                self._number = number + ended
-                if len(number) > _MOST_NUMBER:
-                    raise OSError(f"the shell there did not begin as expected: {number[:_MOST_NUMBER]!r}")
-                if rest:
-                    yield rest
-        finally:
-            self._is_over = True
+        begun = b""
+        for chunk in self._process.stdout:
+            if self._number is not None:
+                yield chunk
+                continue
+            begun += chunk
+            number, ended, rest = begun.partition(b"\n")
+            if len(number) > _MOST_NUMBER:
+                raise OSError(f"the shell there did not begin as expected: {number[:_MOST_NUMBER]!r}")
+            if ended:
+                self._know(number)
+            if rest:
+                yield rest
+        self._is_over = True
 
     def send(self, data: bytes) -> None:
         """Give it input."""
@@ -127,10 +130,26 @@ class ModalWire:
             self._process.stdin.drain()
 
     def kill(self) -> None:
-        """End its group."""
-        if self._is_over:
-            return
-        self._is_over = True
-        with contextlib.suppress(ValueError):
-            number = int(self._number)
+        """End its group; where its number has not come yet, as soon as it does."""
+        with self._lock:
+            if self._is_unwanted:
+                return
+            self._is_unwanted = True
+            number = self._number
+        if number is not None:
+            self._end_group(number)
+
+    def _know(self, told: bytes) -> None:
+        try:
+            number = int(told)
+        except ValueError as problem:
+            raise OSError(f"the shell there did not begin as expected: {told!r}") from problem
+        with self._lock:
+            self._number = number
+            is_unwanted = self._is_unwanted
+        if is_unwanted:
+            self._end_group(number)
+
+    def _end_group(self, number: int) -> None:
+        if not self._is_over:
             self._made.exec("sh", "-c", f"kill -KILL -{number} || kill -KILL {number}").wait()

@@ -1,14 +1,17 @@
 """Sandboxes of services: what is asked of the service, how long they last, and what is told when they are gone."""
 
 import os
+import queue
 import subprocess
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from agent_core.interrupt import CancelToken
 from agent_core.plugins.shipped.daytona import DaytonaCloud
-from agent_core.plugins.shipped.modal import ModalCloud
+from agent_core.plugins.shipped.modal import ModalCloud, ModalWire
 from agent_core.plugins.shipped.vercel import VercelCloud
 from tests.support.each import each
 from tests.support.processes import has_ended
@@ -88,17 +91,36 @@ def test_output_that_begins_like_a_mark_is_not_waited_for(side_of):
         assert process.communicate(b"answer\n", 20)[0] == b"answer\n"
 
 
-def test_a_script_that_nobody_needs_any_more_is_ended(side_of, tmp_path):
+@pytest.mark.parametrize("what", ["exec sleep 60", "while :; do echo more; sleep 0.01; done"], ids=["silent", "talking"])
+def test_a_script_that_nobody_needs_any_more_is_ended(what, side_of, tmp_path):
     side = side_of()
     side.link.footing()
     process = side.link.start(
-        f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; exec sleep 60", Streams(PIPE, PIPE, PIPE)
+        f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; {what}", Streams(PIPE, PIPE, PIPE)
     )
     wait_until((tmp_path / "pid").exists)
     side.link.ended(process)
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
     wait_until(lambda: has_ended(int((tmp_path / "pid").read_text())))
+
+
+def test_a_script_that_nobody_needs_before_its_number_came_is_ended_once_it_does():
+    ended, more = [], queue.SimpleQueue()
+    made = SimpleNamespace(exec=lambda *words: (ended.append(words[-1]), SimpleNamespace(wait=lambda: 0))[1])
+    wire = ModalWire(made, SimpleNamespace(stdout=iter(more.get, b"")))
+    printed = []
+    reading = threading.Thread(target=lambda: printed.extend(wire.chunks()))
+    reading.start()
+    more.put(b"4")
+    wire.kill()
+    assert ended == []
+    for chunk in (b"2\nfirst", b"last", b""):
+        more.put(chunk)
+    reading.join(15)
+    wire.kill()
+    assert ended == ["kill -KILL -42 || kill -KILL 42"]
+    assert printed == [b"first", b"last"]
 
 
 def test_a_sandbox_that_is_gone_is_told_and_a_new_one_is_empty(service, side_of):
