@@ -22,11 +22,18 @@ from tests.support.scenarios import ALL
 from tests.support.scenarios.scenario import Scenario
 from tests.support.scenarios.stage import Stage
 from tests.support.scenarios.transcript import transcript
+from tools.browser.settings import CDP_URL
 
 GOLDEN = Path(__file__).parent / "golden"
 _DIFFERENT = ("zed", "minimal")
 _HEAD = re.compile(r"^=== ([a-z, ]+) ===\n", re.MULTILINE)
 UPDATES = os.environ.get("GOLDEN_UPDATE") == "1"
+
+
+@pytest.fixture(autouse=True)
+def _a_browser_to_connect_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which tools there are must not depend on whether this machine has a browser."""
+    monkeypatch.setenv(CDP_URL, "http://127.0.0.1:9")
 
 
 async def _played(scenario: Scenario, root: Path, profile: str) -> str:

@@ -18,6 +18,14 @@ def has_ended(pid: int) -> bool:
     return facts.rpartition(")")[2].split()[0] == "Z"
 
 
+def ignores(pid: int, number: int) -> bool:
+    """Whether a process ignores a signal; True where that cannot be seen."""
+    if not Path("/proc/self").exists():
+        return True
+    facts = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+    return bool(int(facts["SigIgn"], 16) >> (number - 1) & 1)
+
+
 def open_descriptors() -> int:
     """How many file descriptors this process has open."""
     return len(list(Path("/dev/fd").iterdir()))

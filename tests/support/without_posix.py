@@ -52,6 +52,7 @@ class _Missing:
 def take_away() -> None:
     """From now on this process is as poor as that."""
     sysconfig.get_config_vars()
+    asyncio.new_event_loop().close()  # from Python 3.14 on it is found out then which kind this system has
     platform.uname()  # from Python 3.13 on it would start a program to find out
     importlib.import_module("mcp")
     for name in MODULES:

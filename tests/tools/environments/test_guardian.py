@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import has_ended
+from tests.support.processes import has_ended, ignores
 from tests.support.waiting import wait_until
 from tools.environments.guardian import Guardian
 
@@ -90,6 +90,7 @@ def test_what_has_left_its_group_dies_too_when_the_owner_is_killed():
 
 def test_the_helper_ignores_polite_signals_and_still_does_its_work():
     owner, pids, helper = _start_owner("sleep 1000 & echo $$ $!; sleep 1000")
+    wait_until(lambda: ignores(helper, signal.SIGHUP))
     for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         os.kill(helper, ignored)
 
