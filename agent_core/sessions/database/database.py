@@ -52,6 +52,7 @@ class Database:
         self._pool_lock = threading.Lock()
         self._pool: list[tuple[OpenFile, sqlite3.Connection]] = []
         self._reading: list[int] = []  # the ids of threads within `read`
+        self._is_closed = False
 
     @property
     def journal_mode(self) -> str:
@@ -98,6 +99,8 @@ class Database:
                     self._roll_back(connection)
                     raise
         finally:
+            if self._is_closed:
+                self._drop_writer()
             self._write_thread = None
             self._write_lock.release()
 
@@ -152,7 +155,8 @@ class Database:
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def close(self) -> None:
-        """Close what is open, after the transaction that runs. A later use opens it again."""
+        """Close what is open, after the transaction that runs. A later use opens it for itself alone."""
+        self._is_closed = True
         has_lock = self._write_lock.acquire(self._patience)
         try:
             with self._opening:
@@ -241,7 +245,7 @@ class Database:
 
     def _give_back(self, file: OpenFile, connection: sqlite3.Connection) -> None:
         with self._pool_lock:
-            if file is self._file and len(self._pool) < _IDLE_READERS:
+            if file is self._file and not self._is_closed and len(self._pool) < _IDLE_READERS:
                 self._pool.append((file, connection))
                 return
         connection.close()

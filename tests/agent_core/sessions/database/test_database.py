@@ -14,6 +14,7 @@ import pytest
 from agent_core.errors import StoreError
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.opening import OpenOptions
+from tests.support.processes import open_descriptors
 from tests.support.waiting import wait_until
 
 WRITE_MANY = """
@@ -304,3 +305,14 @@ def test_closing_leaves_one_file_and_a_later_use_opens_it_again(database):
     assert [entry.name for entry in database.path.parent.iterdir()] == ["sessions.db"]
     put(database, "b")
     assert stored(database) == {"a", "b"}
+
+
+def test_a_use_behind_the_end_is_done_and_leaves_nothing_open(database):
+    put(database, "a")
+    database.close()
+    before = open_descriptors()
+
+    put(database, "late")
+
+    assert stored(database) == {"a", "late"}
+    assert open_descriptors() == before
