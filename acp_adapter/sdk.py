@@ -18,6 +18,7 @@ with light_models():
         BlobResourceContents,
         EmbeddedResourceContentBlock,
         ImageContentBlock,
+        PromptRequest,
         ResourceContentBlock,
         TextContentBlock,
         TextResourceContents,
@@ -33,5 +34,11 @@ __all__ = [
     "ResourceContentBlock",
     "TextContentBlock",
     "TextResourceContents",
+    "rehearse_prompt",
     "run_agent",
 ]
+
+
+def rehearse_prompt() -> None:
+    """Read a prompt as if one had come: the first one finds what reads it built."""
+    PromptRequest.model_validate({"sessionId": "", "prompt": [{"type": "text", "text": ""}]})

@@ -58,7 +58,7 @@ def rehearse(store: SessionStore, session_id: str, asked: Asked) -> Rehearsed | 
     Raises:
         StoreError: it cannot be read. UnknownSession: there is none.
     """
-    messages = store.messages(session_id)
+    messages = store.read_ahead(session_id)
     if not messages or sum(map(_size, messages)) > MOST_CHARS:
         return None
     kept, made = store.kept(session_id), Rehearsed()

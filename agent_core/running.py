@@ -84,14 +84,16 @@ class RunReport:
 
     def _work(self) -> None:
         before, written = "", 0.0
-        _drop_left(self._file.parent)
-        process = asdict(replace(ProcessIdentity.current().holder(0.0), token=""))
-        # A turn that is over at once leaves nothing to be told.
+        process: dict[str, Any] | None = None
+        # A turn that is over at once leaves nothing to be told; and its request is not to wait for what is done here.
         while not self._ended.wait(self._pause):
             sessions = self._look()
             if sessions is None:
                 self._remove()
                 return
+            if process is None:
+                _drop_left(self._file.parent)
+                process = asdict(replace(ProcessIdentity.current().holder(0.0), token=""))
             now, text = time.time(), json.dumps(sessions)
             self._warn_of_long(now, sessions)
             if text != before or now - written >= _REPEAT:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from tools import quick_json
+from tools.light_dataclass import dataclass
 
 # How deep pieces lie in a request's body: body, messages, message, content.
 _LEVELS = 4
+_LONG = 65_536
+_COMMA = b","
 
 
 class Piece(dict[str, Any]):
@@ -22,17 +26,34 @@ class Piece(dict[str, Any]):
         self.json = _plain(self)
 
 
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Neighbours' text with commas between them, and where in it each ends."""
+
+    text: bytes
+    ends: Sequence[int]
+
+    def first(self, count: int) -> _Run:
+        """The same of the first `count` of them."""
+        return self if count == len(self.ends) else _Run(self.text[: self.ends[count - 1]], self.ends[:count])
+
+    def with_next(self, other: _Run) -> _Run:
+        """The same of these and of the other's."""
+        start = len(self.text) + len(_COMMA)
+        return _Run(b"%b,%b" % (self.text, other.text), [*self.ends, *(start + end for end in other.ends)])
+
+
 class Pieces(list[Any]):
     """A list in a request's body that begins with pieces whose text is at hand.
 
     More may be appended, and elements be replaced with `replace`; nothing else may be changed.
     """
 
-    __slots__ = ("_ends", "_held", "_text")
+    __slots__ = ("_held", "_runs")
 
-    def __init__(self, pieces: Sequence[Piece], text: bytes, ends: list[int]) -> None:
+    def __init__(self, pieces: Sequence[Piece], runs: Sequence[_Run]) -> None:
         super().__init__(pieces)
-        self._text, self._ends, self._held = text, ends, len(ends)
+        self._runs, self._held = runs, len(pieces)
 
     def replace(self, at: int, value: Any) -> None:
         """Put another value at `at`."""
@@ -40,20 +61,20 @@ class Pieces(list[Any]):
         self[at] = value
 
     def texts(self) -> tuple[list[bytes], list[Any]]:
-        """The text of the elements that are as they were, with commas between them; and the other elements."""
-        if not self._held:
-            return [], list(self)
-        return [self._text[: self._ends[self._held - 1]]], self[self._held :]
+        """The text of the elements that are as they were, some together, with commas; and the other elements."""
+        return [run.text for run in _first(self._runs, self._held)], self[self._held :]
 
 
 class PiecesText:
-    """The text of a list of pieces that grows from request to request."""
+    """The text of a list of pieces that grows from request to request.
 
-    __slots__ = ("_ends", "_text")
+    It lies in runs, of which each is longer than all behind it together: a long conversation's text is seldom copied.
+    """
+
+    __slots__ = ("_runs",)
 
     def __init__(self) -> None:
-        self._text = b""
-        self._ends: list[int] = []
+        self._runs: list[_Run] = []
 
     def of(self, pieces: Sequence[Piece], kept: int) -> Pieces:
         """The pieces with their text.
@@ -61,18 +82,48 @@ class PiecesText:
         Args:
             kept: how many of them are those of the last call.
         """
-        known = [self._text[: self._ends[kept - 1]]] if kept else []
-        texts = [piece.json for piece in pieces[kept:]]
-        self._text = b",".join((*known, *texts))
-        del self._ends[kept:]
-        for text in texts:
-            self._ends.append(len(text) + (self._ends[-1] + len(b",") if self._ends else 0))
-        return Pieces(pieces, self._text, self._ends.copy())
+        runs = _first(self._runs, kept)
+        if new := [piece.json for piece in pieces[kept:]]:
+            _add(runs, _Run(_COMMA.join(new), list(accumulate(map(len, new), lambda end, size: end + 1 + size))))
+        self._runs = runs
+        return Pieces(pieces, tuple(runs))
+
+
+def _first(runs: Sequence[_Run], count: int) -> list[_Run]:
+    """The runs of the first `count` pieces."""
+    found = []
+    for run in runs:
+        if count <= 0:
+            break
+        found.append(run.first(min(count, len(run.ends))))
+        count -= len(run.ends)
+    return found
+
+
+def _add(runs: list[_Run], run: _Run) -> None:
+    while runs and len(runs[-1].text) < 2 * len(run.text):
+        run = runs.pop().with_next(run)
+    runs.append(run)
+
+
+def body_parts(body: Mapping[str, Any]) -> list[bytes]:
+    """A request's body as JSON in UTF-8, without white space, in few parts; its pieces are not written again.
+
+    Long ones stand alone: to put a long conversation together would copy it once more.
+    """
+    parts: list[bytes] = []
+    short: list[bytes] = []
+    for text in _texts(body, _LEVELS):
+        if len(text) < _LONG:
+            short.append(text)
+            continue
+        parts += (b"".join(short), text) if short else (text,)
+        short = []
+    return [*parts, b"".join(short)] if short else parts
 
 
 def body_json(body: Mapping[str, Any]) -> bytes:
-    """A request's body as JSON in UTF-8, without white space; its pieces are not written again."""
-    # A long conversation is large: it is put together in one go.
+    """The same in one."""
     return b"".join(_texts(body, _LEVELS))
 
 

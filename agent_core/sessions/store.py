@@ -115,6 +115,13 @@ class SessionStore(Protocol):
         """
         ...
 
+    def read_ahead(self, session_id: str) -> list[Message]:
+        """The same for a session whose next turn is expected, and will want them; raises the same.
+
+        If nothing has changed when that turn begins, `messages` gives the same objects.
+        """
+        ...
+
     def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
         """Store a compression that the running turn has made over the history as it is now, before it is used.
 

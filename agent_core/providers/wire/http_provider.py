@@ -20,7 +20,7 @@ from agent_core.errors import (
 )
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.pieces import body_json
+from agent_core.providers.pieces import body_json, body_parts
 from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
 from agent_core.providers.wire.joined_events import joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
@@ -210,9 +210,10 @@ class HttpStream:
         import httpx2  # noqa: PLC0415
 
         protocol, choice = self._provider.protocol, self._choice
-        body = body_json(protocol.encode(self._request, choice))
+        body = body_parts(protocol.encode(self._request, choice))
         headers = httpx2.Headers({**_HEADERS, **protocol.headers(choice)})
-        headers.update({**dict(choice.headers), "Content-Type": _JSON})
+        length = str(sum(map(len, body)))
+        headers.update({**dict(choice.headers), "Content-Type": _JSON, "Content-Length": length})
         client = self._provider.client()
         request = client.build_request("POST", _url(protocol.address(choice.base_url)), content=body, headers=headers)
         answer = client.send(request, stream=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from dataclasses import field
 
+from agent_core.context.compaction import Compaction
 from agent_core.messages import Message
 from agent_core.sessions.database.opening import OpenFile
 from agent_core.sessions.live.backlog import AddMessage, CloseTurn, Operation
 from agent_core.sessions.live.live_turn import LiveTurn
-from agent_core.sessions.live.prompts_left import TellLeft
+from agent_core.sessions.live.prompts_left import BROKEN_OFF, TellLeft
 from tools.light_dataclass import dataclass
 
 
@@ -19,6 +20,8 @@ class LiveSession:
 
     Attributes:
         messages: the model's history; None where it has to be read.
+        compaction: the compression in effect, if `knows_compaction`; else it has to be read.
+        all_told: the model is known to have been told of all that was said before the running, or the next, turn.
         turn: the running turn.
         backlog: what is not stored yet, in order.
         holds: the lease was ours when we last looked.
@@ -35,6 +38,9 @@ class LiveSession:
     id: str
     lock: threading.Lock = field(default_factory=threading.Lock)
     messages: list[Message] | None = None
+    compaction: Compaction | None = None
+    knows_compaction: bool = False
+    all_told: bool = False
     turn: LiveTurn | None = None
     backlog: list[Operation] = field(default_factory=list)
     holds: bool = False
@@ -65,10 +71,20 @@ class LiveSession:
         turn.journal.close()
         self.backlog.append(CloseTurn(turn, now, outcome, note))
         self.turn = None
+        if outcome in BROKEN_OFF:
+            self.all_told = False
+
+    def begin_empty(self) -> None:
+        """It is a new one: there is nothing to be read."""
+        self.messages, self.compaction, self.knows_compaction, self.all_told = [], None, True, True
+
+    def forget_history(self) -> None:
+        """What is known of the conversation may be out of date."""
+        self.messages, self.compaction, self.knows_compaction, self.all_told = None, None, False, False
 
     def lose(self, now: float, why: str) -> None:
         """Another process prompts the session now: what is known of it here is out of date."""
         self.end_turn(now)
-        self.messages = None
+        self.forget_history()
         self.holds, self.lost = False, True
         self.trouble = why

@@ -16,10 +16,20 @@ from agent_core.sessions.live.compaction_rows import read_compaction
 from agent_core.sessions.live.housekeeping import Rhythm
 from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
-from agent_core.sessions.live.message_rows import read_messages
+from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
 from agent_core.sessions.live.saving import LeaseLost, Saver, SessionVanished
+from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadAhead:
+    """A session's messages, and the rows' bodies that they were read from: these tell whether they still are so."""
+
+    session_id: str
+    bodies: list[str | bytes]
+    messages: tuple[Message, ...]
 
 
 class LiveSessions:
@@ -40,6 +50,7 @@ class LiveSessions:
         self._wake = wake
         self._lock = threading.Lock()
         self._live: dict[str, LiveSession] = {}
+        self._ahead: _ReadAhead | None = None
 
     @contextlib.contextmanager
     def entered(self, session_id: str) -> Iterator[LiveSession]:
@@ -123,7 +134,8 @@ class LiveSessions:
         try:
             self._saver.save(live, claim=True, patience=patience)
         except LeaseLost:
-            live.holds, live.messages = False, None
+            live.holds = False
+            live.forget_history()
             self._saver.save(live, claim=True, patience=patience)
         self._note_no_trouble(live)
 
@@ -146,6 +158,7 @@ class LiveSessions:
         if live.messages is None and not live.unsaved:
             with contextlib.suppress(UnknownSession, StoreError):
                 live.messages = self.read_live(live)
+        self.forget_ahead(live.id)
 
     def bear(self, live: LiveSession) -> bool:
         """Store the session itself, if it waits for that, without waiting longer; whether it is stored."""
@@ -174,9 +187,31 @@ class LiveSessions:
             UnknownSession: there is no such session.
             StoreError: they cannot be read.
         """
+        return self._read(session_id)[1]
+
+    def read_ahead(self, session_id: str) -> list[Message]:
+        """The same, and until the session's next turn begins it is kept: if it is the same then, it is not read anew.
+
+        One session's is kept at a time.
+        """
+        bodies, messages = self._read(session_id)
+        self._ahead = _ReadAhead(session_id, bodies, tuple(messages))
+        return messages
+
+    def forget_ahead(self, session_id: str) -> None:
+        """Nobody will begin a turn of it soon."""
+        ahead = self._ahead
+        if ahead is not None and ahead.session_id == session_id:
+            self._ahead = None
+
+    def _read(self, session_id: str) -> tuple[list[str | bytes], list[Message]]:
+        ahead = self._ahead
         with self._database.read() as connection:
             leases.read_holder(connection, session_id)  # tells whether there is such a session
-            return read_messages(connection, session_id)
+            bodies = read_bodies(connection, session_id)
+        if ahead is not None and ahead.session_id == session_id and ahead.bodies == bodies:
+            return bodies, list(ahead.messages)
+        return bodies, unpack_messages(bodies)
 
     def read_compaction(self, session_id: str, live: LiveSession | None) -> Compaction | None:
         """The compression in effect as it is stored; none where the session itself waits to be.
@@ -236,7 +271,7 @@ class LiveSessions:
         if live.turn is not None:
             live.turn.journal.close()
             live.turn = None
-        live.messages = None
+        live.forget_history()
         live.gone = True
         with self._lock:
             if self._live.get(live.id) is live:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import cast
 
 from agent_core.messages import Message
@@ -59,11 +60,16 @@ def withdraw_messages(connection: sqlite3.Connection, session_id: str, turn: int
     )
 
 
-def read_messages(connection: sqlite3.Connection, session_id: str) -> list[Message]:
-    """The model's history, in order.
+def read_bodies(connection: sqlite3.Connection, session_id: str) -> list[str | bytes]:
+    """The model's history as it lies in its rows, in order."""
+    query = f"SELECT body FROM messages WHERE {IN_HISTORY} ORDER BY id"  # noqa: S608 - a constant
+    return [body for (body,) in connection.execute(query, (session_id,))]
+
+
+def unpack_messages(bodies: Sequence[str | bytes]) -> list[Message]:
+    """The messages of such rows.
 
     Raises:
-        StoreError: a message is damaged.
+        StoreError: one is damaged.
     """
-    query = f"SELECT body FROM messages WHERE {IN_HISTORY} ORDER BY id"  # noqa: S608 - a constant
-    return cast("list[Message]", unpack_all([body for (body,) in connection.execute(query, (session_id,))]))
+    return cast("list[Message]", unpack_all(bodies))

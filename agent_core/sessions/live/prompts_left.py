@@ -27,7 +27,9 @@ _TURNS = (
 )
 _FIRST_EVENT = "SELECT kind, version, body FROM events WHERE session_id = ? AND turn = ? ORDER BY position LIMIT 1"
 _SAID_TO_MODEL = "SELECT body FROM messages WHERE session_id = ? AND turn = ? AND role = 'user'"
-_BROKEN_OFF = (None, "", "cancelled")
+BROKEN_OFF = (None, "", "cancelled")
+"""How turns end that may have left a prompt; None: not yet."""
+
 _PASSED_OVER = (COMMAND, COMPACTED, "error")
 _PDF = "application/pdf"
 
@@ -72,7 +74,7 @@ def read_prompts_left(connection: sqlite3.Connection, session_id: str, turn_id: 
     for number, its_id, began_at, outcome in connection.execute(_TURNS, (session_id, turn_id)):
         if outcome in _PASSED_OVER:
             continue
-        if outcome not in _BROKEN_OFF or _is_told(connection, session_id, number):
+        if outcome not in BROKEN_OFF or _is_told(connection, session_id, number):
             break
         if said := said_first(connection, session_id, number):
             found.append(PromptLeft(number, its_id, began_at, said))

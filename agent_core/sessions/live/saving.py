@@ -101,7 +101,7 @@ class Saver:
         self._settle(live, batch, turns)
         live.file = self.database.opened
         if claimed:
-            live.messages = None
+            live.forget_history()
         if leaves:
             live.holds = False
         elif claimed:

@@ -154,14 +154,16 @@ class SqliteSessionStore:
         None where the turn is not the running one, or it cannot be read.
         """
         with self._sessions.running(session_id, turn_id) as found:
-            if found is None:
+            if found is None or found[0].all_told:
                 return ()
             try:
                 with self._database.read() as connection:
-                    return read_prompts_left(connection, session_id, turn_id)
+                    left = read_prompts_left(connection, session_id, turn_id)
             except StoreError as problem:
                 log.warning("session %s: what was said last cannot be looked for: %s", session_id, problem)
                 return ()
+            found[0].all_told = found[0].holds and not left
+            return left
 
     def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:
         """Store `messages` at the end of the history as those of the turn whose prompt was left.
@@ -196,6 +198,7 @@ class SqliteSessionStore:
             if live.messages is not None:
                 del live.messages[len(live.messages) - turn.visible :]
             turn.visible = 0
+            live.knows_compaction = False
             left = len(live.messages or ())
             live.backlog = [
                 one for one in live.backlog if not (isinstance(one, AddCompaction) and one.messages > left)
@@ -211,6 +214,7 @@ class SqliteSessionStore:
             live, turn = found
             operation = AddCompaction(turn, turn.compactions, len(live.messages or ()), packed)
             turn.compactions += 1
+            live.knows_compaction = False
             return self._sessions.store(live, operation)
 
     def compaction(self, session_id: str) -> Compaction | None:
@@ -224,7 +228,12 @@ class SqliteSessionStore:
             waiting = [one for one in live.backlog if isinstance(one, AddCompaction)] if live else []
             if waiting:
                 return waiting[-1].packed.compaction
-            return self._sessions.read_compaction(session_id, live)
+            if live is None or not live.holds:
+                return self._sessions.read_compaction(session_id, live)
+            if not live.knows_compaction:
+                live.compaction = self._sessions.read_compaction(session_id, live)
+                live.knows_compaction = True
+            return live.compaction
 
     def end_turn(self, session_id: str, turn_id: str, outcome: str = "", note: str = "") -> None:
         """Write the rest of the turn's journal and how it ended, and refuse what `turn_id` still tries to append."""
@@ -257,6 +266,18 @@ class SqliteSessionStore:
             if live.holds:
                 live.messages = loaded
             return list(loaded)
+
+    def read_ahead(self, session_id: str) -> list[Message]:
+        """The same for a session whose next turn is expected: it is kept until then, of one session at a time.
+
+        Raises:
+            UnknownSession: there is no such session.
+            StoreError: it cannot be read.
+        """
+        with self._sessions.entered_if_live(session_id) as live:
+            if live is None:
+                return self._sessions.read_ahead(session_id)
+        return self.messages(session_id)
 
     def settle(self, session_id: str) -> None:
         """Have a session stored that began while that was not possible: whoever looks for it there will find it.
@@ -323,11 +344,12 @@ class SqliteSessionStore:
                 return
             self._sessions.save(live)
             if not live.unsaved:
-                live.messages = None
+                live.forget_history()
 
     def release(self, session_id: str) -> None:
         """Let go of a session. What could not be stored yet keeps it in memory, and its lease, until it is."""
         self._journals.forget(session_id)
+        self._sessions.forget_ahead(session_id)
         with self._sessions.entered_if_live(session_id) as live:
             if live is None:
                 return
@@ -362,7 +384,7 @@ class SqliteSessionStore:
             live.leaving = False
             live.backlog.insert(0, CreateSession(new, self._database.clock()))
             if is_new or not self._database.path.exists():
-                live.messages = []
+                live.begin_empty()
             self._sessions.save(live)
             self._sessions.drop_if_idle(live)
 

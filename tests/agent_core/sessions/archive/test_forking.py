@@ -12,7 +12,7 @@ from agent_core.sessions.archive.forking import fork_title
 from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.kept_rows import packed_state, read_state, write_state
-from agent_core.sessions.live.message_rows import read_messages
+from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
 from agent_core.sessions.records import NewSession
 from tests.support.stored_sessions import (
     add_talk,
@@ -46,7 +46,7 @@ def archive(database):
 
 def history(database, session_id):
     with database.read() as connection:
-        return read_messages(connection, session_id)
+        return unpack_messages(read_bodies(connection, session_id))
 
 
 def kept(database, session_id):
