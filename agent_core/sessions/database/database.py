@@ -130,6 +130,20 @@ class Database:
                 self._reading.remove(thread)
         self._give_back(file, connection)
 
+    def warm(self) -> None:
+        """Have the connection that the first transaction needs, if it can be had at once. No file is made for it."""
+        if self._is_closed or identity_of(self.path) is None or not self._write_lock.acquire(0):
+            return
+        try:
+            if self._writer is None:
+                now = time.monotonic()
+                _, connection = self._open_writer(self._ready(now), now)
+                connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
+        except (StoreError, sqlite3.Error):
+            self._drop_writer()  # the first transaction meets it again, and tells it
+        finally:
+            self._write_lock.release()
+
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the database. It takes a while, and delays no transaction.
 
@@ -182,11 +196,7 @@ class Database:
         file = self._ready(deadline)
         if self._writer is not None and self._writer[0] is not file:
             self._drop_writer()
-        if self._writer is None:
-            self._writer = (file, open_writer(self.path, file, self._options, deadline))
-            log = wal_of(self.path)
-            self._log = (log, identity_of(log)) if file.journal_mode == "wal" else None
-        connection = self._writer[1]
+        connection = (self._writer or self._open_writer(file, deadline))[1]
         retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
         try:
             self._check_version(connection)
@@ -194,6 +204,12 @@ class Database:
             self._roll_back(connection)
             raise
         return connection
+
+    def _open_writer(self, file: OpenFile, deadline: float) -> tuple[OpenFile, sqlite3.Connection]:
+        writer = self._writer = (file, open_writer(self.path, file, self._options, deadline))
+        log = wal_of(self.path)
+        self._log = (log, identity_of(log)) if file.journal_mode == "wal" else None
+        return writer
 
     def _lost_log(self) -> bool:
         """Whether somebody has removed the log that the writer writes to: nobody would ever read it again."""

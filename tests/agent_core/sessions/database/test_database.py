@@ -316,3 +316,23 @@ def test_a_use_behind_the_end_is_done_and_leaves_nothing_open(database):
 
     assert stored(database) == {"a", "late"}
     assert open_descriptors() == before
+
+
+def test_what_is_opened_ahead_makes_no_file_and_waits_for_nobody(database, start):
+    database.warm()
+    assert not database.path.exists()
+    put(database, "a")
+    holder = start(HOLD, database.path)
+    assert holder.stdout.readline() == "holding\n"
+    other = Database(database.path)
+    before = open_descriptors()
+
+    other.warm()
+
+    opened = open_descriptors()
+    assert opened > before
+    holder.communicate("\n")
+    put(other, "b")
+    assert open_descriptors() < opened  # the holder's pipes: nothing more was opened
+    assert stored(other) == {"a", "held", "b"}
+    other.close()
