@@ -266,3 +266,70 @@ def test_turns_of_many_sessions_at_once_are_all_stored(tmp_path):
     assert desk.rows("SELECT count(*), count(DISTINCT session_id) FROM messages") == [(60, 6)]
     assert all(desk.store.trouble(f"s{number}") == "" for number in range(6))
     desk.close()
+
+
+def test_what_was_read_ahead_is_the_same_objects_when_a_turn_begins_while_nothing_has_changed(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.append("s", "t1", HELLO)
+    desk.store.release("s")
+    (ahead,) = desk.store.read_ahead("s")
+
+    desk.store.begin_turn("s", "t2")
+
+    (message,) = desk.store.messages("s")
+    assert message is ahead
+
+
+def test_what_was_read_ahead_is_read_anew_where_anything_of_it_changed(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.append("s", "t1", HELLO)
+    desk.store.append("s", "t1", HI)
+    desk.store.release("s")
+    changes = (
+        ("UPDATE messages SET hidden = 'undone' WHERE id = (SELECT max(id) FROM messages)", [HELLO]),
+        (f"UPDATE messages SET hidden = '', body = '{json.dumps(HELLO)}'", [HELLO, HELLO]),
+        ("UPDATE messages SET hidden = 'undone'", []),
+    )
+    for number, (change, there) in enumerate(changes, 2):
+        desk.store.read_ahead("s")
+        desk.change(change)
+        desk.store.begin_turn("s", f"t{number}")
+        assert desk.store.messages("s") == there
+        desk.store.end_turn("s", f"t{number}", "command")
+        desk.store.release("s")
+
+
+def test_what_was_read_ahead_is_forgotten_when_the_session_is_let_go_of(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.append("s", "t1", HELLO)
+    desk.store.release("s")
+    (ahead,) = desk.store.read_ahead("s")
+    desk.store.release("s")
+    (message,) = desk.store.messages("s")
+    assert message == ahead
+    assert message is not ahead
+
+
+def test_what_is_known_from_the_turn_before_is_not_read_again(desk):
+    for turn, outcome in (("t1", "end_turn"), ("t2", "command"), ("t3", "error"), ("t4", "end_turn")):
+        desk.store.begin_turn("s", turn)
+        desk.store.prompts_left("s", turn)
+        desk.store.compaction("s")
+        desk.store.append("s", turn, HELLO)
+        desk.store.end_turn("s", turn, outcome)
+    desk.store.begin_turn("s", "t5")
+    reads = []
+    desk.database.read = lambda: reads.append(1)
+    assert desk.store.prompts_left("s", "t5") == ()
+    assert desk.store.compaction("s") is None
+    assert reads == []
+
+
+@pytest.mark.parametrize("outcome", ["cancelled", ""])
+def test_a_turn_that_was_broken_off_is_looked_at_by_the_next(desk, outcome):
+    desk.store.begin_turn("s", "t1")
+    assert desk.store.prompts_left("s", "t1") == ()
+    desk.store.journal("s", "t1").record(UserSaid("t1-prompt", (SaidText("hello"),)))
+    desk.store.end_turn("s", "t1", outcome)
+    desk.store.begin_turn("s", "t2")
+    assert [left.content for left in desk.store.prompts_left("s", "t2")] == ["hello"]
