@@ -117,9 +117,9 @@ def body_parts(body: Mapping[str, Any]) -> list[bytes]:
         if len(text) < _LONG:
             short.append(text)
             continue
-        parts += (b"".join(short), text) if short else (text,)
+        parts += (b"".join(short), text)  # brackets, or a comma, always stand in front
         short = []
-    return [*parts, b"".join(short)] if short else parts
+    return [*parts, b"".join(short)]
 
 
 def body_json(body: Mapping[str, Any]) -> bytes:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_core.providers.pieces import Piece, Pieces, PiecesText, body_json
+from agent_core.providers.pieces import Piece, Pieces, PiecesText, body_json, body_parts
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -92,3 +93,25 @@ def test_a_list_of_pieces_stays_as_it_was_when_the_next_one_is_made() -> None:
     text.of([other], 0)
     assert body_json({"input": first}) == b'{"input":[{"n":1},{"n":1}]}'
     assert isinstance(first, Pieces)
+
+
+def test_a_body_goes_out_in_one_part_and_what_is_long_in_it_alone() -> None:
+    assert body_parts({"model": "m", "n": [1, 2]}) == [b'{"model":"m","n":[1,2]}']
+    just_short, just_long = ("x" * (size - len('{"":""}')) for size in (65_535, 65_536))
+    for text, parts in ((just_short, 1), (just_long, 3)):
+        assert len(body_parts({"input": PiecesText().of([Piece({"": text})], 0)})) == parts
+    text = PiecesText()
+    body = {"model": "m", "input": text.of([Piece({"": just_long})], 0), "more": [Piece({"": just_long})], "n": 1}
+    parts = body_parts(body)
+    assert [part[:9] for part in parts] == [b'{"model":', b'{"":"xxxx', b'],"more":', b'{"":"xxxx', b'],"n":1}']
+    assert b"".join(parts) == body_json(body) == _plain(body)
+
+
+def test_the_text_of_a_long_list_is_copied_seldom_while_it_grows() -> None:
+    text, pieces = PiecesText(), list[Piece]()
+    parts: list[bytes] = []
+    for number in range(400):
+        pieces.append(Piece({"n": f"{number:03}"}))
+        parts += text.of(pieces, number).texts()[0]
+        assert len(text.of(pieces, number + 1).texts()[0]) <= 10
+    assert max(Counter(map(id, parts)).values()) > 100
