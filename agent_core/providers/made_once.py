@@ -42,15 +42,19 @@ class MadeOnce:
         Args:
             key: all that `make` depends on beside the object; another one makes everything anew.
         """
-        before, made = (self._objects, self._made) if key == self._key else ([], [])
-        has_new_first = _differ_at_first(before, objects)
+        if key != self._key:
+            self._key, self._objects, self._made = key, [], []
+        has_new_first = _differ_at_first(self._objects, objects)
+        first = [make(objects[0])] if has_new_first else []
+        known = _common([objects[0], *self._objects[1:]] if has_new_first else self._objects, objects)
+        new = objects[known:]
+        made = [*map(make, new)]
+        # A long conversation is copied as seldom as can be: each request is made of all of it.
+        self._objects[known:], self._made[known:] = new, made
         if has_new_first:
-            before, made = [objects[0], *before[1:]], [make(objects[0]), *made[1:]]
-        known = _common(before, objects)
-        made = [*made[:known], *map(make, objects[known:])]
-        self._key, self._objects, self._made = key, list(objects), made
+            self._objects[:1], self._made[:1] = objects[:1], first
         self.kept = 0 if has_new_first else known
-        return made.copy()
+        return self._made.copy()
 
 
 class GroupedOnce:
@@ -89,15 +93,16 @@ class GroupedOnce:
         start, self.kept = self._ends[-1]
         del self._made[self.kept :]
         # Should `make` fail, what it has made until then is not taken for that of other objects.
-        self._key, self._objects = key, self._objects[:start]
+        self._key, held = key, start
+        del self._objects[held:]
         for at in range(start + 1, len(objects) + 1):
             if at == len(objects) or begins(objects[at - 1], objects[at]):
                 self._made += make(objects[start - 1] if start else None, objects[start:at])
                 self._ends.append((at, len(self._made)))
                 start = at
-        self._objects = list(objects)
+        self._objects += objects[held:]
         if first is not None:
-            self._made[0], self.kept = first, 0
+            self._objects[0], self._made[0], self.kept = objects[0], first, 0
         return self._made.copy()
 
     def _new_first(

@@ -243,6 +243,9 @@ def test_groups_that_look_at_what_stands_before_them_are_kept_where_it_makes_no_
     made = once.of(["b", "x", "y", "z"], lambda *_: True, make)
     assert made == ["True False b", "False False x", "False False y", "False False z"]
     assert asked == ["b", "x", "z"], "the second was looked at, the last may go on"
+    asked.clear()
+    assert once.of(["b", "x", "y", "z"], lambda *_: True, make) == made
+    assert (asked, once.kept) == (["z"], 3), "now that first one is known too"
 
 
 def test_another_first_object_counts_as_new_also_after_a_failure_behind_it() -> None:
