@@ -17,6 +17,7 @@ from tests.support.settings_files import configure
 
 _CHANGE = "run sed -i 's/a - b/a + b/' sums.py; echo more > new.txt\nsay Changed."
 _LOOK = "run cat sums.py\nsay Looked."
+_LOOK_AGAIN = "run cat sums.py\nsay Looked again."
 _NEW = b"more\n"
 _WAITING = 20
 
@@ -156,7 +157,7 @@ FAR_COPYING = {
         settled=_first_session_goes_on,
     ),
     "changes for a far copy": Scene(
-        says(_LOOK),
+        says(_LOOK_AGAIN),
         prepare=_in_a_container,
         before=_changed_here,
         holds=_workspace_is_as_it_was,
