@@ -60,6 +60,7 @@ def rehearse(store: SessionStore, session_id: str, asked: Asked) -> Rehearsed | 
     """
     messages = store.read_ahead(session_id)
     if not messages or sum(map(_size, messages)) > MOST_CHARS:
+        store.forget_ahead(session_id)
         return None
     kept, made = store.kept(session_id), Rehearsed()
     history = made.sound.take_up(messages, made.call_ids)

@@ -119,6 +119,9 @@ class InMemorySessionStore:
         """The same: nothing has to be read."""
         return self.messages(session_id)
 
+    def forget_ahead(self, session_id: str) -> None:
+        """Nothing was read."""
+
     def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
         """Remember a compression of the messages so far."""
         with self._lock:

@@ -122,6 +122,10 @@ class SessionStore(Protocol):
         """
         ...
 
+    def forget_ahead(self, session_id: str) -> None:
+        """Keep nothing that was read ahead."""
+        ...
+
     def compact(self, session_id: str, turn_id: str, compaction: Compaction) -> bool:
         """Store a compression that the running turn has made over the history as it is now, before it is used.
 

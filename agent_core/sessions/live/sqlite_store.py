@@ -279,6 +279,10 @@ class SqliteSessionStore:
                 return self._sessions.read_ahead(session_id)
         return self.messages(session_id)
 
+    def forget_ahead(self, session_id: str) -> None:
+        """Keep nothing that was read ahead."""
+        self._sessions.forget_ahead(session_id)
+
     def settle(self, session_id: str) -> None:
         """Have a session stored that began while that was not possible: whoever looks for it there will find it.
 
