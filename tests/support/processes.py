@@ -22,8 +22,9 @@ def ignores(pid: int, number: int) -> bool:
     """Whether a process ignores a signal; True where that cannot be seen."""
     if not Path("/proc/self").exists():
         return True
-    facts = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
-    return bool(int(facts["SigIgn"], 16) >> (number - 1) & 1)
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    (mask,) = (line.split()[1] for line in lines if line.startswith("SigIgn:"))
+    return bool(int(mask, 16) >> (number - 1) & 1)
 
 
 def open_descriptors() -> int:

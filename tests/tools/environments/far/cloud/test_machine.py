@@ -91,7 +91,9 @@ def test_output_that_begins_like_a_mark_is_not_waited_for(side_of):
         assert process.communicate(b"answer\n", 20)[0] == b"answer\n"
 
 
-@pytest.mark.parametrize("what", ["exec sleep 60", "while :; do echo more; sleep 0.01; done"], ids=["silent", "talking"])
+@pytest.mark.parametrize(
+    "what", ["exec sleep 60", "while :; do echo more; sleep 0.01; done"], ids=["silent", "talking"]
+)
 def test_a_script_that_nobody_needs_any_more_is_ended(what, side_of, tmp_path):
     side = side_of()
     side.link.footing()
