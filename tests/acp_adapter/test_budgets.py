@@ -34,7 +34,7 @@ _BUDGETS: Mapping[str, float] = {
     "modules when the first request is sent": 1_270,
     "bytes of the first request, without the workspace's path": 16_384,
     "bytes of the tools' definitions": 13_600,
-    "SQL statements of a prompt without tools": 42,
+    "SQL statements of a prompt without tools": 38,
     "SQL statements of a turn with one read_file": 14,
     # Streamed text is put aside each second: on a slow day a few, but none for each delta.
     "SQL statements of a delta": 0.05,
