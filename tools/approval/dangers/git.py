@@ -111,9 +111,7 @@ def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG
         return
     judge = _JUDGES.get(command.text)
     yield from judge(rest) if judge is not None else _rewrites(command.text, rest)
-    if command.text in _SHOWS_CHANGES and any(
-        one.text.startswith(("--ext-diff", "--textconv")) for one in rest
-    ):
+    if command.text in _SHOWS_CHANGES and any(one.text.startswith(("--ext-diff", "--textconv")) for one in rest):
         yield Finding("dangerous", "hidden", "runs a program of the repository's settings")
     if any(re.match(r"--(?:upload-pack|receive-pack|exec)\b", one.text) for one in rest if command.text != "rebase"):
         yield Finding("dangerous", "hidden", "makes git run a program")

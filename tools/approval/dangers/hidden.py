@@ -159,9 +159,7 @@ def _from_elsewhere(program: str, call: Invocation) -> Iterator[Finding]:
     if re.match(r"(?:https?|ftp|git\+\w+|github|gitlab|bitbucket|gist):", call.written):
         yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
     urls = [text for text in given if re.match(r"(?:https?|ftp)://", text)]
-    if (program in {"deno", "bun"} and urls and given[:1] == ("run",)) or (
-        program in _FROM_AN_ADDRESS and given
-    ):
+    if (program in {"deno", "bun"} and urls and given[:1] == ("run",)) or (program in _FROM_AN_ADDRESS and given):
         yield Finding("dangerous", "remote code", "runs code that comes from elsewhere")
     elif program in {"kubectl", "oc"} and urls and {"apply", "create"}.intersection(given):
         yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
