@@ -41,13 +41,9 @@ _MACROS = re.compile(r"%\((?P<line>.*)\)|%\{lua:(?P<lua>.*)\}", re.DOTALL)
 def app_scripts(call: Invocation) -> Iterator[Script]:
     """Every script that `call` gives to a program that is no interpreter by trade."""
     program, arguments = call.program.casefold(), call.arguments
-    first = arguments[0].text.rpartition("/")[2] if arguments else ""
-    if (
-        language_of(program) in {"python", "php", "ruby"}
-        and program != first
-        and any(name == first for name, _ in _SHELLS)
-    ):
-        program, arguments = first, arguments[1:]
+    first = [one.text.rpartition("/")[2] for one in arguments[:1]]
+    if language_of(program) in {"python", "php", "ruby"} and any([name] == first for name, _ in _SHELLS):
+        program, arguments = first[0], arguments[1:]
     verb = next((one.text for one in arguments if not one.text.startswith("-")), "")
     found = _SHELLS.get((program, verb))
     if found is not None:
@@ -77,7 +73,7 @@ def _fed(call: Invocation, language: str) -> Iterator[Script]:
     if call.input.kind == "text":
         yield Script(language, call.input.text)
     elif call.input.kind in {"command", "unknown", "file"}:
-        yield Script(language, "", is_fed=True)
+        yield Script(language, is_fed=True)
 
 
 def _macros(given: tuple[str, ...]) -> Iterator[Script]:

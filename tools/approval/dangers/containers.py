@@ -14,7 +14,16 @@ from tools.bash.reading import Argument, Invocation
 _ENGINES = frozenset(
     {"docker", "podman", "nerdctl", "lxc", "ctr", "crictl", "incus", "apptainer", "singularity", "buildah"}
 )
-_RUNS = frozenset({"run", "create", "exec"})
+_RUNS = frozenset({"run", "exec"})
+_WITH_NAMESPACES = frozenset({"nerdctl", "ctr", "crictl"})
+# The options whose value may be the next argument, as `sort_words` takes them.
+_PLACING = ("ftco", ("--output", "--file", "--tag"))
+_MOUNTING = ("vewupl", ("--volume", "--mount", "--env", "--name", "--workdir", "--user", "--bind", "-B"))
+_LONG = (
+    "--file", "--host", "--context", "--project-name", "--profile", "--env-file", "--filter", "--format", "--name",
+    "--volume-driver", "--mount", "--namespace", "--env", "--workdir", "--user", "--log-level", "--project-directory",
+    "--network",
+)  # fmt: skip
 _PRIVILEGES = re.compile(
     r"--privileged(?:=true)?|--cap-add\S*|--device\S*|--security-opt\S*|--(?:pid|ipc|uts|userns"
     r"|cgroupns)=host"
@@ -55,33 +64,27 @@ def judge_containers(call: Invocation, scene: Scene) -> Iterator[Finding]:
 
 def _placed(call: Invocation, scene: Scene) -> Iterator[Finding]:
     """What is put into a container or onto this machine, and which engine the next command talks to."""
-    words = sort_words(call.arguments, "ftc", ("--output", "--file", "--tag"))
+    words = sort_words(call.arguments, *_PLACING)
     plain = words.plain[1:] if words.plain[:1] in (("container",), ("compose",), ("buildx",)) else words.plain
     if plain[:1] == ("cp",) and len(plain) > 2:  # noqa: PLR2004 - cp, from where, to where
         name, _, path = plain[-1].partition(":")
-        if (
-            path
-            and not name.startswith((".", "/"))
-            and re.match(r"/(?:etc|usr|bin|sbin|lib|root|boot|var/spool)\b", path)
-        ):
+        if not name.startswith((".", "/")) and re.match(r"/(?:etc|usr|bin|sbin|lib|root|boot|var/spool)\b", path):
             yield Finding("dangerous", "containers", "changes the system of a container", outside=True)
     elif plain[:2] == ("context", "use"):
         yield Finding("dangerous", "containers", "turns to another engine of containers", outside=True)
-    elif plain[:1] == ("build",) or plain[:1] == ("bake",):
+    elif plain[:1] in (("build",), ("bake",)):
         for value in words.values("-o", "--output"):
             target = re.search(r"dest=([^,]*)", value.text)
             place = place_of(Argument(target[1] if target else value.text), call.cwd, scene)
-            if place.kind not in {"inside", "temporary", "nothing"} and (target or "=" not in value.text):
+            if place.kind not in {"inside", "temporary", "nothing"}:
                 yield Finding("dangerous", "containers", f"writes {place.shown} of this machine", outside=True)
 
 
 def _mounts(call: Invocation, scene: Scene) -> Iterator[Finding]:
-    words = sort_words(
-        call.arguments, "vewupl", ("--volume", "--mount", "--env", "--name", "--workdir", "--user", "--bind", "-B")
-    )
+    words = sort_words(call.arguments, *_MOUNTING)
     for value in (*words.values("-v", "--volume", "--bind", "-B"), *_bound(words.values("--mount"))):
-        source = value.text.split(":", 1)[0]
-        if not source.startswith(("/", "~", ".")) or source == value.text:
+        source, is_mounted, _ = value.text.partition(":")
+        if not is_mounted or not source.startswith(("/", "~", ".")):
             continue
         path = full_path(source, call.cwd)
         if path.endswith(("docker.sock", "podman.sock", "containerd.sock", "crio.sock")):
@@ -100,28 +103,17 @@ def _mounts(call: Invocation, scene: Scene) -> Iterator[Finding]:
 def _bound(mounts: tuple[Argument, ...]) -> Iterator[Argument]:
     for mount in mounts:
         if source := re.search(r"(?:source|src)=([^,]*)", mount.text):
-            yield Argument(f"{source[1]}:mounted{':ro' if re.search(r'readonly|,ro', mount.text) else ''}")
+            yield Argument(f"{source[1]}:mounted" + ":ro" * bool(re.search(r"readonly|,ro", mount.text)))
 
 
 def _taken_away(program: str, call: Invocation) -> Iterator[Finding]:
-    words = sort_words(
-        call.arguments, "fHcpewlu" + ("n" if program in {"nerdctl", "ctr", "crictl"} else ""),
-        ("--file", "--host", "--context", "--project-name", "--profile", "--env-file", "--filter", "--format",
-        "--name",
-         "--volume-driver", "--mount", "--namespace", "--env", "--workdir", "--user", "--log-level",
-         "--project-directory", "--network"),
-    )  # fmt: skip
+    words = sort_words(call.arguments, "fHcpewlun" if program in _WITH_NAMESPACES else "fHcpewlu", _LONG)
     is_compose = program.endswith("-compose") or words.plain[:1] == ("compose",)
     if words.plain[:1] == ("stop",) and not is_compose:
         yield Finding("dangerous", "services", "stops containers", outside=True)
     elif (
         words.plain[:1] == ("push",)
-        or words.plain[:2]
-        in (
-            ("image", "push"),
-            ("compose", "push"),
-            ("manifest", "push"),
-        )
+        or words.plain[:2] in (("image", "push"), ("compose", "push"), ("manifest", "push"))
         or "--push" in texts(call.arguments)
     ):
         yield Finding("dangerous", "publishing", "publishes an image", outside=True)
@@ -130,7 +122,7 @@ def _taken_away(program: str, call: Invocation) -> Iterator[Finding]:
 
 def _removed(words: Words, *, is_compose: bool) -> Iterator[Finding]:
     for text in words.plain[:3]:
-        if text in _RUNS and text != "create":
+        if text in _RUNS:
             return
         if not _REMOVES.fullmatch(text):
             if text in _SHOWN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tools.approval.dangers.finding import Finding
@@ -27,25 +27,28 @@ _NO_CONTENT = frozenset({
 })  # fmt: skip
 _PATTERN_FIRST: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "ggrep"), ("efmABCd", ("-e", "-f", "--regexp", "--file"))),
-    **dict.fromkeys(("rg", "ag", "ack", "ripgrep", "ugrep"), ("efgmtTABCjr", ("-e", "-f", "--regexp", "--files"))),
+    **dict.fromkeys(("rg", "ripgrep", "ugrep"), ("efgmtTABCjr", ("-e", "-f", "--regexp", "--files"))),
+    **dict.fromkeys(("ag", "ack"), ("efmtTABCjr", ("-e", "-f", "--regexp", "--files"))),
     **dict.fromkeys(("sed", "gsed"), ("efl", ("-e", "-f", "--expression", "--file"))),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("Fvf", ("-f", "--file"))),
     **dict.fromkeys(("jq", "yq", "gojq"), ("fL", ("-f", "--from-file"))),
     **dict.fromkeys(("perl", "ruby"), ("eEI", ("-e", "-E"))),
 }
+# Which files a search looks into, and which not.
+_CHOOSING, _LEAVING_OUT = ("--include", "--glob", "--iglob"), ("--exclude", "--exclude-dir")
 _TEXT_OPTIONS = frozenset({"-m", "--message", "-S", "-G", "--grep", "--author", "--title", "--body", "--notes", "-k"})
 _OPENSSL_PUBLIC = frozenset({"x509", "crl", "verify", "s_client", "ocsp", "pkcs7", "version", "ciphers"})
 _GIT_SILENT = frozenset(
     {"check-ignore", "ls-files", "status", "rm", "update-index", "check-attr", "commit", "tag", "mv"}
 )
 _ENV_FILES = re.compile(
-    r"--?(?:var-file|env-file|env-file-if-exists|dotenv|cacert|ca-certificate|cert-file|exclude|ignore|include|glob)$"
+    r"--?(?:var-file|env-file|env-file-if-exists|dotenv|cacert|ca-certificate|cert-file|exclude|ignore|include|glob)(?:=|$)"
 )
 _SYSTEM = re.compile(
     r"/etc/(?:g?shadow-?|sudoers(?:\.d)?|krb5\.keytab|ssh/ssh_host|ssl/private|security/opasswd|ipsec\.secrets"
     r"|master\.passwd"
     r"|wireguard|NetworkManager/system-connections|openvpn|letsencrypt/(?:live|archive)|pki/tls/private|docker/key)"
-    r"|/(?:var/)?run/secrets|/proc/(?!self/(?:fd|status|limits|stat|mounts|cgroup)\b)[^/]+/(?:environ|mem|maps|fd"
+    r"|/(?:var/)?run/secrets|/proc/(?!self/(?:fd|status|limits|stat|mounts|cgroup)\b)[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|fd"
     r"|cmdline|auxv"
     r"|pagemap|root|cwd|stack|syscall)|/proc/kcore|/dev/(?:k?mem|port)|/var/(?:lib/(?:sss/db|docker|kubelet)"
     r"|db/dslocal)|/root/\.",
@@ -72,7 +75,11 @@ _PARENTS = re.compile(r"(?:\.\./)+((?:etc|proc|root|run|dev|var)/.*)")
 _TELLING = re.compile(
     r"wallet|passw|passphrase|credential|keychain|keystore|private.?key|secret|mnemonic", re.IGNORECASE
 )
-_ALWAYS_NAMED = re.compile(r"credentials|kubeconfig", re.IGNORECASE)
+_SHOW_FILES = frozenset({"cat", "head", "tail", "less", "cp", "base64", "xxd", "bat"})
+_ALWAYS_NAMED = re.compile(r"credentials|kubeconfig", re.IGNORECASE)  # the whole name of a file that they show
+_ADDRESS = re.compile(r"(?:https?|git|ftp|wss?)://")
+_PLAIN_GIT = re.compile(r"(?:^|/)\.git(?:/(?!(?:.*/)?(?:config|credentials)).*)?$", re.DOTALL)
+_STARS = re.compile(r"^\*+|\*+$")
 _PROC_DEPTH = 3  # /proc/*/environ
 _LURES = (
     ".ssh", ".env", ".aws", ".gnupg", ".netrc", ".kube", ".hermes", ".git-credentials", ".npmrc", ".pypirc",
@@ -103,25 +110,23 @@ def _read(call: Invocation) -> Iterator[Argument]:
         return
     if call.program == "openssl" and call.arguments and call.arguments[0].text in _OPENSSL_PUBLIC:
         return
-    arguments = call.arguments
     if (found := _PATTERN_FIRST.get(call.program)) is not None:
         letters, scripts = found
-        words = sort_words(
-            arguments, letters, (*scripts, "--include", "--exclude", "--glob", "--exclude-dir", "--iglob")
-        )
+        words = sort_words(call.arguments, letters, (*scripts, *_CHOOSING, *_LEAVING_OUT))
         yield from words.operands if words.has(*scripts) else words.operands[1:]
-        yield from words.values("-f", "--file")
+        yield from (one for one in words.values("-f", "--file", "-g", *_CHOOSING) if not one.text.startswith("!"))
         return
-    before = ""
-    for argument in arguments:
-        if before not in _TEXT_OPTIONS and not _ENV_FILES.match(before):
-            yield argument
-        before = argument.text
+    rest = iter(call.arguments)
+    for argument in rest:
+        yield argument
+        is_before_text = argument.text in _TEXT_OPTIONS or _ENV_FILES.match(argument.text)
+        if is_before_text and "=" not in argument.text:
+            next(rest, None)
 
 
 def _git_operands(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, "CcmSGkF", tuple(_TEXT_OPTIONS))
-    if words.plain[:1] and words.plain[0] in _GIT_SILENT:
+    words = sort_words(call.arguments, "CcmSGkFX", tuple(_TEXT_OPTIONS))
+    if _GIT_SILENT.intersection(words.plain[:1]):
         yield from words.values("-F")
         return
     skip = 2 if words.plain[:1] == ("grep",) else 1
@@ -137,36 +142,18 @@ def _why_secret(argument: Argument, call: Invocation, scene: Scene) -> str:
 
 def _candidates(text: str) -> Iterator[str]:
     """The paths that may be inside an argument: `--file=x`, `@x`, `name=@x`, `host:x`, `x:/y`, `if=x`."""
-    is_option = text.startswith("-")
-    if is_option and (glued := re.match(r"-[A-Za-z]@?([~./].*)", text)):
-        yield glued[1]
-    if is_option and _ENV_FILES.match(text.partition("=")[0]):
+    if _ADDRESS.match(text) or _ENV_FILES.match(text):
         return
-    if not is_option:
-        yield text.removeprefix("@")
-    for part in re.split(r"[=:,;]@?|@", text)[1:]:
-        if part:
-            yield part
-    if ":" in text and not is_option:
-        yield text.split(":", 1)[0]
+    if glued := re.match(r"-[A-Za-z]([~./].*)", text):
+        yield glued[1]
+    if not text.startswith("-"):
+        yield from (text, text.partition(":")[0])
+    yield from re.split(r"[=:,;]@?|@", text)[1:]
 
 
 def _secret(argument: Argument, call: Invocation, scene: Scene) -> str:
     text = argument.text
-    if not re.search(r"[./~]|^id_", text) and not _ALWAYS_NAMED.fullmatch(text):
-        return ""
-    if _ALWAYS_NAMED.fullmatch(text) and call.program not in {
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "cp",
-        "base64",
-        "xxd",
-        "bat",
-    }:
-        return ""
-    if re.match(r"(?:https?|git|ftp|wss?)://", text):
+    if not re.search(r"[./~]|^id_", text) and not (call.program in _SHOW_FILES and _ALWAYS_NAMED.fullmatch(text)):
         return ""
     path = full_path(text, call.cwd)
     if not scene.is_placed and (above := _PARENTS.fullmatch(text)):
@@ -178,22 +165,13 @@ def _secret(argument: Argument, call: Invocation, scene: Scene) -> str:
         return "touches this agent's own settings or sessions"
     if _PERSONAL.search(path):
         return f"reads {shown(path)}, which may hold credentials"
-    if _is_plain_git(path) or _is_project_docker(path, scene):
+    if _PLAIN_GIT.search(path) or _is_project_docker(path, scene):
         return ""
-    if why := why_sensitive(Path(path.replace("\0", ""))):
+    if why := why_sensitive(Path(path)):
         return f"reads {shown(path)}, which {why}"
     if _WHOLE.match(call.program) and (path == "/" or is_home(path, scene)):
         return "reads a whole home directory, with the keys in it"
     return "hides a name behind wildcards" if has_glob(argument) and _may_match(path, scene) else ""
-
-
-def _is_plain_git(path: str) -> bool:
-    inside = re.search(r"(?:^|/)\.git(?:/(.*))?$", path)
-    return (
-        inside is not None
-        and not re.match(r"(?:config|credentials)", inside[1] or "")
-        and "/.git/" not in f"/{inside[1]}"
-    )
 
 
 def _is_project_docker(path: str, scene: Scene) -> bool:
@@ -207,7 +185,7 @@ def _may_match(path: str, scene: Scene) -> bool:
     if path.startswith("/") and re.search(r"[*?\[]", parts[1]) and not is_inside:
         return True
     for place, part in enumerate(parts):
-        if not re.search(r"[*?\[]", part) or not part.strip("*"):
+        if not re.search(r"[*?\[]", part) or set(part) == {"*"}:
             continue
         # A glob does not find hidden names but by their dot.
         lures = [lure for lure in _LURES if fnmatch.fnmatchcase(lure, part)]
@@ -216,26 +194,27 @@ def _may_match(path: str, scene: Scene) -> bool:
         is_system = place <= _PROC_DEPTH and parts[1:2] in (["etc"], ["proc"])
         if is_system and any(fnmatch.fnmatchcase(lure, part) for lure in _SYSTEM_LURES):
             return True
-    return path.startswith("/proc/") and path.endswith("/environ")
+    return False
 
 
 def names_secrets(call: Invocation, scene: Scene) -> str:
     """What secret things the arguments of a finder name, whether or not it shows them; '' for none."""
-    check: Callable[[Argument], str] = lambda one: _why_secret(one, call, scene)  # noqa: E731
     is_far = any(_is_far(one, call, scene) for one in call.arguments)
-    before = ""
-    for one in call.arguments:
-        before, option = one.text, before
-        if option in {"-e", "--extension"} and call.program in {"fd", "fdfind"}:
-            one = Argument(f"*.{one.text}")  # noqa: PLW2901 - what it means
+    for one in (*call.arguments, *_extensions(call)):
         if is_far and _TELLING.search(one.text):
             return f"looks for {shown(one.text)}, which fits names of secrets"
         if looks_for_secrets(one.text.rpartition("/")[2]):
             return f"looks for {shown(one.text)}, which fits names of secrets"
-        pattern = one.text.strip("*") if re.search(r"\*", one.text) else one.text
-        if why := check(one) or (check(Argument(pattern)) if len(pattern) > 3 else ""):  # noqa: PLR2004
+        if why := _why_secret(one, call, scene) or _why_secret(Argument(_STARS.sub("", one.text)), call, scene):
             return why
     return ""
+
+
+def _extensions(call: Invocation) -> Iterator[Argument]:
+    """The names that `fd -e EXTENSION` looks for."""
+    if call.program in {"fd", "fdfind"}:
+        words = sort_words(call.arguments, "e", ("--extension",))
+        yield from (Argument(f"*.{one.text}") for one in words.values("-e", "--extension"))
 
 
 def _is_far(argument: Argument, call: Invocation, scene: Scene) -> bool:
@@ -243,7 +222,7 @@ def _is_far(argument: Argument, call: Invocation, scene: Scene) -> bool:
     if not re.match(r"[/~]|\.\.(?:/|$)", argument.text):
         return False
     path = full_path(argument.text, call.cwd)
-    return not any(is_below(path, root) or path == root for root in scene.roots)
+    return not any(is_below(path, root) for root in scene.roots)
 
 
 PROGRAMS_WITHOUT_CONTENT = _NO_CONTENT

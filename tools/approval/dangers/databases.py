@@ -29,6 +29,7 @@ _MONGO_ASKS = re.compile(
     r"|toArray|forEach|map|print\w*|version|serverStatus|listDatabases|hello|ObjectId|ISODate|Date|projection|hint"
     r"|size|length|isoDate|tojson"
 )
+_CYPHER = re.compile(r"\b(?:delete|remove|drop)\b", re.IGNORECASE)
 _TOOLS = re.compile(
     r"drop(?:db|user|lang)|mysqladmin|mongorestore|pg_resetwal|pg_ctl|pg_dropcluster|initdb|createuser|pg_restore"
     r"|mysql_secure_installation"
@@ -49,8 +50,8 @@ def judge_databases(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noq
     program, given = call.program.casefold(), texts(call.arguments)
     why = "deletes database content"
     if program in {"redis-cli", "valkey-cli", "keydb-cli", "iredis"}:
-        words = (*_redis_words(given), *call.input.text.split())
-        if any(_REDIS.fullmatch(text) for text in words[:12]):
+        told = (word for line in call.input.text.splitlines() for word in line.split()[:1])
+        if any(_REDIS.fullmatch(text) for text in (*_redis_words(given), *told)):
             yield Finding("dangerous", "sql", why, outside=True)
         elif call.input.kind in {"command", "unknown"} or any(text == UNKNOWN for text in given):
             yield Finding("dangerous", "sql", "runs commands in a database that are not known", outside=True)
@@ -64,14 +65,11 @@ def judge_databases(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noq
             yield Finding("dangerous", "inline script", "runs an inline script", outside=True)
     elif (
         (program in {"dropdb", "dropuser", "droplang", "pg_dropcluster", "pg_resetwal"} and "--help" not in given)
-        or (
-            program == "cypher-shell"
-            and re.search(r"\b(?:delete|remove|drop)\b", f"{given} {call.input.text}", re.IGNORECASE)
-        )
+        or (program == "cypher-shell" and _CYPHER.search(f"{given} {call.input.text}"))
         or (program in {"nc", "ncat", "memcat", "telnet"} and "flush_all" in call.input.text)
         or (
             _TOOLS.fullmatch(program)
-            and any(_TOOLS_DROP.fullmatch(text) for text in (*given, *call.input.text.split()[:20]))
+            and any(_TOOLS_DROP.fullmatch(text) for text in (*given, *call.input.text.split()))
         )
     ):
         yield Finding("dangerous", "sql", why, outside=True)

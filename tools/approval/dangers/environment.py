@@ -35,20 +35,29 @@ _ASKS: Mapping[str, str] = {
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:\w*KEY|\w*TOKEN|\w*SECRET\w*|\w*PASS(?:WORD|WD)?|\w*CREDENTIALS?|AUTH|PAT|DSN)(?:_|$)", re.IGNORECASE
 )
+_PRINTS_NO_OTHERS = frozenset({"-i", "-i0", "-0i", "--ignore-environment", "--help", "--version"})
+# Options of a search that adds no line to those with the pattern.
+_SHOWS_NO_OTHERS = re.compile(
+    r"-[iEFPGwxoncqsem]|--(?:regexp|max-count|ignore-case|extended-regexp|colou?r\S*|count|quiet)"
+)
+_NAMES = re.compile(r"\^?(?:\\?\()?\^?[A-Za-z\d-]{3,}=?(?:\\?\|\^?[A-Za-z\d-]{3,}=?)*(?:\\?\))?=?")
+_TELLING = re.compile(r"key|tok|sec|pass|pwd|cred|auth|api|priv|dsn|url|aws", re.IGNORECASE)
 
 
 def is_about_environment(call: Invocation) -> bool:
     """Whether `call` prints every variable of the environment."""
     given = texts(call.arguments)
     match call.program:
-        case "env" | "printenv":
-            return all(text in {"-0", "--null", "-v"} for text in given)
+        case "env":  # a command behind it would be read in its place
+            return _PRINTS_NO_OTHERS.isdisjoint(given)
+        case "printenv":
+            return all(text in {"-0", "--null"} for text in given)
         case "set":
             return not given
         case "export" | "declare" | "typeset" | "readonly":
             return all(re.fullmatch(r"-[px]+", text) for text in given)
         case "compgen":
-            return given[:1] == ("-v",) or given[:1] == ("-e",)
+            return not {"-v", "-e"}.isdisjoint(given)
         case "ps":
             return _shows_environments(given)
         case _:
@@ -59,14 +68,14 @@ def looks_for_harmless_names(call: Invocation) -> bool:
     """Whether `call` lets only few, harmless variables through: `env | grep PATH`."""
     if call.program not in {"grep", "egrep", "rg"}:
         return False
-    words = sort_words(call.arguments, "emABC", ("--regexp",))
+    words = sort_words(call.arguments, "em", ("--max-count",))
     patterns = (*words.values("-e", "--regexp"), *words.operands)
     return (
         len(patterns) == 1
-        and not words.has("-v", "-L", "--invert-match", "-f")
+        and all(_SHOWS_NO_OTHERS.fullmatch(name) for name, _ in words.options)
         and patterns[0].is_known
-        and re.fullmatch(r"\^?[\w|\\()=-]{3,}", patterns[0].text) is not None
-        and not re.search(r"key|tok|sec|pass|pwd|cred|auth|api|priv|dsn|url|aws|_", patterns[0].text, re.IGNORECASE)
+        and _NAMES.fullmatch(patterns[0].text) is not None
+        and not _TELLING.search(patterns[0].text)
     )
 
 
@@ -80,24 +89,25 @@ def judge_environment(call: Invocation, scene: Scene) -> Iterator[Finding]:  # n
         yield Finding(
             "dangerous", "credentials", "shows the variables of the environment, with what is secret in them"
         )
-    elif call.program in {"printenv", "echo", "declare", "export"} and any(
-        _SECRET_NAME.search(text) for text in texts(call.arguments) if call.program == "printenv"
-    ):
+    elif _prints_variables(call) and any(_SECRET_NAME.search(text) for text in texts(call.arguments)):
         yield Finding("dangerous", "credentials", "shows a secret of the environment")
 
 
+def _prints_variables(call: Invocation) -> bool:
+    return call.program == "printenv" or (
+        call.program in {"declare", "typeset"} and any(re.match(r"-\w*p", text) for text in texts(call.arguments))
+    )
+
+
 def _shows_environments(given: tuple[str, ...]) -> bool:
-    skip = False
-    for text in given:
-        if skip:
-            skip = False
-            continue
-        if text.startswith("-"):
-            skip = bool(re.fullmatch(r"-\w*[oOpCuUgGtsqk]", text))
-        elif re.fullmatch(r"[a-zA-Z]+", text):
-            if "e" in re.sub(r"[opOUtqk].*", "", text):
-                return True
-            skip = bool(re.search(r"[opOUtqk]$", text))
+    """Whether a `ps` is given the letter for that: `ps aux` and `ps -e`, but `ps auxe`, or `ps -E` on a Mac."""
+    rest = iter(given)
+    for text in rest:
+        letters = re.split(r"[oOpUtqk]", text)[0]  # behind these follows what they are given
+        if "E" in letters or ("e" in letters and not text.startswith("-")):
+            return True
+        if re.fullmatch(r"-\w*[oOpCuUgGtsqk]|[a-zA-Z]*[opOUtqk]", text):
+            next(rest, None)
     return False
 
 

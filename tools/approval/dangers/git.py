@@ -43,10 +43,10 @@ _RUNS = re.compile(
     r"|sequence\.editor|editor|url\..*\.(?:push)?insteadof|http\.proxy|http\.sslverify|include|init\.templatedir"
     r"|filter\.|merge\.tool"
     r"|protocol\..*allow|remote\..*\.(?:uploadpack|receivepack|vcs|proxy|url|pushurl)|submodule\..*\.update"
-    r"|uploadpack|browser\.|man\.|safe\.|receive\.",
+    r"|uploadpack|browser\.|man\.|receive\.",
     re.IGNORECASE,
 )
-_HARMLESS_VALUES = frozenset({"cat", "true", "", ":", "less", "false", "vim", "nano"})
+_HARMLESS_VALUES = frozenset({"cat", "true", "", ":", "less", "false", "vim", "nano", "/dev/null"})
 _PLAIN_SETTING = re.compile(
     r"user\.(?:name|email)|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote)|init\.defaultbranch|commit\.gpgsign"
     r"|core\.(?:autocrlf|filemode|ignorecase|eol|quotepath|longpaths|safecrlf)|color\.\w+|advice\.\w+|fetch\.prune"
@@ -56,12 +56,43 @@ _PLAIN_SETTING = re.compile(
 _READS_CONFIG = frozenset({"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--get-urlmatch",
     "--show-origin",
                            "--name-only", "--get-color", "--get-colorbool"})  # fmt: skip
+# Of each command the options whose value may be the next argument, as `sort_words` takes them.
+_VALUES: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "clean": ("e", ("--exclude",), ""),
+    "restore": ("s", ("--source",), ""),
+    "switch": ("cC", ("--create", "--force-create", "--orphan"), ""),
+    "checkout": ("bB", ("--orphan", "--conflict", "--pathspec-from-file"), ""),
+    "branch": (
+        "u",
+        ("--set-upstream-to", "--format", "--sort", "--contains", "--merged", "--no-merged", "--points-at"),
+        "",
+    ),
+    "tag": ("muF", ("--message", "--file", "--local-user", "--sort", "--format", "--contains"), "n"),
+    "config": ("f", ("--file", "--blob", "--type", "--default"), ""),
+    "fetch": ("jo", ("--depth", "--refmap", "--upload-pack"), ""),
+    "apply": ("pC", ("--exclude", "--include", "--directory", "--whitespace"), ""),
+}
+_CHANGING: Mapping[str, frozenset[str]] = {
+    "worktree": frozenset({"remove", "prune"}),
+    "submodule": frozenset({"deinit", "foreach"}),
+    "maintenance": frozenset({"start", "register"}),
+    "bisect": frozenset({"run"}),
+}
+_SHOWS_CHANGES = frozenset({"log", "diff", "show", "shortlog", "stash", "whatchanged"})
+_OTHERS = frozenset({"hg", "svn", "jj", "sl", "bzr", "fossil"})
+_LOSING = frozenset({
+    "push", "strip", "rollback", "histedit", "revert", "purge", "abandon", "undo", "restore", "delete", "rm",
+    "cleanup", "backout", "forget", "update", "commit", "dcommit", "rebase", "hide", "uncommit", "remove",
+})  # fmt: skip
+_LOSING_OF_SVN = _LOSING - {"update", "restore", "undo", "rebase"}
+_LOSING_OF_OTHERS = _LOSING - {"commit", "update", "forget"}
+_SECRET_SETTING = re.compile(r"credential|extraheader", re.IGNORECASE)
 
 
 def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike
     """What `call` does to a repository."""
     program = call.program.casefold()
-    if program in {"hg", "svn", "jj", "sl", "bzr", "fossil"}:
+    if program in _OTHERS:
         yield from _others(program, call)
         return
     if program in {"git-filter-repo", "bfg", "git-filter-branch"}:
@@ -80,9 +111,7 @@ def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG
         return
     judge = _JUDGES.get(command.text)
     yield from judge(rest) if judge is not None else _rewrites(command.text, rest)
-    if command.text in {"log", "diff", "show", "shortlog", "stash", "whatchanged"} and any(
-        one.text.startswith(("--ext-diff", "--textconv")) for one in rest
-    ):
+    if command.text in _SHOWS_CHANGES and any(one.text.startswith(("--ext-diff", "--textconv")) for one in rest):
         yield Finding("dangerous", "hidden", "runs a program of the repository's settings")
     if any(re.match(r"--(?:upload-pack|receive-pack|exec)\b", one.text) for one in rest if command.text != "rebase"):
         yield Finding("dangerous", "hidden", "makes git run a program")
@@ -95,21 +124,13 @@ def _split(
 ) -> tuple[list[tuple[str, Argument]], Argument | None, tuple[Argument, ...]]:
     """The options of git itself, its command, and the command's arguments."""
     settings: list[tuple[str, Argument]] = []
-    place = 0
-    while place < len(arguments):
-        text = arguments[place].text
-        if not text.startswith("-"):
-            return settings, arguments[place], arguments[place + 1 :]
-        name, equals, value = text.partition("=")
-        if name in {"-c", "-C"} or (name in _GLOBAL_VALUES and not equals):
-            follows = arguments[place + 1] if place + 1 < len(arguments) else Argument("")
-            settings.append((name, follows))
-            place += 1
-        elif text.startswith("-c") and not text.startswith("--"):
-            settings.append(("-c", Argument(text[2:])))
-        else:
-            settings.append((name, Argument(value)))
-        place += 1
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.text.startswith("-"):
+            return settings, argument, tuple(rest)
+        name, equals, value = argument.text.partition("=")
+        takes_next = name in {"-c", "-C"} or (name in _GLOBAL_VALUES and not equals)
+        settings.append((name, next(rest, argument) if takes_next else Argument(value)))
     return settings, None, ()
 
 
@@ -117,9 +138,7 @@ def _is_running(setting: str) -> bool:
     name, _, value = setting.partition("=")
     if not _RUNS.match(name):
         return UNKNOWN in name
-    return value.strip() not in _HARMLESS_VALUES and not (
-        name.startswith("safe.") or name == "core.hooksPath=/dev/null"
-    )
+    return value.strip() not in _HARMLESS_VALUES
 
 
 def _found(why: str, family: Family = "git", *, outside: bool = False) -> Finding:
@@ -129,9 +148,15 @@ def _found(why: str, family: Family = "git", *, outside: bool = False) -> Findin
 def _rewrites(command: str, rest: tuple[Argument, ...]) -> Iterator[Finding]:
     if command in {"difftool", "mergetool"}:
         yield _found("opens files with a program", "hidden")
+    if _CHANGING.get(command, frozenset()).intersection(texts(rest)[:1]):
+        yield _found(CHANGES)
     if command not in _REWRITES or _HARMLESS_FORMS.get(command, frozenset()).intersection(texts(rest)):
         return
     yield _found(REMOTE, outside=command in {"push", "send-email", "lfs", "svn", "p4", "daemon"})
+
+
+def _words(command: str, rest: tuple[Argument, ...]) -> Words:
+    return sort_words(rest, *_VALUES[command])
 
 
 def _reset(rest: tuple[Argument, ...]) -> Iterator[Finding]:
@@ -141,26 +166,26 @@ def _reset(rest: tuple[Argument, ...]) -> Iterator[Finding]:
 
 
 def _clean(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(rest, "e", ("--exclude",))
+    words = _words("clean", rest)
     if not words.has("-n", "--dry-run"):
         yield _found("deletes files that git does not know", "deletion")
 
 
 def _restore(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(rest, "s", ("--source",))
+    words = _words("restore", rest)
     if not words.has("--staged", "-S") or words.has("--worktree", "-W"):
         yield _found("throws away changes")
 
 
 def _switch(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(rest, "cC", ("--create", "--force-create", "--orphan"))
-    if words.has("-f", "--force", "--discard-changes", "-C", "--force-create"):
+    words = _words("switch", rest)
+    if words.has("-f", "--discard-changes", "-C", "--force-create"):
         yield _found("throws away changes")
 
 
 def _checkout(rest: tuple[Argument, ...]) -> Iterator[Finding]:
     given = texts(rest)
-    words = sort_words(rest, "bB", ("--orphan", "--conflict", "--pathspec-from-file"))
+    words = _words("checkout", rest)
     if words.has(
         "-f", "--force", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file", "-B", "-m", "--merge"
     ):
@@ -182,17 +207,14 @@ def _is_file(operand: Argument) -> bool:
 
 
 def _branch(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(
-        rest, "u", ("--set-upstream-to", "--format", "--sort", "--contains", "--merged", "--no-merged", "--points-at")
-    )
-    if words.has("-D", "-M", "-C", "--force", "-f") or words.has("--delete", "-d"):
-        if words.has("-d", "--delete") and not words.has("-D", "--force", "-f", "-r", "--remotes"):
-            return  # only what has been merged: nothing is lost
+    words = _words("branch", rest)
+    # `-d` takes only what has been merged: nothing is lost, but of another repository.
+    if words.has("-D", "-M", "-C", "--force", "-f") or (words.has("-d", "--delete") and words.has("-r", "--remotes")):
         yield _found("deletes git history")
 
 
 def _tag(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(rest, "muF", ("--message", "--file", "--local-user", "--sort", "--format", "--contains"), "n")
+    words = _words("tag", rest)
     if words.has("-d", "--delete", "-f", "--force"):
         yield _found("deletes git history")
 
@@ -213,23 +235,23 @@ def _reflog(rest: tuple[Argument, ...]) -> Iterator[Finding]:
 
 
 def _config(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(rest, "f", ("--file", "--blob", "--type", "--default"))
+    words = _words("config", rest)
     given = texts(rest)
     if _READS_CONFIG.intersection(given) or words.has("--get-regexp"):
-        if any("credential" in text or "extraheader" in text.casefold() for text in given):
+        if any(_SECRET_SETTING.search(text) for text in given):
             yield _found("shows credentials", "credentials")
         return
-    if len(words.operands) == 1 and not words.has("--unset", "--unset-all", "--remove-section", "-e", "--edit"):
+    takes = words.has("--unset-all", "--remove-section") or words.plain == ("edit",)
+    if len(words.operands) == 1 and not takes:
         return  # `git config user.name` shows it
-    is_wide = words.has(
-        "--global", "--system", "-e", "--edit", "--file", "-f", "--remove-section", "--rename-section"
-    )
-    if is_wide or not any(_PLAIN_SETTING.fullmatch(text) for text in words.plain[:2]):
+    is_wide = words.has("--global", "--system", "--file", "-f", "--rename-section")
+    setting = words.plain[1:] if words.plain[:1] in (("set",), ("unset",)) else words.plain
+    if is_wide or not any(_PLAIN_SETTING.fullmatch(text) for text in setting[:1]):
         yield _found("changes git settings", "persistence", outside=words.has("--global", "--system"))
 
 
 def _fetch(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(rest, "jo", ("--depth", "--refmap", "--upload-pack"))
+    words = _words("fetch", rest)
     if any(re.match(r"\+.*:refs/heads/", text) for text in words.plain):
         yield _found(REMOTE)
 
@@ -240,18 +262,9 @@ def _annex(rest: tuple[Argument, ...]) -> Iterator[Finding]:
 
 
 def _apply(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    words = sort_words(rest, "pC", ("--exclude", "--include", "--directory", "--whitespace"))
+    words = _words("apply", rest)
     if words.has("-R", "--reverse") and not words.has("--check", "--stat", "--numstat", "--summary", "--cached"):
         yield _found("throws away changes")
-
-
-def _runs_inside(*words: str) -> Callable[[tuple[Argument, ...]], Iterator[Finding]]:
-    def judge(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-        given = texts(rest)[:1]
-        if given and given[0] in words:
-            yield _found(CHANGES)
-
-    return judge
 
 
 def _rm(rest: tuple[Argument, ...]) -> Iterator[Finding]:
@@ -268,16 +281,8 @@ def _grep(rest: tuple[Argument, ...]) -> Iterator[Finding]:
 
 
 def _remote(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    match texts(rest)[:1]:
-        case ("set-url",) | ("remove",) | ("rm",):
-            yield _found("changes where git sends and fetches", "git")
-        case _:
-            return
-
-
-def _bisect(rest: tuple[Argument, ...]) -> Iterator[Finding]:
-    if texts(rest)[:1] == ("run",):
-        yield _found(CHANGES)
+    if texts(rest)[:1] in (("set-url",), ("remove",), ("rm",)):
+        yield _found("changes where git sends and fetches")
 
 
 def _credential(rest: tuple[Argument, ...]) -> Iterator[Finding]:  # noqa: ARG001
@@ -285,28 +290,20 @@ def _credential(rest: tuple[Argument, ...]) -> Iterator[Finding]:  # noqa: ARG00
 
 
 def _others(program: str, call: Invocation) -> Iterator[Finding]:
-    words: Words = sort_words(call.arguments)
-    first = words.plain[:2]
-    losing = {"push", "strip", "rollback", "histedit", "revert", "purge", "abandon", "undo", "restore", "delete",
-        "rm", "cleanup",
-              "backout", "forget", "update", "commit", "dcommit", "rebase", "hide", "uncommit", "remove"}  # fmt: skip
-    if program in {"hg", "jj", "sl", "bzr", "fossil"}:
-        losing -= {"commit", "update", "forget"}
-    if program == "svn":
-        losing -= {"update", "restore", "undo", "rebase"}
-    if program in {"hg", "sl"} and first[:1] in (("update",), ("up",), ("checkout",), ("co",), ("goto",)):
+    words = sort_words(call.arguments)
+    first = words.plain[:1]
+    losing = _LOSING_OF_SVN if program == "svn" else _LOSING_OF_OTHERS
+    if program in {"hg", "sl"} and first in (("update",), ("up",), ("checkout",), ("co",), ("goto",)):
         if words.has("-C", "--clean"):
             yield _found("throws away changes")
-    elif first[:1] and (first[0] in losing or first == ("git", "push")):
-        yield _found(REMOTE, outside="push" in first)
+    elif losing.intersection(first) or words.plain[:2] == ("git", "push"):  # `jj git push`
+        yield _found(REMOTE, outside="push" in words.plain[:2])
 
 
 _JUDGES: Mapping[str, Callable[[tuple[Argument, ...]], Iterator[Finding]]] = {
     "reset": _reset, "clean": _clean, "restore": _restore, "switch": _switch, "checkout": _checkout,
     "branch": _branch,
     "tag": _tag, "stash": _stash, "reflog": _reflog, "config": _config, "grep": _grep, "remote": _remote,
-    "rm": _rm, "bisect": _bisect, "apply": _apply, "fetch": _fetch, "annex": _annex,
-    "worktree": _runs_inside("remove", "prune"),
-    "submodule": _runs_inside("deinit", "foreach"), "credential": _credential, "credential-store": _credential,
-    "maintenance": _runs_inside("start", "register"),
+    "rm": _rm, "apply": _apply, "fetch": _fetch, "annex": _annex,
+    "credential": _credential, "credential-store": _credential,
 }  # fmt: skip

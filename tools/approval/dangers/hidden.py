@@ -19,7 +19,7 @@ _LOADED = re.compile(
     r"|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND"
     r"|TEMPLATE_DIR|CONFIG\w*|ASKPASS|PAGER|EDITOR|SEQUENCE_EDITOR)|SSH_ASKPASS|SUDO_ASKPASS|\w*PAGER|\w*EDITOR"
     r"|VISUAL|BROWSER|LESS(?:OPEN|CLOSE)"
-    r"|PYTHON(?:STARTUP|HOME|INSPECT|BREAKPOINT|WARNINGS)|PERL5(?:OPT|LIB|DB)|PERLLIB|RUBY(?:OPT|LIB)|GCONV_PATH"
+    r"|PYTHON(?:STARTUP|HOME|INSPECT|BREAKPOINT)|PERL5(?:OPT|LIB|DB)|PERLLIB|RUBY(?:OPT|LIB)|GCONV_PATH"
     r"|HOSTALIASES|IFS_EVAL"
     r"|RUSTC_WORKSPACE_WRAPPER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|NODE_OPTIONS|OPENSSL_CONF"
     r"|OPENSSL_ENGINES|TAR_OPTIONS|ZDOTDIR|MAKEFLAGS"
@@ -34,6 +34,8 @@ _NODE_HARMLESS = re.compile(
     r"(?:\s+--(?:max[-_]\w\S*|no-\S+|openssl-legacy-provider|trace-\S+|enable-source-maps|experimental-vm-modules"
     r"|inspect\S*|unhandled-rejections\S*|stack-size\S*))*\s*"
 )
+# What the Java machine loads or runs for an option.
+_JAVA_RUNS = re.compile(rf"agent|[{UNKNOWN}@]|On(?:OutOfMemory)?Error|bootclasspath|VMOptionsFile|:Flags=")
 _HELPERS: Mapping[str, re.Pattern[str]] = {
     "zip": re.compile(r"-TT|--unzip-command"), "man": re.compile(r"-P|--pager|-H|--html"),
     "less": re.compile(r"\+!|\+\|"),
@@ -49,6 +51,7 @@ _HELPERS: Mapping[str, re.Pattern[str]] = {
     "git-shell": re.compile(r"-c"), "pip": re.compile(r"--global-option|--install-option|--build-option"),
     "ffmpeg": re.compile(r"-protocol_whitelist"),
 }  # fmt: skip
+_FROM_AN_ADDRESS = frozenset({"iex", "invoke-expression", "mshta", "rundll32", "regsvr32", "certutil"})
 _OURS = re.compile(r"HERMES_\w+")
 
 
@@ -74,15 +77,13 @@ def judge_hidden(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: 
 
 
 def _renames(program: str, given: tuple[str, ...]) -> str:
-    match program:
-        case "alias" if any("=" in text for text in given):
-            return "gives programs other names"
-        case "hash" if "-p" in given:
-            return "gives programs other names"
-        case "enable" if any(re.match(r"-\w*f", text) for text in given):
-            return "gives programs other names"
-        case _:
-            return ""
+    if (
+        (program == "alias" and any("=" in text for text in given))
+        or (program == "hash" and "-p" in given)
+        or (program == "enable" and any(re.match(r"-\w*f", text) for text in given))
+    ):
+        return "gives programs other names"
+    return ""
 
 
 def _runs_others(program: str, given: tuple[str, ...]) -> str:
@@ -110,7 +111,7 @@ def _is_harmless(name: str, value: Argument) -> bool:
     if name == "NODE_OPTIONS":
         return _NODE_HARMLESS.fullmatch(f" {value.text}") is not None
     if name in {"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS"}:
-        return "agent" not in value.text and UNKNOWN not in value.text and "@" not in value.text
+        return _JAVA_RUNS.search(value.text) is None
     if name == "ENV":
         # To a shell it is a file; to others it is often a word: `ENV=test`.
         return re.search(rf"[/~{UNKNOWN}]|^\.", value.text) is None
@@ -119,9 +120,7 @@ def _is_harmless(name: str, value: Argument) -> bool:
     if name == "GIT_CONFIG_NOSYSTEM" or (name.startswith("GIT_CONFIG_") and value.text == "/dev/null"):
         return True
     if name in {"PS1", "PS2"}:
-        return "$(" not in value.text and "`" not in value.text
-    if name == "PYTHONWARNINGS":
-        return True
+        return re.search(r"\$\(|`", value.text) is None
     return _HARMLESS_VALUES.fullmatch(value.text) is not None
 
 
@@ -130,21 +129,21 @@ def _fed_shell(program: str, call: Invocation) -> Iterator[Finding]:
     if words.has("--version", "--help", "-n"):
         return
     source = words.operands[0].text if words.operands else ""
-    is_script = bool(source) and not source.startswith(("/dev/", "/proc/self/fd")) and not words.has("-s", "-c")
+    is_script = bool(source) and not source.startswith(("/dev/", "/proc/self/fd")) and not words.has("-s")
     if words.values("--rcfile", "--init-file"):
         yield Finding("dangerous", "hidden", "makes the shell run another script")
-    if call.adds_unknown and not words.values("-c") and not is_script:
+    if call.adds_unknown and not is_script:
         yield Finding("dangerous", "hidden", "runs text that is not known")
         return
     if is_script and source != UNKNOWN:
         return
-    if program in {"busybox", "toybox"} or words.has("-c"):
+    if program == "busybox" or words.has("-c"):
         return  # its text was read
     if source.startswith(("/dev/fd", "/proc/self/fd")) or source == UNKNOWN:
         yield Finding("dangerous", "remote code", "feeds text to an interpreter")
     elif call.input.kind == "command":
         yield _piped(call)
-    elif call.input.kind in {"inherited", "unknown"} and not any(one.operator == "<" for one in call.redirections):
+    elif call.input.kind in {"inherited", "unknown"}:
         yield Finding("dangerous", "hidden", "feeds text to an interpreter")
 
 
@@ -157,17 +156,10 @@ def _piped(call: Invocation) -> Finding:
 
 def _from_elsewhere(program: str, call: Invocation) -> Iterator[Finding]:
     given = texts(call.arguments)
-    if program in {"base64", "xxd", "openssl", "uudecode", "base32", "basenc"} and call.input.kind in {
-        "text",
-        "command",
-    }:
-        return  # what becomes of it is looked at where it goes
     if re.match(r"(?:https?|ftp|git\+\w+|github|gitlab|bitbucket|gist):", call.written):
         yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)
     urls = [text for text in given if re.match(r"(?:https?|ftp)://", text)]
-    if (program in {"deno", "bun"} and urls and given[:1] == ("run",)) or (
-        program in {"iex", "invoke-expression", "mshta", "rundll32", "regsvr32", "certutil"} and given
-    ):
+    if (program in {"deno", "bun"} and urls and given[:1] == ("run",)) or (program in _FROM_AN_ADDRESS and given):
         yield Finding("dangerous", "remote code", "runs code that comes from elsewhere")
-    elif program in {"kubectl", "oc"} and urls and {"apply", "create"}.intersection(given[:2]):
+    elif program in {"kubectl", "oc"} and urls and {"apply", "create"}.intersection(given):
         yield Finding("dangerous", "remote code", "runs code that comes from elsewhere", outside=True)

@@ -19,7 +19,7 @@ class Script:
     """
 
     language: str
-    source: str
+    source: str = ""
     is_fed: bool = False
 
 
@@ -224,7 +224,7 @@ def _interpreted(language: str, call: Invocation) -> Iterator[Script]:
             yield Script(language, "\n".join(texts((*timed.values("-s", "--setup"), *timed.operands))))
         return
     if words.operands and re.match(r"/dev/fd/[1-9]|/proc/self/fd/[1-9]", words.plain[0]):
-        yield Script(language, "", is_fed=True)
+        yield Script(language, is_fed=True)
         return
     is_stdin = not words.operands or words.plain[0] in {"-", "/dev/stdin", "/dev/fd/0"} or words.plain[0] == UNKNOWN
     if is_stdin and not (words.has("--test", "-f", "--file", "--check") and language != "powershell"):
@@ -271,9 +271,9 @@ def _fed(language: str, call: Invocation) -> Iterator[Script]:
         case "text":
             yield Script(language, call.input.text)
         case "command" | "unknown" | "file":
-            yield Script(language, "", is_fed=True)
+            yield Script(language, is_fed=True)
         case "inherited" if not call.arguments:
-            yield Script(language, "", is_fed=True)
+            yield Script(language, is_fed=True)
         case _:
             return
 
@@ -311,7 +311,7 @@ def _sql(program: str, call: Invocation) -> Iterator[Script]:
     if program in {"duckdb", "bq", "turso"}:
         yield from (Script("sql", one.text) for one in words.operands[1:] if " " in one.text)
     if any(_TELLING_FILE.search(one.text) for one in words.values(*files)):
-        yield Script(language, "", is_fed=True)
+        yield Script(language, is_fed=True)
     if not found and not words.has(*files, "-l", "--list", "--version", "--help") and call.input.kind != "inherited":
         yield from _fed(language, call)
 

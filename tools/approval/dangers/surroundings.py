@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from tools.approval.dangers.finding import Family, Finding
 from tools.approval.dangers.places import Scene, full_path, is_below, is_own
@@ -89,9 +88,9 @@ def judge_workplace(call: Invocation, scene: Scene) -> Iterator[Finding]:
         return
     from tools.approval.harmless.proof import is_harmless  # noqa: PLC0415 - a circle otherwise
 
-    if any(is_below(folder, root) for root in scene.roots) or is_harmless(replace(call, cwd=folder)):
+    if any(is_below(folder, root) for root in scene.roots) or is_harmless(call):
         return
-    if call.program in {"git", "cd", "pushd", "popd"} and _only_goes_or_looks(call):
+    if call.program in {"git", "pushd"} and _only_goes_or_looks(call):
         return
     yield Finding("dangerous", "our configuration", "works inside this agent's own directory", outside=True)
 

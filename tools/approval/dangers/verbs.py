@@ -29,6 +29,10 @@ _MAX_WORDS = 6
 _INTERPRETERS = frozenset({"dotnet", "python", "python3", "php", "node", "bundle", "ruby", "tsx", "ts-node"})
 # A file that is made is named after what it will do.
 _MAKES_TEXTS = re.compile(r"generate|g|new|revision|scaffold|make:\S+|\w+:(?:generate|create|make|new)")
+_MODULES_THAT_RUN = frozenset({"shell", "command", "raw", "script", "-a", "reboot", "file", "service"})
+_PLAYERS = frozenset({"ansible-playbook", "salt", "puppet", "chef-client", "knife", "cap", "kamal"})
+_ONLY_CHECKS = frozenset({"--check", "--list-tasks", "--list-hosts", "--syntax-check", "-C"})
+_DEPLOYERS = frozenset({"vercel", "netlify", "eas", "now"})
 _QUALIFIERS = frozenset({"batch", "bulk", "admin", "force", "async", "mass", "multi"})
 _SERVICES_FIRST = frozenset(
     {"aws", "gcloud", "az", "oci", "aliyun", "ibmcloud", "openstack", "doctl", "gsutil", "awslocal"}
@@ -48,14 +52,14 @@ _FLAGS = re.compile(
 def judge_verbs(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike
     """Whether `call` takes away, stops or shows something by its verb."""
     program = call.program.casefold().removesuffix(".exe")
-    if not program or (call.elsewhere and program in LOCAL and program not in TASK_RUNNERS):
+    if not program:
         return
     given = texts(call.arguments)
     if any(_ONLY_TELLS.fullmatch(text) for text in given) or "can-i" in given:
         return
     words = _words(call)
-    if words and program in _INTERPRETERS and words[0].rsplit("/", 1)[-1] in TASK_RUNNERS:
-        program, words = words[0].rsplit("/", 1)[-1], words[1:]
+    if words and program in _INTERPRETERS and (runner := words[0].rpartition("/")[2]) in TASK_RUNNERS:
+        program, words = runner, words[1:]
     if words and program in TASK_RUNNERS and _MAKES_TEXTS.fullmatch(words[0]):
         return
     if program in TASK_RUNNERS:
@@ -67,22 +71,21 @@ def judge_verbs(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: A
 
 def _elsewhere(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> Iterator[Finding]:
     """What the words of a client do elsewhere."""
-    if program == "ansible" and {"shell", "command", "raw", "script", "-a", "reboot", "file", "service"}.intersection(
-        given
-    ):
-        yield Finding("dangerous", "infrastructure", "runs commands on other machines", outside=True)
-    elif (
-        program in {"ansible-playbook", "salt", "puppet", "chef-client", "knife", "cap", "kamal"}
-        and "--check" not in given
-    ):
-        if not {"--list-tasks", "--list-hosts", "--syntax-check", "-C"}.intersection(given):
+    if program in _PLAYERS:
+        if _ONLY_CHECKS.isdisjoint(given):
             yield Finding("dangerous", "infrastructure", "runs commands on other machines", outside=True)
-    elif (program in {"bolt", "mco"} and words[1:2] == ("run",)) or program in {"pyinfra", "rex"}:
+    elif (
+        (program == "ansible" and not _MODULES_THAT_RUN.isdisjoint(given))
+        or (program in {"bolt", "mco"} and words[1:2] == ("run",))
+        or program in {"pyinfra", "rex"}
+    ):
         yield Finding("dangerous", "infrastructure", "runs commands on other machines", outside=True)
     elif words[:1] == ("ssh",) or (words[1:2] == ("ssh",) and words[0] in _MACHINES):
         yield Finding("dangerous", "exfiltration", "reaches another machine", outside=True)
     elif (found := _by_verb(program, words, given)) is not None:
         yield found
+    elif program in _DEPLOYERS and not {"--prod", "--production"}.isdisjoint(given):
+        yield Finding("dangerous", "publishing", "deploys to production", outside=True)
     elif program in CLOUD and words and words[0].startswith(UNKNOWN):
         yield Finding("dangerous", "hidden", f"runs a command of {program} whose name is hidden", outside=True)
     elif program in CLOUD and program not in {"gh", "glab"}:
@@ -94,7 +97,7 @@ def _elsewhere(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> 
 def _words(call: Invocation) -> tuple[str, ...]:
     """The first words that are no options, in order, values of options among them."""
     found = (text for text in texts(call.arguments) if text and not text.startswith("-"))
-    return tuple(text for text, _ in zip(found, range(_MAX_WORDS), strict=False))
+    return tuple(itertools.islice(found, _MAX_WORDS))
 
 
 def _pieces(word: str) -> list[str]:
@@ -102,7 +105,7 @@ def _pieces(word: str) -> list[str]:
 
 
 def _by_verb(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> Finding | None:
-    own = _pieces(re.sub(r"\.(?:sh|py|pl|rb)$", "", program) if "/" not in program else program)
+    own = _pieces(re.sub(r"\.(?:sh|py|pl|rb)$", "", program))
     if (len(own) > 1 and own[-1] in DESTRUCTIVE) or _NAMED_SO.search(program):
         return _takes_away(program)
     taking = DESTRUCTIVE | ENDING if program in CLOUD else DESTRUCTIVE | REVERTING
@@ -126,7 +129,7 @@ def _by_verb(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> Fi
 
 
 def _unqualified(pieces: list[str]) -> list[str]:
-    return pieces[1:] if len(pieces) > 1 and pieces[0] in _QUALIFIERS else pieces
+    return pieces if _QUALIFIERS.isdisjoint(pieces[:1]) else pieces[1:]
 
 
 def _is_noun(program: str, word: str, given: tuple[str, ...]) -> bool:
@@ -150,22 +153,19 @@ def _takes_away(program: str) -> Finding:
 
 
 def _shows(program: str, words: tuple[str, ...]) -> Finding | None:
-    if program in LOCAL or words[:1] == ("search",):
+    if words[:1] == ("search",):
         return None
     return Finding("dangerous", "credentials", f"shows secrets through {shown(program)}", outside=True)
 
 
 def _in_cloud(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> Iterator[Finding]:
     reads = CLOUD[program]
-    if (program == "aws" and words[:1] == ("s3",) and words[1:2] and words[1] in {"cp", "sync", "mv"}) or (
-        program == "gsutil" and words and words[0] in {"cp", "rsync", "mv"}
+    if (program == "aws" and words[:2] in (("s3", "cp"), ("s3", "sync"), ("s3", "mv"))) or (
+        program == "gsutil" and words[:1] in (("cp",), ("rsync",), ("mv",))
     ):
         yield Finding("dangerous", "exfiltration", "copies files to or from elsewhere", outside=True)
         return
-    if any(text in {"--prod", "--production"} for text in given) and program in {"vercel", "netlify", "eas", "now"}:
-        yield Finding("dangerous", "publishing", "deploys to production", outside=True)
-        return
-    if not words or (words[0] == "rollout" and words[1:2] in (("status",), ("history",))):
+    if not words or words[:2] in (("rollout", "status"), ("rollout", "history")):
         return
     if words[:2] in (("configure", "set"), ("config", "set")):
         yield Finding("dangerous", "persistence", f"changes the settings of {program}", outside=True)
@@ -173,12 +173,12 @@ def _in_cloud(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> I
     for word in words:
         pieces = _unqualified(_pieces(word))
         changes = bool(pieces) and (
-            pieces[0] in CHANGING or word in CHANGING or (":" in word and any(one in CHANGING for one in pieces[:2]))
+            pieces[0] in CHANGING or word in CHANGING or (":" in word and any(one in CHANGING for one in pieces))
         )
-        is_look = word in reads or (pieces and not changes and pieces[0] in READING)
-        if is_look and program != "packer":
+        builds = (program, word) == ("packer", "build")
+        if (word in reads or (pieces and not changes and pieces[0] in READING)) and not builds:
             return
-        if changes or (program == "packer" and word == "build"):
+        if changes or builds:
             yield Finding("dangerous", "infrastructure", f"changes something through {shown(program)}", outside=True)
             return
     if "--auto-approve" in given or "-auto-approve" in given:
@@ -191,7 +191,5 @@ def _tasks(program: str, words: tuple[str, ...], given: tuple[str, ...]) -> Iter
     ):
         yield Finding("dangerous", "sql", "deletes what is in the database")
         return
-    for word in words[:4]:
-        if PROJECT_TASKS.fullmatch(word) or (program == "flyway" and word == "clean"):
-            yield Finding("dangerous", "sql", "deletes what is in the database")
-            return
+    if any(PROJECT_TASKS.fullmatch(word) for word in words):
+        yield Finding("dangerous", "sql", "deletes what is in the database")

@@ -209,3 +209,7 @@ def test_a_look_into_a_pod_changes_nothing(command):
 )
 def test_anything_else_in_a_pod_is_asked_about(command):
     assert "infrastructure" in families(command)
+
+
+def test_a_way_up_may_lead_to_the_system_where_the_directory_is_not_known():
+    assert "credentials" in {one.family for one in classify_command("cat ../../etc/shadow").findings}
