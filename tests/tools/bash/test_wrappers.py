@@ -35,7 +35,7 @@ def _inner(command: str, program: str = "rm") -> Invocation:
         "nix-shell -p x --run", "script -c", "su -c", "su name -c", "su - name -c", "sh -c", "dash -c",
         "fish -c", "ksh -c",
         "watch -n 1", "hyperfine -w 3", "xargs", "xargs -0 -n 1", "xargs -P 4", "find . -exec", "find . -execdir",
-        "find . -ok", "fd x -x", "fd x --exec-batch", "parallel", "git bisect run", "git rebase -x", "wsl",
+        "find . -ok", "fd x -x", "fd x --exec-batch", "fd -Hx", "fd -tx -X", "parallel", "git bisect run", "git rebase -x", "wsl",
         "wsl -d name",
         "aws-vault exec name --", "op run --", "doppler run --", "nodemon --exec", "entr", "watchexec -w src",
     ],
