@@ -21,6 +21,7 @@ DELETERS = {
     "erase": "", "bleachbit": "", "scrub": "", "remove-item": "",
 }  # fmt: skip
 _DEEP = frozenset({"rimraf", "srm", "rd", "del-cli"})
+_DELETER_VALUES = ("--size", "--reference")
 _EMPTYING = frozenset({"truncate", "gtruncate", "shred", "gshred", "wipe", "scrub"})
 _REBUILT = frozenset({
     "node_modules", "dist", "build", "target", ".venv", "venv", "__pycache__", ".pytest_cache", ".mypy_cache",
@@ -57,7 +58,7 @@ def judge_deletion(call: Invocation, scene: Scene) -> Iterator[Finding]:
 
 
 def _deleter(program: str, call: Invocation, scene: Scene) -> Iterator[Finding]:
-    words = sort_words(call.arguments, DELETERS[program], {"--size", "--reference"})
+    words = sort_words(call.arguments, DELETERS[program], _DELETER_VALUES)
     operands = words.operands
     if program == "gio":
         if words.plain[:1] != ("trash",):

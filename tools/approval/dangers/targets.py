@@ -43,7 +43,8 @@ _LONG_VALUES = (
     "--output", "--output-document", "--output-dir", "--dump-header", "--cookie-jar", "--directory-prefix",
     "--directory", "--target-directory", "--target", "--suffix", "--out", "--dir", "--outfile", "--output-file",
     "--mode", "--owner", "--group", "--file", "--reference", "--prefix", "--root", "--dest", "--stderr", "--trace",
-    "--trace-ascii", "--libcurl", "--header", "--data", "--request", "--user", "--append-output", "--key",
+    "--trace-ascii", "--size", "--date", "--libcurl", "--header", "--data", "--request", "--user", "--append-output",
+    "--key",
     "-out", "-keyout", "-in", "-inkey", "-subj", "-newkey", "--exclude", "--include", "--rsh", "--filter",
 )  # fmt: skip
 _ANY_OUTPUT = (
@@ -104,7 +105,7 @@ def written_by(call: Invocation) -> Iterator[Argument]:
     if special is not None:
         yield from special(call)
     elif program in _EVERY_OPERAND:
-        yield from sort_words(call.arguments, _EVERY_OPERAND[program]).operands
+        yield from sort_words(call.arguments, _EVERY_OPERAND[program], _LONG_VALUES).operands
     elif program in _COPIES:
         yield from _copied(call)
     elif program in _PACKERS:
