@@ -25,7 +25,8 @@ _PARALLEL = Wrapper(
                "--max-procs", "--delimiter", "--sshloginfile", "--trim", "--shuf"}),
 )  # fmt: skip
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-_FD_RUNS = frozenset({"-x", "--exec", "-X", "--exec-batch"})
+# Behind letters that take no value, and with the program in the same word: `-Hx rm`, `-xrm`, `--exec=rm`.
+_FD_RUNS = re.compile(r"--exec(?:-batch)?(?:=(.*))?|-[^-xXdteESocj]*[xX]=?(.*)", re.DOTALL)
 _MAX_GIVEN = 64
 _PLACE = re.compile(r"\{[/.]*\}")
 
@@ -129,15 +130,21 @@ def _found(own: list[Argument], run: str) -> str:
 
 
 def _fd(machine: Machine, call: Call) -> str | None:
-    place = next((place for place, word in enumerate(call.arguments) if word.text in _FD_RUNS), None)
-    if place is None:
-        machine.emit(call)
-        return None
-    machine.emit(replace(call, words=call.words[: place + 1]))
-    command = tuple(itertools.takewhile(lambda word: word.text != ";", call.arguments[place + 1 :]))
-    if command and not any(_PLACE.search(word.text) for word in command):
-        command = (*command, Argument("{}"))
-    _for_each(machine, call, command, "./" + UNKNOWN)
+    own: list[Argument] = []
+    commands: list[tuple[Argument, ...]] = []
+    words = iter(call.arguments)
+    for word in words:
+        run = _FD_RUNS.fullmatch(word.text)
+        if run is None:
+            own.append(word)
+            continue
+        attached = run[1] or run[2]
+        first = (replace(word, text=attached),) if attached else ()
+        commands.append((*first, *itertools.takewhile(lambda word: word.text != ";", words)))
+    machine.emit(replace(call, words=(call.words[0], *own)))
+    for command in commands:
+        is_placed = any(_PLACE.search(word.text) for word in command)
+        _for_each(machine, call, command if is_placed or not command else (*command, Argument("{}")), "./" + UNKNOWN)
     return None
 
 

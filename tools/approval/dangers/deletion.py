@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import posixpath
 import re
 from collections.abc import Iterator
 
 from tools.approval.dangers.essential import why_essential, why_may_be_essential
 from tools.approval.dangers.finding import Finding
-from tools.approval.dangers.places import Place, Scene, is_on_a_machine, place_of
-from tools.approval.dangers.words import Words, shown, sort_words, texts
+from tools.approval.dangers.places import Place, Scene, full_path, is_on_a_machine, place_of
+from tools.approval.dangers.targets import sources_and_target
+from tools.approval.dangers.words import shown, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 DELETERS = {
@@ -18,6 +20,8 @@ DELETERS = {
     "del-cli": "", "del": "", "trash": "", "trash-put": "", "gio": "", "truncate": "sr", "gtruncate": "sr", "rd": "",
     "erase": "", "bleachbit": "", "scrub": "", "remove-item": "",
 }  # fmt: skip
+_DEEP = frozenset({"rimraf", "srm", "rd", "del-cli"})
+_DELETER_VALUES = ("--size", "--reference")
 _EMPTYING = frozenset({"truncate", "gtruncate", "shred", "gshred", "wipe", "scrub"})
 _REBUILT = frozenset({
     "node_modules", "dist", "build", "target", ".venv", "venv", "__pycache__", ".pytest_cache", ".mypy_cache",
@@ -25,11 +29,15 @@ _REBUILT = frozenset({
     ".cache", ".gradle", "out", ".svelte-kit", "bower_components", ".eggs", "*.egg-info", "*.pyc", ".nyc_output",
     "_build", ".terraform", "*.o", "*.pyo", ".DS_Store",
 })  # fmt: skip
-_FIND_ACTIONS = frozenset({"-delete"})
-_NARROWING = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-newer", "-user",
-    "-size",
-                        "-empty", "-mtime", "-mmin", "-perm", "-samefile", "-inum", "-ctime", "-atime"})  # fmt: skip
-_DELETING_WORDS = frozenset({"rm", "unlink", "shred", "rmdir", "truncate", "srm", "wipe"})
+_NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
+_NOT = frozenset({"!", "-not"})
+_NARROWING = frozenset({
+    *_NAMES, "-newer", "-user", "-size", "-empty", "-mtime", "-mmin", "-perm", "-samefile", "-inum", "-ctime",
+    "-atime",
+})  # fmt: skip
+_OTHERS = frozenset({*_NOT, "-o", "-or", ","})
+# GNU's and BSD's, before where it begins to look.
+_FIND_OPTIONS = re.compile(r"-[EHLPXdsx]+|-O\d*|-D")
 
 
 def judge_deletion(call: Invocation, scene: Scene) -> Iterator[Finding]:
@@ -47,22 +55,19 @@ def judge_deletion(call: Invocation, scene: Scene) -> Iterator[Finding]:
         yield Finding("dangerous", "deletion", "deletes keys", outside=True)
     elif program == "cmake":
         yield from _cmake(call, scene)
-    elif program in {"fd", "fdfind"} and any(text in _DELETING_WORDS for text in texts(call.arguments)):
-        yield Finding("dangerous", "deletion", "deletes every file that it finds")
 
 
 def _deleter(program: str, call: Invocation, scene: Scene) -> Iterator[Finding]:
-    words = sort_words(call.arguments, DELETERS[program], {"--size", "--reference"})
-    if words.has("--help", "--version") or (program == "gio" and words.plain[:1] != ("trash",)):
-        return
-    operands = words.operands[1:] if program == "gio" else words.operands
-    if not operands and not call.adds_unknown:
-        return
-    is_deep = program in {"rimraf", "srm", "wipe", "rd", "del-cli"} or words.has("-r", "-R", "--recursive")
-    empties = program in _EMPTYING
-    found = [_target(operand, call, scene, is_deep=is_deep, empties=empties) for operand in operands]
+    words = sort_words(call.arguments, DELETERS[program], _DELETER_VALUES)
+    operands = words.operands
+    if program == "gio":
+        if words.plain[:1] != ("trash",):
+            return
+        operands = operands[1:]
+    is_deep = program in _DEEP or words.has("-r", "-R", "--recursive")
+    found = [_target(operand, call, scene, is_deep=is_deep) for operand in operands]
     if call.adds_unknown:
-        found.append(Finding("dangerous", "deletion", _what(words, is_deep=is_deep)))
+        found.append(Finding("dangerous", "deletion", "deletes files, and more than are named here"))
     # One that does not come back makes the whole command one that does not.
     yield from (finding for finding in found if not finding.undoable)
     yield from (finding for finding in found if finding.undoable and all(other.undoable for other in found))
@@ -72,10 +77,11 @@ def _cmake(call: Invocation, scene: Scene) -> Iterator[Finding]:
     given = texts(call.arguments[:2])
     if given[:1] == ("-E",) and given[1:] in (("rm",), ("remove",), ("remove_directory",)):
         rest = (one for one in call.arguments[2:] if not one.text.startswith("-"))
-        yield from (_target(one, call, scene, is_deep=True, empties=False) for one in rest)
+        yield from (_target(one, call, scene, is_deep=True) for one in rest)
 
 
-def _target(argument: Argument, call: Invocation, scene: Scene, *, is_deep: bool, empties: bool) -> Finding:
+def _target(argument: Argument, call: Invocation, scene: Scene, *, is_deep: bool) -> Finding:
+    empties = call.program.casefold() in _EMPTYING
     verb = "empties" if empties else "deletes"
     if gone := why_essential(argument, call.cwd, scene):
         return _floor(f"{verb} {gone}", call)
@@ -101,14 +107,15 @@ def _target(argument: Argument, call: Invocation, scene: Scene, *, is_deep: bool
     why = (
         "empties files" if empties else "deletes directories with all that is in them" if is_deep else "deletes files"
     )
-    return Finding("dangerous", "deletion", why, undoable=not empties and _comes_back(argument, place, scene))
+    return Finding("dangerous", "deletion", why, undoable=not empties and _comes_back(place, scene))
 
 
-def _comes_back(argument: Argument, place: Place, scene: Scene) -> bool:
-    if place.kind != "inside" or (not scene.is_placed and argument.text.startswith("..")):
+def _comes_back(place: Place, scene: Scene) -> bool:
+    root = next((root for root in scene.roots if place.path.startswith(f"{root}/")), None)
+    if root is None:
         return False
-    below = next((place.path.removeprefix(root) for root in scene.roots if place.path.startswith(f"{root}/")), "")
-    return any(part in _REBUILT for part in below.split("/")) or below.rsplit("/", 1)[-1].endswith(".egg-info")
+    parts = place.path.removeprefix(root).split("/")
+    return not _REBUILT.isdisjoint(parts) or parts[-1].endswith(".egg-info")
 
 
 def _floor(why: str, call: Invocation) -> Finding:
@@ -118,66 +125,56 @@ def _floor(why: str, call: Invocation) -> Finding:
     return Finding("forbidden", "deletion", why)
 
 
-def _what(words: Words, *, is_deep: bool) -> str:
-    if words.operands:
-        return "deletes files, and more than are named here"
-    return "deletes directories that are not named here" if is_deep else "deletes files that are not named here"
-
-
 def _find(call: Invocation, scene: Scene) -> Iterator[Finding]:
     given = texts(call.arguments)
-    deletes = "-delete" in given or _runs_deleter(given)
-    if not deletes:
+    if "-delete" not in given:
         return
-    starts = find_starts(call)
-    tests = given[len(starts) :]
-    names = [value for test, value in itertools.pairwise(tests) if test in {"-name", "-iname", "-path"}]
-    is_narrow = is_narrowed(call)
-    for start in starts or (Argument("."),):
-        gone = why_essential(start, call.cwd, scene)
-        if gone and (not is_narrow or start.text.rstrip("/") == ""):
-            yield _floor(f"deletes {gone}", call)
-            return
-    places = [place_of(start, call.cwd, scene) for start in starts or (Argument("."),)]
+    if gone := finds_essential(call, scene):
+        yield _floor(f"deletes {gone}", call)
+        return
+    places = [place_of(start, call.cwd, scene) for start in _find_starts(call)]
     if any(place.kind not in {"inside", "temporary"} for place in places):
         yield Finding(
             "dangerous", "deletion", "deletes what a find matches outside of the session's directories", outside=True
         )
         return
-    comes_back = bool(names) and all(name.rstrip("/").rsplit("/", 1)[-1] in _REBUILT for name in names)
+    names = _names(given)
+    comes_back = bool(names) and all(posixpath.basename(name) in _REBUILT for name in names)
     yield Finding(
-        "dangerous", "deletion", "deletes every file that it finds", undoable=comes_back and "-o" not in tests
+        "dangerous", "deletion", "deletes every file that it finds", undoable=comes_back and _OTHERS.isdisjoint(given)
     )
 
 
-def is_narrowed(call: Invocation) -> bool:
-    """Whether a find looks for some files only."""
-    tests = texts(call.arguments)
-    names = [value for test, value in itertools.pairwise(tests) if test in {"-name", "-iname", "-path"}]
-    return any(test in _NARROWING for test in tests) and "*" not in names
+def finds_essential(call: Invocation, scene: Scene) -> str:
+    """What would be gone with all that a find comes upon; '' where it looks for some files, and not from the root."""
+    for start in _find_starts(call):
+        gone = why_essential(start, call.cwd, scene)
+        if gone and (full_path(start.text, call.cwd) == "/" or not _is_narrowed(texts(call.arguments))):
+            return gone
+    return ""
 
 
-def find_starts(call: Invocation) -> tuple[Argument, ...]:
-    """Where a find begins to look."""
+def _is_narrowed(given: tuple[str, ...]) -> bool:
+    # All but what has a name is nearly everything.
+    tests = [test for place, test in enumerate(given) if test not in _NAMES or given[place - 1] not in _NOT]
+    return not _NARROWING.isdisjoint(tests) and "*" not in _names(given)
+
+
+def _names(given: tuple[str, ...]) -> list[str]:
+    return [value for test, value in itertools.pairwise(given) if test in {"-name", "-iname", "-path"}]
+
+
+def _find_starts(call: Invocation) -> tuple[Argument, ...]:
+    """Where a find begins to look; an fd has a pattern first, and nothing where it names no place."""
     arguments = call.arguments
-    while arguments and arguments[0].text in {"-L", "-H", "-P"}:
-        arguments = arguments[1:]
-    place = next((index for index, one in enumerate(arguments) if one.text[:1] in {"-", "(", "!"}), len(arguments))
-    return arguments[:place]
-
-
-def _runs_deleter(given: tuple[str, ...]) -> bool:
-    runs = [index for index, text in enumerate(given) if text in {"-exec", "-execdir", "-ok", "-okdir"}]
-    return any(
-        text.rsplit("/", 1)[-1] in _DELETING_WORDS or re.search(r"(?:^|[\s;&|])(?:rm|unlink|shred)\s", text)
-        for index in runs
-        for text in given[index + 1 :]
-    )
+    while arguments and _FIND_OPTIONS.fullmatch(arguments[0].text):
+        arguments = arguments[1:]  # what follows `-D` is taken for a directory inside
+    starts = tuple(itertools.takewhile(lambda one: not one.text.startswith(("-", "(", "!")), arguments))
+    return starts if starts or call.program in {"fd", "fdfind"} else (Argument("."),)
 
 
 def _moved_away(call: Invocation, scene: Scene) -> Iterator[Finding]:
-    words = sort_words(call.arguments, "tS", {"--target-directory", "--suffix"})
-    sources = words.operands if words.has("-t", "--target-directory") else words.operands[:-1]
+    sources, target = sources_and_target(call)
     for source in sources:
         if gone := why_essential(source, call.cwd, scene):
             yield _floor(f"moves away {gone}", call)
@@ -185,7 +182,7 @@ def _moved_away(call: Invocation, scene: Scene) -> Iterator[Finding]:
         place = place_of(source, call.cwd, scene)
         if place.kind in {"system", "outside", "own", "sensitive", "startup"}:
             yield Finding("dangerous", "deletion", f"moves away {place.shown}", outside=place.kind != "sensitive")
-    if words.plain and words.plain[-1] == "/dev/null":
+    if target.text == "/dev/null":
         yield Finding("dangerous", "deletion", "moves files to nowhere")
 
 
@@ -195,8 +192,7 @@ def _mirrored(call: Invocation, scene: Scene) -> Iterator[Finding]:
         return
     if any(text == "--dry-run" or re.fullmatch(r"-[a-zA-Z]*n[a-zA-Z]*", text) for text in given):
         return
-    words = sort_words(call.arguments, "ef", {"--exclude", "--include", "--rsh", "--filter"})
-    target = words.operands[-1] if words.operands else Argument("")
+    _, target = sources_and_target(call)
     if gone := why_essential(target, call.cwd, scene):
         yield _floor(f"deletes {gone}", call)
     yield Finding("dangerous", "deletion", f"deletes what is only in {shown(target.text)}")

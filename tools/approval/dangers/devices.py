@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tools.approval.dangers.device_looks import only_looks
 from tools.approval.dangers.essential import why_essential
 from tools.approval.dangers.finding import Finding
 from tools.approval.dangers.places import Scene, is_on_a_machine, place_of
 from tools.approval.dangers.words import sort_words, texts
-from tools.bash.reading import UNKNOWN, Argument, Invocation
+from tools.bash.reading import UNKNOWN, Invocation
 
 _MAKES = re.compile(r"mkfs(?:\..+)?|mke2fs|mkdosfs|newfs\w*|mkntfs|mkswap|mkreiserfs")
 _WIPES = frozenset({"wipefs", "blkdiscard", "shred", "hdparm", "nvme", "badblocks", "sgdisk", "scrub", "sg_format"})
@@ -23,7 +23,8 @@ _VOLUMES = re.compile(
     r"|losetup|mount|umount|swapoff|swapon|fstrim|efibootmgr|grub\S*|flashrom|fwupdmgr|dd_rescue|ddrescue|kexec"
     r"|insmod|rmmod|modprobe|mknod|pvresize|fusermount3?|vgcfgrestore|bootctl|update-grub|mokutil"
 )
-_NEVER_SHOWS = frozenset({"shred", "blkdiscard"})
+# Options, but for the one that means whatever the table of mounts has.
+_NOT_ALL = re.compile(r"-[b-zA-Z]*|--(?!all\b).*")
 _OWNERS = frozenset({"chown", "chgrp", "setfacl", "chattr", "setcap", "chcon", "icacls", "takeown", "chflags",
     "lchown",
                      "gchown", "gchgrp", "semanage", "setsebool", "setenforce", "restorecon", "xattr"})  # fmt: skip
@@ -32,6 +33,7 @@ _SPECIAL_MODE = re.compile(
     r"0*[1-7][0-7]{3}|(?:[^,]*,)*[ugoa]*(?:[-+=][rwxX]*)*[+=][rwxX]*[st]+[rwxXst]*(?:[-+,=].*)?"
 )
 _MILD_MODE = re.compile(r"[0-7]?7[05]{2}|(?:(?:[ugoa]*\+[rX]+|[ugoa]*-w|go-[rwx]+|u\+[rwxX]+|\+x)(?:,(?!$)|$))+")
+_MODE_VALUES = "mogtS", ("--mode", "--owner", "--group")
 _MAX_MODE = 100
 _RUNNABLE_MODE = re.compile(r"[ugoa]*\+[xX]+")
 
@@ -46,54 +48,41 @@ _REMAKES = {
     **dict.fromkeys(("pvcreate", "vgcreate", "sfdisk", "gdisk", "mkswap"), re.compile(r".*")),
 }
 _LOOKS_ONLY = re.compile(r"-l|--list|-d|--dump|-J|--json|-n|--no-act|print|--test|-t")
+_ANY = re.compile("|".join((_MAKES.pattern, _VOLUMES.pattern, *_WIPES, *_PARTITIONS)))
 
 
 def judge_devices(call: Invocation, scene: Scene) -> Iterator[Finding]:
     """What `call` does to devices and filesystems."""
     program, given = call.program.casefold(), texts(call.arguments)
-    named = [place_of(one, call.cwd, scene).kind for one in call.arguments if "/dev/" in one.text]
+    if not _ANY.fullmatch(program):
+        return
+    named = {place_of(one, call.cwd, scene).kind for one in call.arguments}
+    is_disk = "disk" in named or (program == "diskutil" and any(re.fullmatch(r"disk\d\w*", text) for text in given))
     if _MAKES.fullmatch(program):
-        if not named and {"-V", "--version", "-h", "--help"}.intersection(given):
+        if named.isdisjoint({"disk", "device"}) and {"-V", "--version", "-h", "--help"}.intersection(given):
             return
-        if "disk" in named:
+        if is_disk:
             yield Finding("forbidden", "device", "makes a filesystem on a device")
         else:
             yield Finding("dangerous", "device", "makes a filesystem", outside=True)
-    elif (
-        (program in {"dd", "gdd", "dcfldd", "dd_rescue", "ddrescue"} and "disk" in _written(call, scene))
-        or (program in _WIPES and "disk" in named and (program in _NEVER_SHOWS or _is_wiping(program, given)))
-        or ((remakes := _REMAKES.get(program)) is not None and _is_remade(program, given, named, remakes))
-    ):
+    elif is_disk and (_is_wiping(program, given) or _is_remade(program, given)):
         yield Finding("forbidden", "device", "writes over a raw device")
-    elif program in {"mount", "umount"} and not any(not text.startswith("-") for text in given):
+    elif program in {"mount", "umount"} and all(_NOT_ALL.fullmatch(text) for text in given):
         return  # shows what is mounted
-    elif given and _works_on_disks(program, named) and not only_looks(program, given):
+    elif given and (is_disk or program not in _WIPES) and not only_looks(program, given):
         yield Finding("dangerous", "device", "works on devices or filesystems", outside=True)
 
 
-def _is_remade(program: str, given: tuple[str, ...], named: Sequence[str], remakes: re.Pattern[str]) -> bool:
-    is_disk = "disk" in named or (program == "diskutil" and any(re.fullmatch(r"disk\d\w*", text) for text in given))
-    verbs = [text for text in given if "/dev/" not in text]
-    is_telling = any(_LOOKS_ONLY.fullmatch(text) for text in verbs) and program in {"sfdisk", "gdisk", "parted"}
-    return is_disk and not is_telling and any(remakes.fullmatch(text) for text in (*verbs, ""))
-
-
-def _works_on_disks(program: str, named: Sequence[str]) -> bool:
-    return program in _PARTITIONS or bool(_VOLUMES.fullmatch(program)) or (program in _WIPES and "disk" in named)
-
-
-def _written(call: Invocation, scene: Scene) -> set[str]:
-    targets = [one for one in call.arguments if one.text.startswith("of=")]
-    kinds = {place_of(Argument(one.text[3:]), call.cwd, scene).kind for one in targets}
-    if call.program.casefold() in {"dd_rescue", "ddrescue"}:
-        kinds |= {place_of(one, call.cwd, scene).kind for one in call.arguments[1:]}
-    return {str(kind) for kind in kinds}
+def _is_remade(program: str, given: tuple[str, ...]) -> bool:
+    remakes = _REMAKES.get(program)
+    is_telling = program in {"sfdisk", "gdisk"} and any(_LOOKS_ONLY.fullmatch(text) for text in given)
+    return remakes is not None and not is_telling and any(remakes.fullmatch(text) for text in given)
 
 
 def _is_wiping(program: str, given: tuple[str, ...]) -> bool:
     match program:
         case "wipefs":
-            return any(text.startswith(("-a", "--all", "-f", "-o", "--offset")) or "a" in text[:3] for text in given)
+            return any(re.match(r"-\w*[afo]|--all|--offset", text) for text in given)
         case "hdparm":
             return any("erase" in text or "write" in text or "trim" in text for text in given)
         case "nvme":
@@ -103,7 +92,7 @@ def _is_wiping(program: str, given: tuple[str, ...]) -> bool:
         case "sgdisk":
             return any(re.match(r"-[zZo]|--zap|--clear", text) for text in given)
         case _:
-            return True
+            return program in _WIPES
 
 
 def judge_permissions(call: Invocation, scene: Scene) -> Iterator[Finding]:
@@ -111,7 +100,7 @@ def judge_permissions(call: Invocation, scene: Scene) -> Iterator[Finding]:
     program = call.program.casefold()
     if program in _OWNERS:
         words = sort_words(call.arguments)
-        if words.has("--help", "--version", "--restore") or not call.arguments:
+        if words.has("--help", "--version") or not call.arguments:
             return
         yield _on_everything(call, scene) or Finding(
             "dangerous", "permissions", "changes permissions or ownership", outside=True
@@ -119,7 +108,7 @@ def judge_permissions(call: Invocation, scene: Scene) -> Iterator[Finding]:
     elif program in {"chmod", "gchmod"}:
         yield from _chmod(call, scene)
     elif program in {"install", "ginstall", "mkdir"}:
-        modes = sort_words(call.arguments, "mogtS", ("--mode", "--owner", "--group")).values("-m", "--mode")
+        modes = sort_words(call.arguments, *_MODE_VALUES).values("-m", "--mode")
         if any(_SPECIAL_MODE.fullmatch(mode.text) for mode in modes):
             yield Finding("dangerous", "permissions", "lets programs run with the rights of their owner")
     elif program == "umask" and call.arguments and set(call.arguments[0].text) == {"0"}:
@@ -127,11 +116,10 @@ def judge_permissions(call: Invocation, scene: Scene) -> Iterator[Finding]:
 
 
 def _on_everything(call: Invocation, scene: Scene) -> Finding | None:
-    is_deep = any(re.fullmatch(r"-[a-zA-Z]*R[a-zA-Z]*|--recurs\w*", one.text) for one in call.arguments)
-    gone = (
-        next((why for one in call.arguments if (why := why_essential(one, call.cwd, scene))), "") if is_deep else ""
-    )
-    if not gone:
+    if not any(re.fullmatch(r"-[a-zA-Z]*R[a-zA-Z]*|--recurs\w*", one.text) for one in call.arguments):
+        return None
+    gone = next((why for one in call.arguments if (why := why_essential(one, call.cwd, scene))), None)
+    if gone is None:
         return None
     return Finding(
         "forbidden" if is_on_a_machine(call) else "dangerous",
@@ -160,7 +148,7 @@ def _chmod(call: Invocation, scene: Scene) -> Iterator[Finding]:
     if _SPECIAL_MODE.fullmatch(mode):
         yield Finding("dangerous", "permissions", "lets programs run with the rights of their owner")
         return
-    if _OPEN_MODE.fullmatch(mode) or UNKNOWN in mode or len(mode) > _MAX_MODE:
+    if UNKNOWN in mode or opens_to_others(mode):
         yield Finding("dangerous", "permissions", "lets everybody change files")
         return
     if any("R" in option or option.startswith("--rec") for option in options) and not _MILD_MODE.fullmatch(mode):
@@ -174,5 +162,5 @@ def _chmod(call: Invocation, scene: Scene) -> Iterator[Finding]:
             is_far = place.kind not in {"sensitive", "startup"}
             yield Finding("dangerous", "permissions", f"changes permissions of {place.shown}", outside=is_far)
             return
-    if re.fullmatch(r"0*|a?-[rwx]+|a?=", mode) and mode:
+    if re.fullmatch(r"0+|a?-[rwx]+|a?=", mode):
         yield Finding("dangerous", "permissions", "takes away permissions")

@@ -28,27 +28,25 @@ def why_essential(argument: Argument, cwd: str | None, scene: Scene) -> str:
         return ""
     if not has_glob(argument):
         return _essential(path, scene)
-    folder, name = posixpath.split(path.rstrip("/"))
+    folder, name = posixpath.split(path)
     if not re.search(r"[*?\[]", folder) and _BROAD.fullmatch(name):
         return _essential(folder, scene)
-    return next((_named(kept) for kept in sorted(_KEPT - {"/"}) if _matches(kept, path)), "")
+    return next((_named(kept) for kept in sorted(_KEPT) if _matches(kept, path)), "")
 
 
 def why_may_be_essential(argument: Argument) -> bool:
     """Whether nothing but an unknown part keeps `argument` from naming the root: `"$DIR"/*` where `DIR` is empty."""
-    text = argument.text
-    if UNKNOWN not in text:
+    if UNKNOWN not in argument.text:
         return False
-    rest = posixpath.normpath(text.replace(UNKNOWN, "") or ".")
-    first = rest.split("*", 1)[0].rstrip("/")
-    return rest.startswith("/") and (not first or first.casefold() in _FOLDED)
+    rest = full_path(argument.text.replace(UNKNOWN, ""), None)
+    return full_path(rest.partition("*")[0], None).casefold() in _FOLDED
 
 
 def _essential(path: str, scene: Scene) -> str:
-    if any(is_below(path, root) and path != root for root in scene.roots if root.casefold() not in _FOLDED):
-        return ""
-    if path == "/" or path.casefold() in _FOLDED or is_home(path, scene):
-        return _named(path) if not is_home(path, scene) else "a whole home directory"
+    if is_home(path, scene):
+        return "a whole home directory"
+    if path.casefold() in _FOLDED:
+        return _named(path)
     return "the directory that holds the home" if is_below(scene.home, path) and path not in _TEMPORARY else ""
 
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 
 from tools.approval.dangers.credentials import PROGRAMS_WITHOUT_CONTENT, names_secrets
-from tools.approval.dangers.deletion import DELETERS, find_starts, is_narrowed
+from tools.approval.dangers.deletion import DELETERS, finds_essential
 from tools.approval.dangers.essential import why_essential
 from tools.approval.dangers.finding import Finding
-from tools.approval.dangers.places import Scene, full_path, is_below, place_of
-from tools.approval.dangers.targets import unpacked_into, written_by
+from tools.approval.dangers.places import Scene, full_path, is_below, is_on_a_machine, place_of
+from tools.approval.dangers.targets import sources_and_target, unpacked_into, written_by
 from tools.approval.dangers.words import sort_words, texts
 from tools.approval.dangers.written_scripts import WRITES, copies_of, started_by
 from tools.bash.reading import UNKNOWN, Argument, Invocation, Reading
@@ -22,6 +22,7 @@ _FETCHERS = frozenset({
     "aws", "gsutil", "rclone", "lwp-request", "curlie",
 })  # fmt: skip
 _FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind", "ls", "locate", "rg", "grep", "git", "tree"})
+_COPIERS = frozenset({"mv", "cp", "install", "ln"})
 _PROGRAMS = re.compile(r"(?:/usr)?(?:/local)?/s?bin/[^/]+")
 _PACKED = re.compile(r"\.(?:gz|xz|bz2|zst|lz4|lzma|br|Z|gpg|asc|b64|age|enc)$")
 _MAX_PIPE = 5
@@ -57,11 +58,11 @@ def _fetched_and_run(reading: Reading) -> Iterator[Finding]:
         files.update(_fetched(call))
         if named := files.intersection(full_path(one.text, call.cwd) for one in call.arguments):
             files.update(_made_of(named, call))
-        if call.program in {"mv", "cp", "install", "ln"}:
+        if call.program in _COPIERS:
             files.update([copy for _, copy in copies_of(call, files.__contains__)])
             renamed.update(copy for _, copy in copies_of(call, lambda path: _PROGRAMS.fullmatch(path) is not None))
-        if call.program == "git" and texts(call.arguments[:1]) == ("clone",):
-            folders.update(_cloned(call))
+        if call.program == "git" and "clone" in texts(call.arguments):
+            folders.update(full_path(one.text, call.cwd) for one in written_by(call))
         elif (folder := unpacked_into(call)) is not None and _is_of(files, call):
             (folders if folder != "." else unpacked).add(full_path(folder, call.cwd))
 
@@ -69,16 +70,15 @@ def _fetched_and_run(reading: Reading) -> Iterator[Finding]:
 def _made_of(fetched: set[str], call: Invocation) -> Iterator[str]:
     """What `call` makes of fetched files: `gunzip -c x.gz > x`, `gunzip x.gz`, `openssl … -out x`."""
     targets = [one.target for one in call.redirections if one.operator in WRITES]
-    if call.program not in {"mv", "cp", "install", "ln", "tar", "unzip"}:
+    if call.program not in _COPIERS:
         targets.extend(written_by(call))
-    yield from (full_path(one.text, call.cwd) for one in targets if one.text and UNKNOWN not in one.text)
+    yield from (full_path(one.text, call.cwd) for one in targets)
     yield from (_PACKED.sub("", path) for path in fetched)
 
 
 def _is_new(started: str, folder: str, call: Invocation) -> bool:
     """Whether what is started may come from an archive that was unpacked right there, and not from the project."""
-    below = started.removeprefix(folder).strip("/")
-    return is_below(started, folder) and ("/" in below or "/" in call.written)
+    return is_below(started, folder) and (posixpath.dirname(started) != folder or "/" in call.written)
 
 
 def _is_of(files: set[str], call: Invocation) -> bool:
@@ -92,9 +92,7 @@ def _fetched(call: Invocation) -> Iterator[str]:
         return
     targets = [one.target for one in call.redirections if one.operator in WRITES]
     targets.extend(written_by(call))
-    if call.program.startswith("wget") and not targets:
-        targets.extend(Argument(_last_part(url.text)) for url in sort_words(call.arguments, "PTtUQ").operands)
-    yield from (full_path(one.text, call.cwd) for one in targets if one.text and UNKNOWN not in one.text)
+    yield from (full_path(one.text, call.cwd) for one in targets)
 
 
 def _fetcher_of(call: Invocation) -> Invocation | None:
@@ -107,35 +105,19 @@ def _fetcher_of(call: Invocation) -> Invocation | None:
     return None
 
 
-def _last_part(url: str) -> str:
-    return posixpath.basename(url.split("?", 1)[0].rstrip("/"))
-
-
-def _cloned(call: Invocation) -> Iterator[str]:
-    operands = sort_words(
-        call.arguments[1:], "bocj", ("--branch", "--depth", "--origin", "--config", "--reference")
-    ).operands
-    if operands:
-        name = operands[1].text if len(operands) > 1 else re.sub(r"\.git$", "", _last_part(operands[0].text))
-        yield full_path(name, call.cwd)
-
-
 def _found_and_deleted(reading: Reading, scene: Scene) -> Iterator[Finding]:
     deletes = [
         call for call in reading.invocations
-        if call.program in DELETERS and not call.elsewhere and (call.adds_unknown or "find" in call.via)
+        if call.program in DELETERS and is_on_a_machine(call)
     ]  # fmt: skip
-    every = [call for call in reading.invocations if call.program in DELETERS and not call.elsewhere]
-    if gone := _lists_and_deletes(reading, every, scene):
+    if gone := _lists_and_deletes(reading, deletes, scene):
         yield Finding("forbidden", "deletion", f"deletes {gone}")
         return
     finders = [call for call in reading.invocations if call.program in {"find", "gfind", "bfs", "fd", "fdfind"}]
-    for finder in finders if deletes else ():
-        for start in find_starts(finder):
-            gone = why_essential(start, finder.cwd, scene)
-            if gone and (not start.text.rstrip("/") or not is_narrowed(finder)):
-                yield Finding("forbidden", "deletion", f"deletes {gone}")
-                return
+    for finder in finders if any(call.adds_unknown for call in deletes) else ():
+        if gone := finds_essential(finder, scene):
+            yield Finding("forbidden", "deletion", f"deletes {gone}")
+            return
 
 
 def _lists_and_deletes(reading: Reading, deletes: list[Invocation], scene: Scene) -> str:
@@ -158,10 +140,12 @@ def _through_links(reading: Reading, scene: Scene) -> Iterator[Finding]:
     for call in reading.invocations:
         targets = [one.target for one in call.redirections if one.operator in WRITES]
         if call.program in {"ln", "gln"}:
-            operands = sort_words(call.arguments, "tS", ("--target-directory", "--suffix")).operands
-            for source in operands[:-1]:
-                goal = full_path(operands[-1].text, call.cwd)
-                links[goal] = links[posixpath.join(goal, posixpath.basename(source.text))] = source
+            sources, target = sources_and_target(call)
+            goal = full_path(target.text, call.cwd)
+            for source in sources:
+                links[posixpath.join(goal, posixpath.basename(source.text))] = source
+                if goal != call.cwd:
+                    links[goal] = source
         elif links:
             for target in (*targets, *written_by(call)):
                 path = full_path(target.text, call.cwd)

@@ -53,6 +53,7 @@ _FAMILIES: tuple[Callable[[Invocation, Scene], Iterator[Finding]], ...] = (
 _FORBIDDEN_DOUBTS = {"starts itself again and again": Finding("forbidden", "fork bomb", "is a fork bomb")}
 _INTO_PODS = frozenset({"kubectl", "oc", "k3s", "microk8s", "k"})
 _EXEC = re.compile(r"(?:-\S+ (?:[^-\s]\S* )?)*exec(?: |$)")
+_NAMED = re.compile(rf"{UNKNOWN}(?:/[\w.-]+)*/[\w-]+(?:\.[\w-]+)*")
 _MAX_CHARS = 1_000
 _TOO_LONG = Finding("dangerous", "hidden", "is too long or too nested to be read")
 _FED = Finding("dangerous", "inline script", "feeds text to an interpreter")
@@ -60,7 +61,6 @@ _FED = Finding("dangerous", "inline script", "feeds text to an interpreter")
 
 def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
     """What is dangerous or forbidden in what a command runs; scripts inside it are left out."""
-    filtered = {id(call.input.source) for call in reading.invocations if looks_for_harmless_names(call)}
     found: list[Finding] = []
     carriers = _only_carrying(reading)
     for whole in reading.invocations:
@@ -69,9 +69,8 @@ def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
         call = _shortened(whole)
         if call is not whole and any(".." in one.text for one in whole.arguments if "\n" not in one.text):
             found.append(_TOO_LONG)
-        if is_about_environment(call) and _is_filtered(whole, reading, filtered):
-            continue
-        found.extend(findings_of(call, scene))
+        if not (is_about_environment(call) and _is_filtered(whole, reading)):
+            found.extend(_findings_of(call, scene))
     found.extend(judge_flows(reading, scene))
     is_named = all(_is_named(call) for call in reading.invocations)
     found.extend(_of_doubt(doubt) for doubt in reading.doubts if not (is_named and doubt.why == UNKNOWN_SCRIPT))
@@ -84,7 +83,7 @@ def _only_carrying(reading: Reading) -> tuple[Invocation, ...]:
 
     carriers = tuple(
         call for call in reading.invocations
-        if call.program in _INTO_PODS and _EXEC.match(" ".join(texts(call.arguments))) and not call.redirections
+        if call.program in _INTO_PODS and _EXEC.match(" ".join(texts(call.arguments)))
     )  # fmt: skip
     inside = [call for call in reading.invocations if _INTO_PODS.intersection(call.via)]
     harmless = all(is_harmless(replace(call, elsewhere=False, via=())) for call in inside)
@@ -98,8 +97,7 @@ def _shortened(call: Invocation) -> Invocation:
     return replace(call, arguments=tuple(replace(one, text=one.text[:_MAX_CHARS]) for one in call.arguments))
 
 
-def findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
-    """What is dangerous or forbidden in one program."""
+def _findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
     if call.adds_unknown and not any(UNKNOWN in one.text for one in call.arguments):
         # With at least one of the arguments that nobody knows.
         call = replace(call, arguments=(*call.arguments, Argument(UNKNOWN, splits=True)))
@@ -108,7 +106,7 @@ def findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
     module = module_run_by(call)
     if module is not None:
         for judge in _FAMILIES:
-            yield from judge(replace(module, redirections=()), scene)
+            yield from judge(module, scene)
 
 
 def scripts_in(reading: Reading) -> Iterator[tuple[Invocation, Script]]:
@@ -123,22 +121,17 @@ def fed(script: Script) -> Finding | None:
     return _FED if script.is_fed else None
 
 
-def _is_filtered(call: Invocation, reading: Reading, filtered: set[int]) -> bool:
+def _is_filtered(call: Invocation, reading: Reading) -> bool:
     """Whether what `call` prints goes through something that lets only harmless parts of it pass."""
-    if id(call) in filtered:
-        return True
-    return any(
-        looks_for_harmless_names(other) and other.input.source is not None and other.input.source == call
-        for other in reading.invocations
-    )
+    return any(looks_for_harmless_names(other) and other.input.source == call for other in reading.invocations)
 
 
 def _is_named(call: Invocation) -> bool:
     """Whether a script that is run has at least a name, in whatever directory: `. "$NVM_DIR/nvm.sh"`."""
     if call.program not in {"source", "."} and not SHELLS.fullmatch(call.program):
         return True
-    first = next((one.text for one in call.arguments if not one.text.startswith("-")), "")
-    return UNKNOWN not in first or re.fullmatch(rf"{UNKNOWN}(?:/[\w.-]+)*/[\w-]+(?:\.[\w-]+)*", first) is not None
+    scripts = [one.text for one in call.arguments if not one.text.startswith("-")]
+    return all(UNKNOWN not in script or _NAMED.fullmatch(script) for script in scripts[:1])
 
 
 def _of_doubt(doubt: Doubt) -> Finding:

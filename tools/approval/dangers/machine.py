@@ -43,6 +43,7 @@ _USERS = re.compile(
     r"|newusers|pwconv|chage|dseditgroup|sysadminctl|faillock|authconfig|pam-auth-update|ypasswd|htpasswd"
 )
 _HARMLESS_USERS = frozenset({"groups", "users"})
+_SHOWS_USERS = frozenset({("passwd", "-S"), ("passwd", "--status"), ("chage", "-l"), ("chage", "--list")})
 _SYSTEM = re.compile(
     r"ip6?tables(?:-\w+)?|nft|ufw|firewall-cmd|pfctl|ipset|ebtables|sysctl|setenforce|aa-disable|aa-teardown"
     r"|apparmor_parser"
@@ -116,11 +117,11 @@ def judge_machine(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa:
         yield from _service(program, given, shows)
     elif _stops_by_itself(program, call.written, given):
         yield Finding("dangerous", "services", "controls services or power", outside=True)
-    if _USERS.fullmatch(program) and program not in _HARMLESS_USERS and given[:1] not in (("-S",), ("-l",)):
+    if _USERS.fullmatch(program) and program not in _HARMLESS_USERS and (program, *given[:1]) not in _SHOWS_USERS:
         yield Finding("dangerous", "system files", "changes users or passwords", outside=True)
-    if (removing := _PACKAGES.get(program)) is not None and any(removing.fullmatch(text) for text in given[:4]):
+    if (removing := _PACKAGES.get(program)) is not None and any(map(removing.fullmatch, _said_first(given))):
         yield Finding("dangerous", "services", "removes or replaces packages of the system", outside=True)
-    if _SYSTEM.fullmatch(program) and _changes_system(given):
+    if _SYSTEM.fullmatch(program) and (_changes_system(given) or (program == "sysctl" and _loads(given))):
         yield Finding("dangerous", "services", "changes settings of the system", outside=True)
     if program in {"ip", "ifconfig", "route", "iw", "brctl"} and {
         "add",
@@ -135,6 +136,16 @@ def judge_machine(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa:
         yield Finding("dangerous", "services", "sets the clock", outside=True)
     if program == "journalctl" and any(text.startswith(("--vacuum", "--rotate", "--flush")) for text in given):
         yield Finding("dangerous", "deletion", "deletes logs of the system", outside=True)
+
+
+def _said_first(given: tuple[str, ...]) -> Iterator[str]:
+    """The options, and the first words between them: the verb, or what an option before it is given."""
+    yield from (text for text in given if text.startswith("-"))
+    yield from [text for text in given if not text.startswith("-")][:2]
+
+
+def _loads(given: tuple[str, ...]) -> bool:
+    return any(re.match(r"-p|--load", text) for text in given)
 
 
 def _stops_by_itself(program: str, written: str, given: tuple[str, ...]) -> bool:

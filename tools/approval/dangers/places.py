@@ -33,7 +33,7 @@ _SYSTEM = re.compile(
 _TEMPORARY = re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders/[^/]+/[^/]+|/dev/shm)(?:/|$)", re.IGNORECASE)
 _STREAMS = re.compile(r"/dev/(?:null|zero|full|stdin|stdout|stderr|tty|fd/\d+)|/proc/self/fd/[012]")
 _DISK = re.compile(
-    r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|dm-|md\d|loop|mapper/|sr\d|zd\d|ram\d|mtd|nbd|by-|mem|kmem|port"
+    r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|dm-|md\d|loop|mapper/|sr\d|zd\d|sg\d|ram\d|mtd|nbd|by-|mem|kmem|port"
     r"|disk/|block/|pmem|root\b)"
 )
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
@@ -136,12 +136,12 @@ def place_of(argument: Argument, cwd: str | None, scene: Scene) -> Place:
     if path.startswith("/dev/") and not _TEMPORARY.match(path):
         return Place("disk" if _DISK.match(path) else "device", path)
     if is_own(path, scene):
-        return Place("own", path, "is where this agent keeps its own settings")
+        return Place("own", path)
     named = Path(path.replace("\0", ""))
     if why := why_sensitive(named):
         return Place("startup" if _STARTUP_ANYWHERE.search(path) else "sensitive", path, why)
     if _starts_something(path, scene):
-        return Place("startup", path, "may be run or read by other programs later")
+        return Place("startup", path)
     if why := why_sensitive_to_write(named):
         return Place("sensitive", path, why)
     # Behind a `cd` that nobody can follow a relative path is as good as one in the directory.

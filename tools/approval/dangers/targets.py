@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from tools.approval.dangers.words import Words, sort_words
+from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 _HERE = Argument(".")
@@ -34,14 +34,17 @@ _OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("pip", "pip3"), ("trcied", ("-t", "--target", "--prefix", "--root", "-d", "--dest", "--src"))),
     "7z": ("o", ("-o",)), "7za": ("o", ("-o",)), "gpg": ("our", ("-o", "--output")), "strace": ("oeps", ("-o",)),
     "awk": ("Fvf", ()), "mktemp": ("pt", ("-p", "--tmpdir")), "tree": ("oLPI", ("-o",)), "jq": ("", ()),
-    "script": ("cEtTBIO", ()), "cpio": ("DFOI", ("-D", "--directory", "-O", "-F")), "base64": ("wio", ("-o",)),
+    "script": ("cEmoTBIO", ("-B", "-I", "-O", "-T", "--log-io", "--log-in", "--log-out", "--log-timing")),
+    "cpio": ("DFOI", ("-D", "--directory", "-O", "-F")), "base64": ("wio", ("-o",)),
     "age": ("orRi", ("-o", "--output")), "protoc": ("I", ("-o",)), "tcpdump": ("wirc", ("-w",)),
+    "zip": ("bnPtxi", ()),
 }  # fmt: skip
 _LONG_VALUES = (
     "--output", "--output-document", "--output-dir", "--dump-header", "--cookie-jar", "--directory-prefix",
     "--directory", "--target-directory", "--target", "--suffix", "--out", "--dir", "--outfile", "--output-file",
     "--mode", "--owner", "--group", "--file", "--reference", "--prefix", "--root", "--dest", "--stderr", "--trace",
-    "--trace-ascii", "--libcurl", "--header", "--data", "--request", "--user", "--append-output", "--key",
+    "--trace-ascii", "--size", "--date", "--libcurl", "--header", "--data", "--request", "--user", "--append-output",
+    "--key",
     "-out", "-keyout", "-in", "-inkey", "-subj", "-newkey", "--exclude", "--include", "--rsh", "--filter",
 )  # fmt: skip
 _ANY_OUTPUT = (
@@ -55,18 +58,44 @@ _ANY_OUTPUT = (
     "--dest",
     "--target-dir",
 )
-_COPIES: Mapping[str, str] = {"cp": "tS", "gcp": "tS", "mv": "tS", "gmv": "tS", "install": "tSmog",
-    "ginstall": "tSmog",
-                              "ln": "tS", "gln": "tS", "ditto": "", "rsync": "efMB", "scp": "iPFoclS"}  # fmt: skip
+_COPIES: Mapping[str, str] = {
+    **dict.fromkeys(("cp", "gcp", "mv", "gmv", "ln", "gln"), "tS"), "install": "tSmog", "ginstall": "tSmog",
+    "rsync": "efMB", "scp": "iPFoclS", **dict.fromkeys(("ditto", "rclone", "robocopy", "mirror"), ""),
+}  # fmt: skip
 _PACKERS = frozenset({"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "lz4", "compress",
     "uncompress",
                       "lzma", "brotli"})  # fmt: skip
-_EVERY_OPERAND = frozenset({"tee", "touch", "mkdir", "mkfifo", "sponge", "truncate", "fallocate", "nano", "vi",
-    "vim", "nvim",
-                            "ed", "ex", "emacs", "pico", "micro", "code", "crudini", "mkdirhier", "gtee", "dos2unix",
-                            "unix2dos", "visudo", "subl", "rename"})  # fmt: skip
+# Those that write to each of their operands, with the letters whose value is none.
+_EVERY_OPERAND: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("tee", "gtee", "mkfifo", "sponge", "fallocate", "nano", "vi", "vim", "nvim", "ed", "ex", "emacs", "pico",
+         "micro", "code", "crudini", "mkdirhier", "dos2unix", "unix2dos", "visudo", "subl", "rename"),
+        "",
+    ),
+    "touch": "tdr", "mkdir": "m", "truncate": "sr",
+}  # fmt: skip
 _TAR = frozenset({"tar", "bsdtar", "gtar"})
+_TAR_LETTERS = "fCTXbIFgKLNVH"
+_TAR_VALUES = (
+    "--file", "--directory", "--files-from", "--exclude", "--use-compress-program", "--to-command", "--transform",
+)  # fmt: skip
+_GIT_VALUES = "CcObBoju", (
+    "--output", "--output-directory", "--git-dir", "--work-tree", "--branch", "--depth", "--origin", "--config",
+    "--reference", "--reference-if-able", "--jobs", "--shallow-since", "--shallow-exclude", "--template",
+    "--separate-git-dir", "--upload-pack", "--initial-branch", "--filter", "--server-option", "--reason",
+)  # fmt: skip
 _SED_VALUES = "efl"
+_PERL_VALUES = "eEMmI", (), "iFx", "0l"
+_PACKER_VALUES = "So", ("--suffix", "--output")
+# The letters whose value follows, the options that name the directory, and what makes it unpack, where not all does.
+_UNPACKERS: Mapping[str, tuple[str, tuple[str, ...], frozenset[str]]] = {
+    **dict.fromkeys(_TAR, ("", ("-C", "--directory"), frozenset({"-x", "--extract", "--get"}))),
+    "unzip": ("dxP", ("-d",), frozenset()),
+    "unar": ("o", ("-o", "--output-directory"), frozenset()),
+    **dict.fromkeys(("7z", "7za", "7zr", "7zz"), ("o", ("-o",), frozenset({"x", "e"}))),
+    "cpio": ("DFOI", ("-D", "--directory"), frozenset({"-i", "--extract"})),
+    "unrar": ("", (), frozenset({"x", "e"})),
+}
 
 
 def written_by(call: Invocation) -> Iterator[Argument]:
@@ -76,9 +105,9 @@ def written_by(call: Invocation) -> Iterator[Argument]:
     if special is not None:
         yield from special(call)
     elif program in _EVERY_OPERAND:
-        yield from sort_words(call.arguments, "mtdrsp" if program in {"touch", "mkdir", "truncate"} else "").operands
+        yield from sort_words(call.arguments, _EVERY_OPERAND[program], _LONG_VALUES).operands
     elif program in _COPIES:
-        yield from _copied(call, _COPIES[program])
+        yield from _copied(call)
     elif program in _PACKERS:
         yield from _packed(call)
     elif program in _TAR:
@@ -88,33 +117,40 @@ def written_by(call: Invocation) -> Iterator[Argument]:
         words = sort_words(call.arguments, letters, _LONG_VALUES)
         yield from words.values(*names)
     else:
-        yield from sort_words(call.arguments, "", _ANY_OUTPUT).values(*_ANY_OUTPUT)
+        yield from sort_words(call.arguments, long_with_value=_ANY_OUTPUT).values(*_ANY_OUTPUT)
 
 
-def _copied(call: Invocation, letters: str) -> Iterator[Argument]:
-    words = sort_words(call.arguments, letters, _LONG_VALUES)
-    given = words.values("-t", "--target-directory")
-    sources, target = (
-        (words.operands, given[-1])
-        if given
-        else (words.operands[:-1], words.operands[-1] if words.operands else _HERE)
-    )
-    if not given and len(words.operands) < 2:  # noqa: PLR2004 - `ln -s x` makes ./x
-        sources, target = words.operands, _HERE
-    if words.has("-d", "--directory") and call.program.endswith("install"):
+def sources_and_target(call: Invocation) -> tuple[tuple[Argument, ...], Argument]:
+    """What a program that copies, moves or links is given, and where to."""
+    words = _copy_words(call)
+    operands, given = words.operands, words.values("-t", "--target-directory")
+    if given:
+        return operands, given[-1]
+    # `ln -s x` makes ./x
+    return (operands[:-1], operands[-1]) if len(operands) > 1 else (operands, _HERE)
+
+
+def _copy_words(call: Invocation) -> Words:
+    return sort_words(call.arguments, _COPIES[call.program.casefold()], _LONG_VALUES)
+
+
+def _copied(call: Invocation) -> Iterator[Argument]:
+    words = _copy_words(call)
+    if call.program.endswith("install") and words.has("-d", "--directory"):
         yield from words.operands
         return
-    if ":" in target.text.split("/", 1)[0]:
+    sources, target = sources_and_target(call)
+    if ":" in target.text.partition("/")[0]:
         return
     yield target
     for source in sources:
-        name = posixpath.basename(source.text.rstrip("/"))
-        if name and name not in {".", ".."} and UNKNOWN not in name:
+        name = posixpath.basename(posixpath.normpath(source.text))
+        if name != ".." and UNKNOWN not in name:
             yield Argument(posixpath.join(target.text, name))
 
 
 def _packed(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, "So", ("--suffix", "--output"), "T")
+    words = sort_words(call.arguments, *_PACKER_VALUES)
     if not words.has("-c", "--stdout", "-l", "--list", "-t", "--test"):
         yield from words.operands
     yield from words.values("-o", "--output")
@@ -132,47 +168,33 @@ def _archived(call: Invocation) -> Iterator[Argument]:
 
 def unpacked_into(call: Invocation) -> str | None:
     """The directory that `call` unpacks an archive into, `.` where none is named; None where it unpacks nothing."""
-    match call.program.casefold():
-        case "tar" | "bsdtar" | "gtar":
-            words = tar_words(call)
-            folders = words.values("-C", "--directory") if words.has("-x", "--extract", "--get") else None
-        case "unzip" | "unar":
-            words = sort_words(call.arguments, "dxPo", ("-d", "--output-directory"))
-            folders = words.values("-d", "-o", "--output-directory")
-        case "7z" | "7za" | "7zr" | "7zz":
-            words = sort_words(call.arguments, "o", ("-o",))
-            folders = words.values("-o") if words.plain[:1] in (("x",), ("e",)) else None
-        case "cpio":
-            words = sort_words(call.arguments, "DFOI", ("--directory",))
-            folders = words.values("-D", "--directory") if words.has("-i", "--extract") else None
-        case "unrar":
-            words = sort_words(call.arguments)
-            folders = words.operands[2:3] if words.plain[:1] in (("x",), ("e",)) else None
-        case _:
-            folders = None
-    if folders is None:
+    program = call.program.casefold()
+    if program not in _UNPACKERS:
         return None
+    letters, names, signs = _UNPACKERS[program]
+    words = tar_words(call) if program in _TAR else sort_words(call.arguments, letters, names)
+    if signs and not words.has(*signs) and signs.isdisjoint(words.plain):
+        return None
+    folders = words.operands[2:] if program == "unrar" else words.values(*names)
     return folders[0].text if folders else "."
 
 
 def tar_words(call: Invocation) -> Words:
     """The arguments of a tar, whose first word may be options without a dash."""
-    arguments = list(call.arguments)
-    if arguments and re.fullmatch(r"[A-Za-z]+", arguments[0].text):
-        arguments[0] = Argument(f"-{arguments[0].text}")
-        # Old style: the values follow all the letters, and only `f` is of interest.
-        letters = arguments[0].text
-        if "f" in letters and not letters.endswith("f"):
-            arguments[0] = Argument(letters.replace("f", "") + "f")
-    return sort_words(
-        arguments, "fCTXbIFgKLNVH",
-        ("--file", "--directory", "--files-from", "--exclude", "--use-compress-program", "--to-command",
-        "--transform"),
-    )  # fmt: skip
+    first, rest = texts(call.arguments[:1]), list(call.arguments)
+    for bundle in filter(str.isalpha, first):
+        # The values follow all the letters, in their order.
+        values = rest[1:]
+        rest = [Argument("-" + re.sub(f"[{_TAR_LETTERS}]", "", bundle))]
+        for letter in re.findall(f"[{_TAR_LETTERS}]", bundle):
+            rest += [Argument(f"-{letter}"), *values[:1]]
+            values = values[1:]
+        rest += values
+    return sort_words(rest, _TAR_LETTERS, _TAR_VALUES)
 
 
 def _in_place(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, _SED_VALUES, ("--expression", "--file", "--line-length"), "i")
+    words = sort_words(call.arguments, _SED_VALUES, ("--expression", "--file", "--line-length"))
     if not words.has("-i", "--in-place"):
         return
     has_script = words.has("-e", "--expression", "-f", "--file")
@@ -180,52 +202,58 @@ def _in_place(call: Invocation) -> Iterator[Argument]:
 
 
 def _perl(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, "eEMmI", (), "iFx", "0l")
+    words = sort_words(call.arguments, *_PERL_VALUES)
     if words.has("-i"):
         yield from words.operands if words.has("-e", "-E") else words.operands[1:]
 
 
 def _dd(call: Invocation) -> Iterator[Argument]:
-    yield from (Argument(one.text[3:], one.expands) for one in call.arguments if one.text.startswith("of="))
+    yield from (Argument(one.text[3:]) for one in call.arguments if one.text.startswith("of="))
 
 
 def _curl(call: Invocation) -> Iterator[Argument]:
     letters, names = _OPTIONS["curl"]
     words = sort_words(call.arguments, letters, _LONG_VALUES)
     yield from words.values(*names)
-    if words.has("-O", "--remote-name", "--remote-name-all"):
-        yield from (Argument(posixpath.basename(url)) for url in words.plain if posixpath.basename(url))
+    if words.has("-O", "--remote-name-all"):
+        yield from (Argument(name) for url in words.plain if (name := _last_part(url)))
 
 
 def _wget(call: Invocation) -> Iterator[Argument]:
     letters, names = _OPTIONS["wget"]
     words = sort_words(call.arguments, letters, _LONG_VALUES)
     yield from (value for value in words.values(*names) if value.text != "-")
+    if not words.has("-O", "--output-document", "--spider"):
+        folders = texts(words.values("-P", "--directory-prefix"))
+        yield from (Argument(posixpath.join(*folders, name)) for url in words.plain if (name := _last_part(url)))
+
+
+def _last_part(url: str) -> str:
+    return posixpath.basename(url.partition("?")[0])
 
 
 def _second(call: Invocation) -> Iterator[Argument]:
-    letters, names = _OPTIONS.get(call.program, ("", ()))
-    words = sort_words(call.arguments, letters, _LONG_VALUES)
-    yield from words.operands[1:2]
-    yield from words.values(*names)
+    letters, _ = _OPTIONS[call.program.casefold()]
+    yield from sort_words(call.arguments, letters).operands[1:]
 
 
 def _git(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(
-        call.arguments, "CcObo", ("--output", "--output-directory", "--git-dir", "--work-tree", "--branch")
-    )
-    yield from words.values("--output", "--output-directory")
-    match words.plain[:1]:
-        case ("clone",):
-            yield from words.operands[2:3]
-        case ("archive",) | ("format-patch",):
+    words = sort_words(call.arguments, *_GIT_VALUES)
+    below = texts(words.values("-C"))
+    yield from words.values("--output-directory")  # `--output` is short for it
+    match words.plain:
+        case (
+            ("bundle", "create", path, *_)
+            | ("worktree", "add" | "remove", path, *_)
+            | ("worktree", "move", _, path, *_)
+            | ("init", path, *_)
+        ):
+            yield Argument(posixpath.join(*below, path))
+        case ("clone", url, *path):
+            name = re.split("[/:]", posixpath.normpath(url))[-1].removesuffix(".git")
+            yield Argument(posixpath.join(*below, *path[:1] or (name,)))
+        case ("archive" | "format-patch", *_):
             yield from words.values("-o")
-        case ("init",):
-            yield from (one for one in words.operands[1:2])
-        case ("bundle",) | ("worktree",):
-            yield from words.operands[2:3]
-        case _:
-            return
 
 
 def _yq(call: Invocation) -> Iterator[Argument]:
@@ -236,15 +264,18 @@ def _yq(call: Invocation) -> Iterator[Argument]:
 
 def _cmake(call: Invocation) -> Iterator[Argument]:
     given = call.arguments
-    if [one.text for one in given[:1]] != ["-E"]:
-        return
-    match given[1].text if len(given) > 1 else "":
-        case "copy" | "copy_directory" | "rename" | "copy_if_different" | "create_symlink" | "create_hardlink":
+    match texts(given[:2]):
+        case (
+            "-E",
+            "copy" | "copy_directory" | "rename" | "copy_if_different" | "create_symlink" | "create_hardlink",
+        ):
             yield given[-1]
-        case "touch" | "touch_nocreate" | "make_directory" | "rm" | "remove" | "remove_directory":
-            yield from (one for one in given[2:] if not one.text.startswith("-"))
-        case _:
-            return
+        case ("-E", "touch" | "touch_nocreate" | "make_directory" | "rm" | "remove" | "remove_directory"):
+            yield from given[2:]
+
+
+def _rescued(call: Invocation) -> Iterator[Argument]:
+    yield from call.arguments[1:]
 
 
 def _find(call: Invocation) -> Iterator[Argument]:
@@ -253,17 +284,25 @@ def _find(call: Invocation) -> Iterator[Argument]:
             yield value
 
 
+def _script(call: Invocation) -> Iterator[Argument]:
+    letters, names = _OPTIONS["script"]
+    words = sort_words(call.arguments, letters, names)
+    yield from (*words.operands[:1], *words.values(*names))
+
+
 def _last(call: Invocation) -> Iterator[Argument]:
     yield from sort_words(call.arguments).operands[-1:]
 
 
 def _zip(call: Invocation) -> Iterator[Argument]:
-    yield from sort_words(call.arguments, "bnPtxi").operands[:1]
+    letters, _ = _OPTIONS["zip"]
+    yield from sort_words(call.arguments, letters).operands[:1]
 
 
 _SPECIAL: Mapping[str, Callable[[Invocation], Iterator[Argument]]] = {
-    "sed": _in_place, "gsed": _in_place, "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd, "curl": _curl,
-    "wget": _wget,
+    "sed": _in_place, "gsed": _in_place, "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd,
+    "dcfldd": _dd, "ddrescue": _rescued, "dd_rescue": _rescued, "curl": _curl,
+    "wget": _wget, "wget2": _wget, "script": _script,
     "find": _find, "gfind": _find, "uniq": _second, "split": _second, "git": _git, "yq": _yq, "cmake": _cmake,
     "xxd": _second, "ffmpeg": _last,
     "convert": _last, "magick": _last, "zip": _zip, "unrar": _last,

@@ -5,6 +5,7 @@ import pytest
 from tests.support.each import each
 from tests.tools.approval.dangers.scene import PROJECT, SCENE, families, levels
 from tools.approval.commands import classify_command
+from tools.approval.dangers.devices import opens_to_others
 from tools.approval.dangers.judging import findings_in
 from tools.bash.read import read_command
 
@@ -213,3 +214,20 @@ def test_anything_else_in_a_pod_is_asked_about(command):
 
 def test_a_way_up_may_lead_to_the_system_where_the_directory_is_not_known():
     assert "credentials" in {one.family for one in classify_command("cat ../../etc/shadow").findings}
+
+
+@each(
+    ("mode", "opens"),
+    [
+        ("777", True),
+        ("4755", True),
+        ("u+s", True),
+        ("o+w", True),
+        ("755", False),
+        ("u+x", False),
+        ("u+x," * 25, False),
+        ("u+x," * 25 + ",", True),
+    ],
+)
+def test_a_mode_lets_others_in_or_is_too_long_to_be_read(mode, opens):
+    assert opens_to_others(mode) is opens

@@ -3,7 +3,7 @@
 from tests.support.each import each
 from tests.tools.approval.dangers.scene import PROJECT, SCENE
 from tools.approval.dangers.essential import why_essential, why_may_be_essential
-from tools.approval.dangers.places import full_path, place_of
+from tools.approval.dangers.places import Scene, full_path, is_below, place_of
 from tools.bash.reading import UNKNOWN, Argument
 
 
@@ -50,10 +50,33 @@ def test_a_path_is_known_by_where_it_leads(text, kind):
     assert place_of(Argument(text), str(PROJECT), SCENE).kind == kind
 
 
-def test_behind_a_directory_that_nobody_knows_relative_paths_count_as_inside_but_for_their_names():
+def test_a_path_below_a_home_is_known_by_its_name(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+
+    assert full_path("~", "/w") == "/home/me"
+    assert full_path("~/a/b", "/w") == "/home/me/a/b"
+    assert full_path("~bob/a/b", "/w") == "/home/bob/a/b"
+    assert full_path("~bob", "/w") == "/home/bob"
+
+
+def test_everything_is_below_the_root():
+    assert is_below("/etc", "/")
+    assert is_below("/", "/")
+    assert not is_below("a", "/")
+
+
+def test_a_zero_byte_hides_no_name():
+    assert place_of(Argument(".e\0nv"), str(PROJECT), SCENE).kind == "sensitive"
+
+
+def test_behind_a_directory_that_nobody_knows_relative_paths_count_as_inside_but_for_their_names(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+
     assert place_of(Argument("a"), None, SCENE).kind == "inside"
     assert place_of(Argument("."), None, SCENE).kind == "inside"
     assert place_of(Argument(".ssh/config"), None, SCENE).kind == "sensitive"
+    assert place_of(Argument("~/a"), None, SCENE).kind == "outside"
+    assert place_of(Argument("/data/a"), None, SCENE).kind == "outside"
     assert place_of(Argument("/etc/a"), None, SCENE).kind == "system"
 
 
@@ -117,6 +140,26 @@ def test_the_root_homes_and_system_directories_are_essential(text, expands):
 )
 def test_other_places_are_not(text, expands):
     assert not why_essential(Argument(text, expands=expands), str(PROJECT), SCENE)
+
+
+@each(
+    ("home", "text", "why"),
+    [
+        ("/data/people/me", "/data/people", "the directory that holds the home"),
+        ("/data/people/me", "/data", "the directory that holds the home"),
+        ("/data/people/me", "/data/people/me", "a whole home directory"),
+        ("/data/people/me", "/data/people/me/src", ""),
+        ("/data/people/me", "/data/people/you", ""),
+        ("/home/dev/project/home", "/home/dev/project/home", "a whole home directory"),
+        ("/tmp/run/home", "/tmp", ""),
+        ("/tmp/run/home", "/tmp/run", "the directory that holds the home"),
+        ("/root", "/root", "a whole home directory"),
+        ("/home/dev", "/", "the root directory"),
+        ("/home/dev", "/etc", "the system directory /etc"),
+    ],
+)
+def test_what_would_be_gone_is_said(home, text, why):
+    assert why_essential(Argument(text), str(PROJECT), Scene((str(PROJECT),), home)) == why
 
 
 @each("text", [f"{UNKNOWN}/", f"{UNKNOWN}/*", f"{UNKNOWN}/etc", f"/{UNKNOWN}", f"/{UNKNOWN}*"])

@@ -77,7 +77,7 @@ def test_a_person_sees_short_texts_without_marks():
         ("curl -sSLox https://e.example", {"x"}),
         ("curl -O https://e.example/f.txt", {"f.txt"}),
         ("wget -qO- https://e.example", set()),
-        ("wget -P d https://e.example", {"d"}),
+        ("wget -P d https://e.example/a", {"d", "d/a"}),
         ("tar xzf a.tgz -C /opt", {"/opt"}),
         ("tar xf a.tar", {"."}),
         ("tar -cf a.tar src", {"a.tar"}),
