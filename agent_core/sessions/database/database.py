@@ -135,12 +135,12 @@ class Database:
         if self._is_closed or identity_of(self.path) is None or not self._write_lock.acquire(0):
             return
         try:
-            if self._writer is None:
-                now = time.monotonic()
-                _, connection = self._open_writer(self._ready(now), now)
-                connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
-        except (StoreError, sqlite3.Error):
-            self._drop_writer()  # the first transaction meets it again, and tells it
+            # The first transaction meets what is wrong again, and tells it.
+            with contextlib.suppress(StoreError), self._faults_told(self._drop_writer, 0):
+                if self._writer is None:
+                    now = time.monotonic()
+                    _, connection = self._open_writer(self._ready(now), now)
+                    connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
         finally:
             self._write_lock.release()
 

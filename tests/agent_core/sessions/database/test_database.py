@@ -336,3 +336,11 @@ def test_what_is_opened_ahead_makes_no_file_and_waits_for_nobody(database, start
     assert open_descriptors() < opened  # the holder's pipes: nothing more was opened
     assert stored(other) == {"a", "held", "b"}
     other.close()
+
+
+def test_what_is_wrong_with_the_file_is_not_told_by_what_is_opened_ahead(database):
+    database.path.parent.mkdir()
+    database.path.write_bytes(b"no database" * 500)
+    database.warm()
+    with pytest.raises(StoreError):
+        put(database, "a")
