@@ -12,6 +12,7 @@ from pathlib import Path
 from agent_core.errors import StoreError
 from agent_core.sessions.database.fair_lock import FairLock
 from agent_core.sessions.database.file_header import identity_of, wal_of
+from agent_core.sessions.database.mark import Mark
 from agent_core.sessions.database.migrating import version_of
 from agent_core.sessions.database.opening import OpenFile, OpenOptions, connect, open_reader, open_writer, prepare
 from agent_core.sessions.database.patience import retried
@@ -132,17 +133,22 @@ class Database:
 
     def warm(self) -> None:
         """Have the connection that the first transaction needs, if it can be had at once. No file is made for it."""
+        self.mark()
+
+    def mark(self) -> Mark | None:
+        """This moment, for later transactions; None where it cannot be had at once. No file is made for it."""
         if self._is_closed or identity_of(self.path) is None or not self._write_lock.acquire(0):
-            return
+            return None
         try:
             # The first transaction meets what is wrong again, and tells it.
             with contextlib.suppress(StoreError), self._faults_told(self._drop_writer, 0):
-                if self._writer is None:
-                    now = time.monotonic()
-                    _, connection = self._open_writer(self._ready(now), now)
-                    connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
+                now = time.monotonic()
+                _, connection = self._writer or self._open_writer(self._ready(now), now)
+                connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
+                return Mark.of(connection)
         finally:
             self._write_lock.release()
+        return None
 
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the database. It takes a while, and delays no transaction.

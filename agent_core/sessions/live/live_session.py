@@ -8,6 +8,8 @@ from dataclasses import field
 from agent_core.context.compaction import Compaction
 from agent_core.messages import Message
 from agent_core.sessions.database.opening import OpenFile
+from agent_core.sessions.kept_state import KeptState
+from agent_core.sessions.live.ahead import ReadAhead
 from agent_core.sessions.live.backlog import AddMessage, CloseTurn, Operation
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.prompts_left import BROKEN_OFF, TellLeft
@@ -22,6 +24,7 @@ class LiveSession:
         messages: the model's history; None where it has to be read.
         compaction: the compression in effect, if `knows_compaction`; else it has to be read.
         all_told: the model is known to have been told of all that was said before the running, or the next, turn.
+        kept: what was kept, as it was read ahead; None where it has to be read.
         turn: the running turn.
         backlog: what is not stored yet, in order.
         holds: the lease was ours when we last looked.
@@ -41,6 +44,7 @@ class LiveSession:
     compaction: Compaction | None = None
     knows_compaction: bool = False
     all_told: bool = False
+    kept: KeptState | None = None
     turn: LiveTurn | None = None
     backlog: list[Operation] = field(default_factory=list)
     holds: bool = False
@@ -78,9 +82,15 @@ class LiveSession:
         """It is a new one: there is nothing to be read."""
         self.messages, self.compaction, self.knows_compaction, self.all_told = [], None, True, True
 
+    def take_up(self, ahead: ReadAhead) -> None:
+        """It is as it was read ahead."""
+        self.messages, self.compaction, self.knows_compaction = list(ahead.messages), ahead.compaction, True
+        self.all_told, self.kept = ahead.all_told, ahead.kept
+
     def forget_history(self) -> None:
         """What is known of the conversation may be out of date."""
         self.messages, self.compaction, self.knows_compaction, self.all_told = None, None, False, False
+        self.kept = None
 
     def lose(self, now: float, why: str) -> None:
         """Another process prompts the session now: what is known of it here is out of date."""

@@ -11,6 +11,7 @@ from agent_core.context.compaction import Compaction
 from agent_core.errors import RequestError, SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.sessions.live import leases
+from agent_core.sessions.live.ahead import ReadAhead, read_all
 from agent_core.sessions.live.backlog import CreateSession, Operation
 from agent_core.sessions.live.compaction_rows import read_compaction
 from agent_core.sessions.live.housekeeping import Rhythm
@@ -18,18 +19,8 @@ from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
 from agent_core.sessions.live.saving import LeaseLost, Saver, SessionVanished
-from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadAhead:
-    """A session's messages, and the rows' bodies that they were read from: these tell whether they still are so."""
-
-    session_id: str
-    bodies: list[str | bytes]
-    messages: tuple[Message, ...]
 
 
 class LiveSessions:
@@ -50,7 +41,7 @@ class LiveSessions:
         self._wake = wake
         self._lock = threading.Lock()
         self._live: dict[str, LiveSession] = {}
-        self._ahead: _ReadAhead | None = None
+        self._ahead: ReadAhead | None = None
 
     @contextlib.contextmanager
     def entered(self, session_id: str) -> Iterator[LiveSession]:
@@ -132,7 +123,7 @@ class LiveSessions:
             UnknownSession, SessionInUse, StoreError.
         """
         try:
-            self._saver.save(live, claim=True, patience=patience)
+            self._saver.save(live, claim=True, patience=patience, ahead=self._ahead_of(live.id))
         except LeaseLost:
             live.holds = False
             live.forget_history()
@@ -187,31 +178,31 @@ class LiveSessions:
             UnknownSession: there is no such session.
             StoreError: they cannot be read.
         """
-        return self._read(session_id)[1]
-
-    def read_ahead(self, session_id: str) -> list[Message]:
-        """The same, and until the session's next turn begins it is kept: if it is the same then, it is not read anew.
-
-        One session's is kept at a time.
-        """
-        bodies, messages = self._read(session_id)
-        self._ahead = _ReadAhead(session_id, bodies, tuple(messages))
-        return messages
-
-    def forget_ahead(self, session_id: str) -> None:
-        """Nobody will begin a turn of it soon."""
-        ahead = self._ahead
-        if ahead is not None and ahead.session_id == session_id:
-            self._ahead = None
-
-    def _read(self, session_id: str) -> tuple[list[str | bytes], list[Message]]:
-        ahead = self._ahead
         with self._database.read() as connection:
             leases.read_holder(connection, session_id)  # tells whether there is such a session
             bodies = read_bodies(connection, session_id)
-        if ahead is not None and ahead.session_id == session_id and ahead.bodies == bodies:
-            return bodies, list(ahead.messages)
-        return bodies, unpack_messages(bodies)
+        ahead = self._ahead_of(session_id)
+        return list(ahead.messages) if ahead is not None and ahead.bodies == bodies else unpack_messages(bodies)
+
+    def read_ahead(self, session_id: str) -> ReadAhead:
+        """What the session's next turn begins with. It is kept until then: if it is the same, it is not read anew.
+
+        One session's is kept at a time.
+
+        Raises:
+            UnknownSession, StoreError.
+        """
+        self._ahead = ahead = read_all(self._database, session_id)
+        return ahead
+
+    def forget_ahead(self, session_id: str) -> None:
+        """Nobody will begin a turn of it soon."""
+        if self._ahead_of(session_id) is not None:
+            self._ahead = None
+
+    def _ahead_of(self, session_id: str) -> ReadAhead | None:
+        ahead = self._ahead
+        return ahead if ahead is not None and ahead.session_id == session_id else None
 
     def read_compaction(self, session_id: str, live: LiveSession | None) -> Compaction | None:
         """The compression in effect as it is stored; none where the session itself waits to be.

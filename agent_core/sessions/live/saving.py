@@ -10,6 +10,7 @@ from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.live import leases
+from agent_core.sessions.live.ahead import ReadAhead
 from agent_core.sessions.live.backlog import (
     AddCompaction,
     AddMessage,
@@ -57,12 +58,20 @@ class Saver:
         self.patience = patience
         self.saves = 0
 
-    def save(self, live: LiveSession, *, claim: bool = False, patience: float | None = None) -> None:
+    def save(
+        self,
+        live: LiveSession,
+        *,
+        claim: bool = False,
+        patience: float | None = None,
+        ahead: ReadAhead | None = None,
+    ) -> None:
         """Store the session's backlog and what its running turn's journal has; end its lease if it is leaving.
 
         Args:
             claim: take the lease, even if there is nothing to store.
             patience: seconds, instead of the usual.
+            ahead: what was read of the session; where that is so still when the lease is taken, it is known.
 
         Raises:
             StoreError: it, or a part of it, could not be stored; the rest waits in the backlog.
@@ -70,11 +79,11 @@ class Saver:
             SessionVanished: it is another file now, without the session. UnknownSession: the session was deleted.
         """
         allowed = self.patience if patience is None else patience
-        self._save_some(live, claim=claim, patience=allowed)
+        self._save_some(live, claim=claim, patience=allowed, ahead=ahead)
         while live.backlog:
             self._save_some(live, claim=False, patience=allowed)
 
-    def _save_some(self, live: LiveSession, *, claim: bool, patience: float) -> None:
+    def _save_some(self, live: LiveSession, *, claim: bool, patience: float, ahead: ReadAhead | None = None) -> None:
         batch = live.backlog[:_BATCH]
         is_last = len(batch) == len(live.backlog)
         turns = _turns_to_take(batch, live.turn if is_last else None)
@@ -83,9 +92,10 @@ class Saver:
         leaves = is_last and live.leaving
         if not (batch or claim or (leaves and live.holds) or any(turn.events for turn in turns)):
             return
-        claimed = False
+        claimed = is_as_read = False
         try:
             with self.database.write(patience) as connection:
+                is_as_read = ahead is not None and ahead.is_now(connection)
                 claimed = self._authorise(connection, live, batch, claim=claim)
                 for operation in batch:
                     operation.apply(connection, live.id)
@@ -102,6 +112,8 @@ class Saver:
         live.file = self.database.opened
         if claimed:
             live.forget_history()
+            if ahead is not None and is_as_read:
+                live.take_up(ahead)
         if leaves:
             live.holds = False
         elif claimed:
@@ -142,7 +154,8 @@ class Saver:
             return False
         if leases.claim(connection, live.id, self.identity, now):
             drop_turns_left_empty(connection, live.id)
-        _touch(connection, live.id, self.identity.token, now)
+        if batch:  # else it is only taken, and what it keeps depends on when it was used
+            _touch(connection, live.id, self.identity.token, now)
         return True
 
     def _still_holds(self, connection: sqlite3.Connection, live: LiveSession, now: float, *, moves: bool) -> bool:

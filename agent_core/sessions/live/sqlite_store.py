@@ -276,7 +276,7 @@ class SqliteSessionStore:
         """
         with self._sessions.entered_if_live(session_id) as live:
             if live is None:
-                return self._sessions.read_ahead(session_id)
+                return list(self._sessions.read_ahead(session_id).messages)
         return self.messages(session_id)
 
     def forget_ahead(self, session_id: str) -> None:
@@ -300,6 +300,7 @@ class SqliteSessionStore:
         """
         operation = Keep(packed_state(state))
         with self._sessions.entered(session_id) as live:
+            live.kept = None
             live.backlog = [one for one in live.backlog if not isinstance(one, Keep)]
             self._sessions.store(live, operation)
             self._sessions.drop_if_idle(live)
@@ -315,6 +316,8 @@ class SqliteSessionStore:
             waiting = [one for one in live.backlog if isinstance(one, Keep)] if live else []
             if waiting:
                 return waiting[-1].packed.state
+            if live is not None and live.kept is not None and live.holds:
+                return live.kept
         with self._database.read() as connection:
             return read_state(connection, session_id)
 
