@@ -100,10 +100,8 @@ class Database:
                     self._roll_back(connection)
                     raise
         finally:
-            if self._is_closed:
-                self._drop_writer()
             self._write_thread = None
-            self._write_lock.release()
+            self._release_writer()
 
     @contextlib.contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -147,7 +145,7 @@ class Database:
                 connection.execute("SELECT 1 FROM sqlite_master LIMIT 0")  # reads the schema
                 return Mark.of(connection)
         finally:
-            self._write_lock.release()
+            self._release_writer()
         return None
 
     def checkpoint(self) -> None:
@@ -276,6 +274,12 @@ class Database:
         with self._pool_lock:
             pool, self._pool = self._pool, []
         _close_all([connection for _, connection in pool])
+
+    def _release_writer(self) -> None:
+        """Let others write. Behind `close` nobody is left to close it."""
+        if self._is_closed:
+            self._drop_writer()
+        self._write_lock.release()
 
     def _drop_writer(self) -> None:
         writer, self._writer = self._writer, None

@@ -338,6 +338,24 @@ def test_what_is_opened_ahead_makes_no_file_and_waits_for_nobody(database, start
     other.close()
 
 
+def test_what_is_opened_ahead_as_the_end_comes_is_closed(database):
+    put(database, "a")
+    database.close()
+    before = open_descriptors()
+    other = Database(database.path)
+    acquire = other._write_lock.acquire
+
+    def late(patience):
+        other._write_lock.acquire = acquire
+        other.close()
+        return acquire(patience)
+
+    other._write_lock.acquire = late
+    other.warm()
+
+    assert open_descriptors() == before
+
+
 def test_what_is_wrong_with_the_file_is_not_told_by_what_is_opened_ahead(database):
     database.path.parent.mkdir()
     database.path.write_bytes(b"no database" * 500)
