@@ -31,7 +31,7 @@ QUIET_SECONDS = 10.0
 class Chooser:
     """Changes sessions' choices, one change of a session after the other.
 
-    Used on the event loop, but for `offered` and `renew`, which block.
+    Used on the event loop, but for `offered`, `offered_first` and `renew`, which block.
     """
 
     def __init__(
@@ -68,9 +68,16 @@ class Chooser:
         Raises:
             SettingsError: the settings cannot be read.
         """
+        return self._offered(session.choices, session.model_used, everything=everything)
+
+    def offered_first(self, choices: SessionChoices) -> tuple[Option, ...]:
+        """The same for a session that is about to begin."""
+        return self._offered(choices, "", everything=False)
+
+    def _offered(self, choices: SessionChoices, used: str, *, everything: bool) -> tuple[Option, ...]:
         config = self._config.load()
         known, client = self._lists.offered(config), self._sessions.client
-        return offered_options(session.choices, config, known, client, session.model_used, everything=everything)
+        return offered_options(choices, config, known, client, used, everything=everything)
 
     async def choose(
         self, session: SessionState, option_id: str, value: object, *, announced: bool = True

@@ -43,6 +43,7 @@ from agent_core.errors import HermesError, RequestError
 from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
+from agent_core.options import Option
 from agent_core.sessions.records import SessionPage
 
 log = logging.getLogger(__name__)
@@ -115,10 +116,10 @@ class HermesACPAgent:
 
     async def adopt(self) -> None:
         """Make a real session of the one that the front door opened, before anything else is received."""
-        if self._greeting.seed is None:
+        if (seed := self._greeting.seed) is None:
             return
         try:
-            await self._open(self._greeting.seed, held=False)
+            await self._open(lambda: seed, held=False)
         except HermesError:
             # The settings were good a moment ago. The first prompt is told that the session is not there.
             log.exception("the first session could not be opened")
@@ -143,10 +144,17 @@ class HermesACPAgent:
     async def new_session(self, cwd: str, hermes_meta: RequestMeta = _NO_META, **_: object) -> dict[str, Any]:
         """ACP `session/new`."""
         directories, servers = _listed(hermes_meta.directories), _listed(hermes_meta.servers)
-        seed = await self._blocking(lambda: open_session(cwd, directories, servers, self._config.load()))
-        session = await self._open(seed, held=True)
+        options: tuple[Option, ...] = ()
+
+        def sow() -> SessionSeed:
+            nonlocal options
+            seed = open_session(cwd, directories, servers, self._config.load())
+            options = self._chooser.offered_first(seed.choices)
+            return seed
+
+        session = await self._open(sow, held=True)
         self._start(session, hermes_meta, session.outbox.release)
-        return await self._result(session)
+        return session_result(session.id, options, self._sessions.client)
 
     @_method
     async def load_session(
@@ -181,7 +189,7 @@ class HermesACPAgent:
         session = await self._sessions.fork(session_id, place, _fork_point(hermes_meta))
         session.outbox.put(_offered(session))
         self._start(session, hermes_meta, session.outbox.release)
-        return await self._result(session)
+        return session_result(session.id, await self._chooser.options(session), self._sessions.client)
 
     @_method
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: object) -> dict[str, Any]:
@@ -246,8 +254,8 @@ class HermesACPAgent:
         self._turns.rest()
         self._requests.rest()
 
-    async def _open(self, seed: SessionSeed, *, held: bool) -> SessionState:
-        session = await self._sessions.open(seed, held=held)
+    async def _open(self, sow: Callable[[], SessionSeed], *, held: bool) -> SessionState:
+        session = await self._sessions.open(sow, held=held)
         session.outbox.put(_offered(session))
         self._warm_once()
         self._sessions.rest(session)
@@ -278,14 +286,14 @@ class HermesACPAgent:
         else:
             self._chooser.show_from(loop, session)
 
-    async def _result(self, session: SessionState) -> dict[str, Any]:
-        return session_result(session.id, await self._chooser.options(session), self._sessions.client)
-
     async def _place(self, cwd: str, meta: RequestMeta) -> Place:
         servers = servers_of(_listed(meta.servers))
-        await self._blocking(self._factory.signed_out.check)
-        directory, roots = await self._blocking(lambda: check_place(cwd, _listed(meta.directories)))
-        return Place(directory, roots, servers)
+
+        def look() -> Place:
+            self._factory.signed_out.check()
+            return Place(*check_place(cwd, _listed(meta.directories)), servers)
+
+        return await self._blocking(look)
 
     def _start(self, session: SessionState, meta: RequestMeta, begin: Callable[[], None]) -> None:
         """A session that was made live for a request begins to tell, once the request is answered."""

@@ -84,17 +84,22 @@ class SessionManager:
         self.source = ""
         self.on_live: Callable[[SessionState], None] = lambda _: None
 
-    async def open(self, seed: SessionSeed, *, held: bool) -> SessionState:
+    async def open(self, sow: Callable[[], SessionSeed], *, held: bool) -> SessionState:
         """Begin a session. `held`: its updates wait until `outbox.release`, because the editor does not know it yet.
 
+        Args:
+            sow: makes its seed, on a worker thread.
+
         Raises:
-            SettingsError: the settings cannot be read.
+            SettingsError: the settings cannot be read. Also what `sow` raises.
         """
 
-        def prepare() -> _Prepared:
-            return self._prepare(seed, lambda: self._factory.sessions.store.create_new(self._new(seed)))
+        def prepare() -> tuple[SessionSeed, _Prepared]:
+            seed = sow()
+            return seed, self._prepare(seed, lambda: self._factory.sessions.store.create_new(self._new(seed)))
 
-        session = self._enter(seed, await self._run_blocking(prepare), held=held)
+        seed, prepared = await self._run_blocking(prepare)
+        session = self._enter(seed, prepared, held=held)
         session.is_new = True
         return session
 

@@ -93,8 +93,7 @@ class ConfigSource:
         self._overrides = overrides
         self._on_load = on_load
         self._lock = threading.Lock()
-        self._loaded: Configuration | None = None
-        self._stamp: tuple[object, ...] = ()
+        self._loaded: tuple[_Stamps, Configuration] | None = None
 
     def load(self) -> Configuration:
         """The current settings.
@@ -102,13 +101,22 @@ class ConfigSource:
         Raises:
             SettingsError: as `load` does.
         """
+        stamps, loaded = self._stamps(), self._loaded
+        # Without the lock: many sessions that open at once would wait for each other at each look.
+        if loaded is not None and loaded[0] == stamps:
+            return loaded[1]
         with self._lock:
-            stamp = (_stamp(self.home.config_file), _stamp(self.home.env_file))
-            if self._loaded is None or stamp != self._stamp:
-                self._loaded = load(self.home, self._overrides)
-                self._stamp = stamp
-                self._on_load(self._loaded)
-            return self._loaded
+            stamps, loaded = self._stamps(), self._loaded
+            if loaded is None or loaded[0] != stamps:
+                loaded = self._loaded = stamps, load(self.home, self._overrides)
+                self._on_load(loaded[1])
+            return loaded[1]
+
+    def _stamps(self) -> _Stamps:
+        return _stamp(self.home.config_file), _stamp(self.home.env_file)
+
+
+_Stamps = tuple[tuple[int, int] | None, tuple[int, int] | None]
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -115,7 +115,7 @@ class Desk:
 
     async def open(self, cwd: Path) -> None:
         choices = SessionChoices(mode="accept_edits")
-        self.session = await self.sessions.open(SessionSeed("s", cwd, (), (), choices), held=False)
+        self.session = await self.sessions.open(lambda: SessionSeed("s", cwd, (), (), choices), held=False)
 
     def close(self) -> None:
         """Give back what the session's transport holds."""
