@@ -16,7 +16,14 @@ from agent_core.sessions.database.mark import Mark
 from agent_core.sessions.database.migrating import version_of
 from agent_core.sessions.database.opening import OpenFile, OpenOptions, connect, open_reader, open_writer, prepare
 from agent_core.sessions.database.patience import retried
-from agent_core.sessions.database.store_faults import busy_error, is_busy, is_fatal, newer_error, store_error
+from agent_core.sessions.database.store_faults import (
+    busy_error,
+    crowded_error,
+    is_busy,
+    is_fatal,
+    newer_error,
+    store_error,
+)
 
 _IDLE_READERS = 4
 _HUGE_LOG = 32 << 20
@@ -88,7 +95,7 @@ class Database:
                 self._ready(time.monotonic() + allowed)
         deadline = time.monotonic() + allowed
         if not self._write_lock.acquire(allowed):
-            raise busy_error(self.path, allowed)
+            raise crowded_error(self.path, allowed)
         self._write_thread = threading.get_ident()
         try:
             with self._faults_told(self._drop_writer, allowed):

@@ -59,6 +59,16 @@ def busy_error(path: Path, seconds: float) -> StoreError:
     )
 
 
+def crowded_error(path: Path, seconds: float) -> StoreError:
+    """The error for a database that other threads of this process used for `seconds`, or waited for."""
+    return StoreError(
+        f"{path} could not be written to for {seconds:.3g} s: other work of this program wrote to it, or waited for "
+        "it, all that time. Try again. If that does not help, the disk hangs, or another program holds the file (a "
+        "backup, a database browser).",
+        kind="busy",
+    )
+
+
 def foreign_error(path: Path, what: str) -> StoreError:
     """The error for a file that is not this program's."""
     return StoreError(

@@ -219,6 +219,15 @@ def test_a_process_that_holds_the_lock_for_long_makes_the_others_wait_and_then_s
     assert stored(database) == {"held", "patient"}
 
 
+def test_work_of_this_program_that_writes_for_long_is_not_told_as_another_programs(database):
+    put(database, "a")
+    with ThreadPoolExecutor(1) as another, database.write():
+        problem = another.submit(put, database, "b", patience=0.05).exception(10)
+    assert isinstance(problem, StoreError)
+    assert problem.kind == "busy"
+    assert "other work of this program" in str(problem)
+
+
 def test_a_killed_process_leaves_neither_a_lock_nor_half_a_transaction(database, start):
     child = start(HOLD, database.path)
     assert child.stdout.readline() == "holding\n"
