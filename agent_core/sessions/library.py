@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_LONGEST_WRITE = 10.0
+"""Seconds: a file that was touched more lately may be one that a living process is writing."""
+
 
 class SessionLibrary:
     """The parts. All of them block; none is used on the event loop.
@@ -138,12 +141,16 @@ class SessionLibrary:
         Raises:
             SessionInUse: another living process prompts it. StoreError: it could not be removed.
         """
+        from agent_core.sessions.files.half_written import drop_half_written, may_be_in  # noqa: PLC0415 - seldom
+
         there_was = False
         with contextlib.suppress(UnknownSession):
             self.unload(session_id)
-            contents = self.files.contents_of(session_id)
+            contents, half_written = self.files.contents_of(session_id), may_be_in(self.database, session_id)
             there_was = self.archive.delete(session_id)
             self.files.drop(contents)
+            # Nothing else tells where it was writing, should it have been killed.
+            drop_half_written(half_written, min(self._began, self.database.clock() - _LONGEST_WRITE))
             self.outputs.drop(session_id)
         return there_was
 
@@ -177,11 +184,11 @@ class SessionLibrary:
         """Remove what killed processes have left half done, sessions that were opened and never used, and what files
         and long outputs were too long ago.
         """
-        from agent_core.sessions.files.half_written import drop_half_written  # noqa: PLC0415 - once, in quiet times
+        from agent_core.sessions.files.half_written import drop_half_written, may_be_in  # noqa: PLC0415 - once
 
         self.outputs.prune()
         try:
-            drop_half_written(self.database, self._began)
+            drop_half_written(may_be_in(self.database), self._began)
             self.archive.drop_empty(self.database.clock() - DAY)
             self.files.prune()
         except StoreError:

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import re
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 from agent_core.sessions.database.database import Database
@@ -25,25 +26,35 @@ _MOST = 2_000
 # A turn that was given up has ended, but its worker may have gone on as long as the process.
 # An undo has no end of its own in these rows: those of all are looked at.
 _CHANGED = """
-SELECT path FROM file_versions WHERE created_at > ? AND (rewind_id IS NOT NULL OR EXISTS (SELECT 1 FROM turns
+SELECT path FROM file_versions WHERE created_at > ?1 AND (?3 = '' OR session_id = ?3)
+    AND (rewind_id IS NOT NULL OR EXISTS (SELECT 1 FROM turns
     WHERE turns.session_id = file_versions.session_id AND number = turn
     AND (ended_at IS NULL OR outcome = '')))
-GROUP BY path ORDER BY max(id) DESC LIMIT ?
+GROUP BY path ORDER BY max(id) DESC LIMIT ?2
 """
 
 
-def drop_half_written(database: Database, before: float) -> int:
-    """Remove them where turns that did not end or were given up, and undos, have changed files in a week; how many.
+def may_be_in(database: Database, session_id: str = "") -> AbstractSet[Path]:
+    """The directories where turns that did not end or were given up, and undos, have changed files in a week.
 
     Args:
-        before: seconds since the epoch; a file that was touched since may be a living process's.
+        session_id: whose turns; '' for all.
 
     Raises:
         StoreError: the database cannot be read.
     """
+    since = database.clock() - _LOOKED_BACK
     with database.read() as connection:
-        rows = connection.execute(_CHANGED, (database.clock() - _LOOKED_BACK, _MOST)).fetchall()
-    folders = {path_from(path).parent for (path,) in rows}
+        rows = connection.execute(_CHANGED, (since, _MOST, session_id)).fetchall()
+    return {path_from(path).parent for (path,) in rows}
+
+
+def drop_half_written(folders: AbstractSet[Path], before: float) -> int:
+    """Remove them from directories; how many.
+
+    Args:
+        before: seconds since the epoch; a file that was touched since may be a living process's.
+    """
     return sum(_drop_in(folder, before) for folder in folders)
 
 
