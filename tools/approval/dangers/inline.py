@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from tools.approval.dangers.verb_tables import LOCAL
 from tools.approval.dangers.words import Words, sort_words, texts
@@ -87,7 +88,6 @@ _TIMEIT_SETUP = "-s", "--setup"
 _SCRIPT_FILES = "-f", "--file"
 _MODULE_ENDS = ".py", "/__main__.py"
 _SUBCOMMANDS = frozenset({"eval", "repl", "test", "x", "install", "build"})
-_CLUSTER = re.compile(r"-[pei]{2,3}")
 _PRINTS = re.compile(r"-p|--print")
 _INPUTS = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", UNKNOWN})
 _OTHER_INPUTS = re.compile(r"/dev/fd/[1-9]|/proc/self/fd/[1-9]")
@@ -120,6 +120,8 @@ _SQL_VALUES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "litecli": ("e", ("-e",), ()), "bq": ("", (), ()), "turso": ("", (), ()), "wrangler": ("", ("--command",),
     ("--file",)),
 }  # fmt: skip
+_TAKE_SQL = frozenset({"duckdb", "bq", "turso"})
+_SQL_LOOKS = "-l", "--list", "--version", "--help"
 _SQL_LONG = ("--command", "--execute", "--query", "--file", "--dbname", "--host", "--port", "--username", "--user",
     "--database", "-cmd",
              "-execute", "--queries-file", "--password", "--server")  # fmt: skip
@@ -201,11 +203,9 @@ def files_read(sql: str) -> Iterator[Argument]:
 
 def _said(call: Invocation) -> Iterator[str]:
     """The arguments, but for what only describes something."""
-    before = ""
-    for text in texts(call.arguments):
-        if not _DESCRIBES.fullmatch(before):
-            yield text
-        before = text
+    given = texts(call.arguments)
+    yield from given[:1]
+    yield from (text for before, text in pairwise(given) if not _DESCRIBES.fullmatch(before))
 
 
 def _debugged(call: Invocation) -> Iterator[str]:
@@ -241,15 +241,16 @@ def script_file(call: Invocation) -> tuple[str, ...]:
 
 
 def _interpreted(language: str, call: Invocation) -> Iterator[Script]:
-    if language == "javascript" and call.arguments[:1] and call.arguments[0].text in _SUBCOMMANDS:
-        if call.arguments[0].text == "eval":
-            yield Script(language, " ".join(texts(call.arguments[1:])))
+    given = texts(call.arguments)
+    if language == "javascript" and not _SUBCOMMANDS.isdisjoint(given[:1]):
+        if given[0] == "eval":
+            yield from (Script(language, text) for text in given[1:])
         return
     words = _own_words(language, call)
     if found := words.values(*_GIVES.get(language, ())):
         yield Script(language, "\n".join(texts(found)))
         return
-    own = (name for name, _ in words.options) if language in _LED else texts(call.arguments)
+    own = (name for name, _ in words.options) if language in _LED else given
     if any(_VERSIONS.fullmatch(text) for text in own):
         return
     if (module := module_run_by(call)) is not None:
@@ -274,30 +275,23 @@ def _own_words(language: str, call: Invocation) -> Words:
 
 
 def _written_out(given: tuple[Argument, ...]) -> Iterator[Argument]:
-    """The arguments for node and the like, with `-e` where a script follows, which `-p` alone does not tell."""
+    """The arguments for node and the like, without a `-p` that only says what becomes of a script behind `-e`."""
     for place, one in enumerate(given):
         is_before_option = any(following.text[:1] == "-" for following in given[place + 1 : place + 2])
         if not (is_before_option and _PRINTS.fullmatch(one.text)):
-            yield Argument("-e") if _CLUSTER.fullmatch(one.text) else one
+            yield one
 
 
 def _fed(language: str, call: Invocation) -> Iterator[Script]:
-    match call.input.kind:
-        case "text":
-            yield Script(language, call.input.text)
-        case "command" | "unknown" | "file":
-            yield Script(language, is_fed=True)
-        case "inherited" if not call.arguments:
-            yield Script(language, is_fed=True)
-        case _:
-            return
+    if call.input.kind == "text":
+        yield Script(language, call.input.text)
+    elif call.input.kind != "inherited" or not call.arguments:
+        yield Script(language, is_fed=True)
 
 
 def _programs(language: str, call: Invocation) -> Iterator[Script]:
     editor = _STREAM_EDITORS[language]
     words = sort_words(call.arguments, *editor.values)
-    if words.has("--version", "--help"):
-        return
     named = words.values(*editor.gives)
     first = () if named or words.has(*_SCRIPT_FILES) else words.operands[:1]
     for one in (*named, *first):
@@ -316,11 +310,10 @@ def _sql(program: str, call: Invocation) -> Iterator[Script]:
     letters, names, files = _SQL_VALUES[program]
     words: Words = sort_words(call.arguments, letters, _SQL_LONG)
     found = words.values(*names)
-    language = {"mariadb": "mysql", "psql": "psql", "mysql": "mysql"}.get(program, "sql")
-    yield from (Script(language, one.text) for one in found)
-    if program in {"duckdb", "bq", "turso"}:
+    yield from (Script("sql", one.text) for one in found)
+    if program in _TAKE_SQL:
         yield from (Script("sql", one.text) for one in words.operands[1:] if " " in one.text)
     if any(_TELLING_FILE.search(one.text) for one in words.values(*files)):
-        yield Script(language, is_fed=True)
-    if not found and not words.has(*files, "-l", "--list", "--version", "--help") and call.input.kind != "inherited":
-        yield from _fed(language, call)
+        yield Script("sql", is_fed=True)
+    if not found and not words.has(*files, *_SQL_LOOKS) and call.input.kind != "inherited":
+        yield from _fed("sql", call)

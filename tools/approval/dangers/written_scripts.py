@@ -148,7 +148,7 @@ def _file_run(call: Invocation) -> tuple[str, ...]:
     """The file that `call` gives to a shell or another interpreter."""
     if call.program in {"source", "."} or SHELLS.fullmatch(call.program):
         words = sort_words((one for one in call.arguments if one.text[:1] != "+"), *_SHELL_VALUES, is_led=True)
-        named = () if words.has("-c", "-s") else words.plain[:1]
+        named = () if words.has("-s") else words.plain[:1]
     else:
         named = script_file(call)
     return tuple(name for name in named if name not in _OWN_INPUT)
@@ -239,7 +239,7 @@ def _text(call: Invocation, files: _Files) -> str | None:
         return " ".join(texts(call.arguments)).replace("\\n", "\n") + "\n"
     if call.program == "cat":
         shown = [files.text_of(full_path(one.text, call.cwd)) for one in call.arguments]
-        return "\n".join(text for text in shown if text is not None) if any(shown) else None
+        return "\n".join(text for text in shown if text) or None
     makes_text = call.program in _FILTERS and call.input.kind == "text"
     writes_text = language_of(call.program) not in {None, "sed"} and any(script.source for script in scripts_of(call))
     return f"{UNKNOWN}\n" if (makes_text or writes_text) and _targets(call) else None
