@@ -43,16 +43,15 @@ def _fetched_and_run(reading: Reading) -> Iterator[Finding]:
     unpacked: set[str] = set()  # where nobody named a directory for what was fetched
     for call in reading.invocations:
         started = started_by(call)
-        if started in files or (
-            started
-            and (
-                any(is_below(started, folder) for folder in folders)
-                or any(_is_new(started, folder, call) for folder in unpacked)
-            )
+        if any(
+            path in files
+            or any(is_below(path, folder) for folder in folders)
+            or any(_is_new(path, folder, call) for folder in unpacked)
+            for path in started
         ):
             yield Finding("dangerous", "remote code", "runs code that comes from elsewhere")
             return
-        if started in renamed:
+        if not renamed.isdisjoint(started):
             yield Finding("dangerous", "hidden", "runs a program under another name")
             return
         files.update(_fetched(call))

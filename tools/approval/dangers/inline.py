@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from tools.approval.dangers.verb_tables import LOCAL
 from tools.approval.dangers.words import Words, sort_words, texts
@@ -23,6 +24,20 @@ class Script:
     is_fed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _StreamEditor:
+    """How the options of awk or sed are: those with values, as `sort_words` has them, and those with scripts."""
+
+    values: tuple[str, tuple[str, ...], str]
+    gives: tuple[str, ...]
+
+
+_STREAM_EDITORS: Mapping[str, _StreamEditor] = {
+    "awk": _StreamEditor(
+        ("Fvfei", ("--file", "--source", "--field-separator", "--assign", "--include"), ""), ("-e", "--source")
+    ),
+    "sed": _StreamEditor(("efl", ("--expression", "--file", "--line-length"), "i"), ("-e", "--expression")),
+}
 _LANGUAGES: Mapping[str, str] = {
     "python": "python", "pypy": "python", "ipython": "python", "perl": "perl", "ruby": "ruby",
     "node": "javascript", "nodejs": "javascript",
@@ -48,18 +63,45 @@ _GIVES: Mapping[str, tuple[str, ...]] = {
     "-EncodedCommand", "-enc", "-command"),
     "crystal": ("eval",), "elisp": ("--eval", "-eval", "--execute"), "nim": ("--eval", "-e"),
 }  # fmt: skip
-_LETTERS: Mapping[str, str] = {"python": "cmWX", "perl": "eEMmI", "ruby": "eIrCFT", "javascript": "eprC",
+_LETTERS: Mapping[str, str] = {"python": "cWX", "perl": "eEMmI", "ruby": "eIrCFT", "javascript": "eprC",
     "php": "rcdBERFz", "lua": "el",
                                "r": "efg", "julia": "eELpHJ", "elixir": "eprS", "groovy": "e", "scala": "e",
                                "raku": "eIM",
                                "guile": "ceslL", "racket": "eftlpr", "applescript": "el", "tcl": "cf",
                                "haskell": "e", "swift": "e", "nim": "e"}  # fmt: skip
-_OPTIONAL: Mapping[str, str] = {"perl": "iFxCDd", "ruby": "ixKWE"}
+# `python -mNAME`, and what follows `-m NAME` belongs to the module.
+_OPTIONAL: Mapping[str, str] = {"python": "m", "perl": "iFxCDd", "ruby": "ixKWE"}
 _NUMBERS: Mapping[str, str] = {"perl": "0l", "ruby": "0"}
 _LONG = ("--eval", "--print", "--rpc-eval", "-eval", "--execute", "-Command", "-command", "-EncodedCommand",
     "-enc", "--require", "--import",
+         "--import-map", "--config", "--tsconfig", "--experimental-loader",
          "--loader", "--expression", "--file", "--check-hash-based-pycs", "--project", "--conditions",
          "--input-type", "--env-file", "-pe")  # fmt: skip
+# Those whose own options end where the script's file stands.
+_LED = frozenset({"python", "javascript", "perl", "ruby"})
+# Python's own options: with a module, with a value that follows, and others, which no script is.
+_PYTHON_MODULE = re.compile(r"-[bBdEhiIOPqRsSuvVx]*m([\w.]+)?")
+_PYTHON_VALUE = re.compile(r"-[bBdEhiIOPqRsSuvVx]*[WX]|--check-hash-based-pycs")
+_PYTHON_OPTION = re.compile(r"-(?![bBdEhiIOPqRsSuvVx]*c|$)")
+_TIMEIT_VALUES = "nrsu", ("--number", "--repeat", "--setup", "--unit")
+_TIMEIT_SETUP = "-s", "--setup"
+_SCRIPT_FILES = "-f", "--file"
+_MODULE_ENDS = ".py", "/__main__.py"
+_SUBCOMMANDS = frozenset({"eval", "repl", "test", "x", "install", "build"})
+_PRINTS = re.compile(r"-p|--print")
+_INPUTS = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", UNKNOWN})
+_OTHER_INPUTS = re.compile(r"/dev/fd/[1-9]|/proc/self/fd/[1-9]")
+# With these no script is read from standard input. The words of PowerShell's options are no letters.
+_NOTHING_READ: Mapping[str, tuple[str, ...]] = {"powershell": ()}
+_NOTHING_READ_ELSEWHERE = ("--test", "-f", "--file", "--check")
+_SQLITE = frozenset({"sqlite3", "sqlite"})
+_SQLITE_LONG = "-cmd", "-init", "-separator", "-newline", "-nullvalue", "--cmd", "--init", "--separator"
+_SQLITE_GIVES = "-cmd", "--cmd"
+_SQLITE_FILES = "", (), ("-init", "--init")
+_MAKERS = frozenset({"make", "gmake"})
+_MAKE_VALUES = "fCIoWE", ("--eval", "--file", "--makefile", "--directory")
+_MAKE_GIVES = "-E", "--eval"
+_MAKE_FILES = "-f", "--file", "--makefile"
 _SQL_VALUES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "psql": ("cdfhpUvLoFPRT", ("-c", "--command"), ("-f", "--file")),
     "mysql": ("eDhuPS", ("-e", "--execute"), ()), "mariadb": ("eDhuPS", ("-e", "--execute"), ()),
@@ -78,6 +120,8 @@ _SQL_VALUES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "litecli": ("e", ("-e",), ()), "bq": ("", (), ()), "turso": ("", (), ()), "wrangler": ("", ("--command",),
     ("--file",)),
 }  # fmt: skip
+_TAKE_SQL = frozenset({"duckdb", "bq", "turso"})
+_SQL_LOOKS = "-l", "--list", "--version", "--help"
 _SQL_LONG = ("--command", "--execute", "--query", "--file", "--dbname", "--host", "--port", "--username", "--user",
     "--database", "-cmd",
              "-execute", "--queries-file", "--password", "--server")  # fmt: skip
@@ -111,25 +155,23 @@ def language_of(program: str) -> str | None:
 
 def is_sql_client(program: str) -> bool:
     """Whether a program sends SQL to a database."""
-    return program.casefold() in _SQL_VALUES or program in {"sqlite3", "sqlite"}
+    return program.casefold() in _SQL_VALUES or program in _SQLITE
 
 
 def scripts_of(call: Invocation) -> Iterator[Script]:
     """Every script that `call` gives to an interpreter in its text or through its standard input."""
     program = call.program.casefold()
     language = language_of(program)
-    if language in {"awk", "sed"}:
-        yield from _programs(language, call)
-    elif language is not None:
-        yield from _interpreted(language, call)
-    elif program in {"sqlite3", "sqlite"}:
+    if language is not None:
+        yield from _programs(language, call) if language in _STREAM_EDITORS else _interpreted(language, call)
+    elif program in _SQLITE:
         yield from _sqlite(call)
     elif program in _SQL_VALUES:
         yield from _sql(program, call)
-    elif program in {"make", "gmake"}:
-        words = sort_words(call.arguments, "fCIojlW", ("--eval", "--file", "--makefile"))
-        yield from (Script("make", one.text) for one in words.values("--eval"))
-        if any(one.text in {"-", "/dev/stdin"} for one in words.values("-f", "--file", "--makefile")):
+    elif program in _MAKERS:
+        words = sort_words(call.arguments, *_MAKE_VALUES)
+        yield from (Script("make", one.text) for one in words.values(*_MAKE_GIVES))
+        if not _INPUTS.isdisjoint(texts(words.values(*_MAKE_FILES))):
             yield from _fed("make", call)
     elif program in _DEBUGGERS:
         yield from (Script("python", text) for text in _debugged(call))
@@ -141,14 +183,14 @@ def script_files(call: Invocation) -> Iterator[tuple[str, Argument]]:
     """The files whose text `call` is told to run by an option or in a script, each with its language."""
     program = call.program.casefold()
     language = language_of(program)
-    if language == "awk":
-        words = sort_words(call.arguments, "Fvfei", ("--file", "--source", "--field-separator", "--assign"))
-        yield from (("awk", one) for one in words.values("-f", "--file"))
-    elif language == "sed":
-        words = sort_words(call.arguments, "efl", ("--expression", "--file", "--line-length"), "i")
-        yield from (("sed", one) for one in words.values("-f", "--file"))
+    if language is not None and language in _STREAM_EDITORS:
+        words = sort_words(call.arguments, *_STREAM_EDITORS[language].values)
+        yield from ((language, one) for one in words.values(*_SCRIPT_FILES))
+    elif (module := module_run_by(call)) is not None:
+        path = module.program.replace(".", "/")
+        yield from (("python", Argument(f"{path}{end}")) for end in _MODULE_ENDS)
     elif is_sql_client(program):
-        letters, _, files = _SQL_VALUES.get(program, ("", (), ("-init",)))
+        letters, _, files = _SQL_VALUES.get(program, _SQLITE_FILES)
         words = sort_words(call.arguments, letters, (*_SQL_LONG, *files))
         yield from (("sql", one) for one in words.values(*files))
         yield from (("sql", one) for text in (*texts(call.arguments), call.input.text) for one in files_read(text))
@@ -161,11 +203,9 @@ def files_read(sql: str) -> Iterator[Argument]:
 
 def _said(call: Invocation) -> Iterator[str]:
     """The arguments, but for what only describes something."""
-    before = ""
-    for text in texts(call.arguments):
-        if not _DESCRIBES.fullmatch(before):
-            yield text
-        before = text
+    given = texts(call.arguments)
+    yield from given[:1]
+    yield from (text for before, text in pairwise(given) if not _DESCRIBES.fullmatch(before))
 
 
 def _debugged(call: Invocation) -> Iterator[str]:
@@ -178,144 +218,102 @@ def module_run_by(call: Invocation) -> Invocation | None:
     """What `python -m NAME …` runs, as if it were a program of that name."""
     if language_of(call.program) != "python":
         return None
-    given = call.arguments
-    for place, argument in enumerate(given):
-        text = argument.text
-        if re.fullmatch(r"-[bBdEhiIOPqRsSuvVx]*m", text):
-            rest = given[place + 1 :]
-        elif glued := re.fullmatch(r"-[bBdEhiIOPqRsSuvVx]*m([\w.]+)", text):
-            rest = (Argument(glued[1]), *given[place + 1 :])
-        elif not text.startswith("-") or re.fullmatch(r"-[bBdEhiIOPqRsSuvVx]*c.*", text, re.DOTALL):
+    rest = iter(call.arguments)
+    for one in rest:
+        if found := _PYTHON_MODULE.fullmatch(one.text):
+            words = (*(Argument(name) for name in found.groups() if name), *rest)
+            return replace(call, program=words[0].text, arguments=words[1:]) if words else None
+        if _PYTHON_VALUE.fullmatch(one.text):
+            next(rest, None)
+        elif not _PYTHON_OPTION.match(one.text):
             return None
-        else:
-            continue
-        return replace(call, program=rest[0].text, arguments=rest[1:]) if rest else None
     return None
 
 
+def script_file(call: Invocation) -> tuple[str, ...]:
+    """The file that `call` gives to its interpreter to run, if it is one and there is one."""
+    language = language_of(call.program)
+    if language is None or language in _STREAM_EDITORS:
+        return ()
+    words = _own_words(language, call)
+    named = () if words.values(*_GIVES.get(language, ())) else (*words.values(*_SCRIPT_FILES), *words.operands)
+    return texts(named[:1])
+
+
 def _interpreted(language: str, call: Invocation) -> Iterator[Script]:
-    arguments = call.arguments
-    if (
-        language == "javascript"
-        and arguments
-        and arguments[0].text in {"eval", "run", "repl", "test", "x", "install", "build"}
-    ):
-        if arguments[0].text == "eval":
-            yield Script(language, " ".join(texts(arguments[1:])))
+    given = texts(call.arguments)
+    if language == "javascript" and not _SUBCOMMANDS.isdisjoint(given[:1]):
+        if given[0] == "eval":
+            yield from (Script(language, text) for text in given[1:])
         return
-    if language == "python":
-        arguments = _until_script(arguments)
-    elif language in {"javascript", "perl", "ruby"}:
-        arguments = _until_operand(language, arguments)
-    words = sort_words(
-        arguments, _LETTERS.get(language, ""), _LONG, _OPTIONAL.get(language, ""), _NUMBERS.get(language, "")
-    )
-    names = _GIVES.get(language, ())
-    found = words.values(*names)
-    if found:
+    words = _own_words(language, call)
+    if found := words.values(*_GIVES.get(language, ())):
         yield Script(language, "\n".join(texts(found)))
         return
-    if any(_VERSIONS.fullmatch(text) for text in texts(call.arguments)):
+    own = (name for name, _ in words.options) if language in _LED else given
+    if any(_VERSIONS.fullmatch(text) for text in own):
         return
-    module = module_run_by(call)
-    if module is not None:
+    if (module := module_run_by(call)) is not None:
         if module.program == "timeit":
-            timed = sort_words(module.arguments, "nrsu", ("--number", "--repeat", "--setup", "--unit"))
-            yield Script(language, "\n".join(texts((*timed.values("-s", "--setup"), *timed.operands))))
+            timed = sort_words(module.arguments, *_TIMEIT_VALUES)
+            yield Script(language, "\n".join(texts((*timed.values(*_TIMEIT_SETUP), *timed.operands))))
         return
-    if words.operands and re.match(r"/dev/fd/[1-9]|/proc/self/fd/[1-9]", words.plain[0]):
+    file = next(iter(words.plain), "-")
+    if _OTHER_INPUTS.match(file):
         yield Script(language, is_fed=True)
-        return
-    is_stdin = not words.operands or words.plain[0] in {"-", "/dev/stdin", "/dev/fd/0"} or words.plain[0] == UNKNOWN
-    if is_stdin and not (words.has("--test", "-f", "--file", "--check") and language != "powershell"):
+    elif file in _INPUTS and not words.has(*_NOTHING_READ.get(language, _NOTHING_READ_ELSEWHERE)):
         yield from _fed(language, call)
 
 
-def _until_script(arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """Python's own arguments: what follows `-c TEXT` or the file belongs to the script."""
-    place = 0
-    while place < len(arguments):
-        text = arguments[place].text
-        if re.fullmatch(r"-[bBdEhiIOPqRsSuvVx]*c", text):
-            return (Argument("-c"), *arguments[place + 1 : place + 2])
-        if glued := re.fullmatch(r"-[bBdEhiIOPqRsSuvVx]*c(.+)", text, re.DOTALL):
-            return (Argument("-c"), Argument(glued[1]))
-        if re.fullmatch(r"-[bBdEhiIOPqRsSuvVx]*[XW]|--check-hash-based-pycs", text):
-            place += 1
-        elif not text.startswith("-") or text == "-":
-            return arguments[place : place + 1]
-        place += 1
-    return ()
-
-
-def _until_operand(language: str, arguments: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """The arguments up to the script's file, if there is no inline script before it."""
-    takes = _GIVES[language]
+def _own_words(language: str, call: Invocation) -> Words:
+    """What the interpreter itself is told; what follows the script's file belongs to that."""
+    given = call.arguments
     if language == "javascript":
-        arguments = tuple(Argument("-e") if re.fullmatch(r"-[pei]{2,3}", one.text) else one for one in arguments)
-    place = 0
-    while place < len(arguments):
-        text = arguments[place].text
-        if text.startswith("-") and text != "-":
-            is_script = text in takes or (
-                not text.startswith("--") and re.fullmatch(r"-[A-Za-z0-9]*[eE]", text) is not None
-            )
-            place += 2 if is_script or text in {"-r", "--require", "--import", "-I", "-C", "--env-file"} else 1
-            continue
-        return arguments[: place + 1]
-    return arguments
+        given = tuple(_written_out(given[1:] if texts(given[:1]) == ("run",) else given))
+    letters, optional, numbers = (table.get(language, "") for table in (_LETTERS, _OPTIONAL, _NUMBERS))
+    return sort_words(given, letters, _LONG, optional, numbers, is_led=language in _LED)
+
+
+def _written_out(given: tuple[Argument, ...]) -> Iterator[Argument]:
+    """The arguments for node and the like, without a `-p` that only says what becomes of a script behind `-e`."""
+    for place, one in enumerate(given):
+        is_before_option = any(following.text[:1] == "-" for following in given[place + 1 : place + 2])
+        if not (is_before_option and _PRINTS.fullmatch(one.text)):
+            yield one
 
 
 def _fed(language: str, call: Invocation) -> Iterator[Script]:
-    match call.input.kind:
-        case "text":
-            yield Script(language, call.input.text)
-        case "command" | "unknown" | "file":
-            yield Script(language, is_fed=True)
-        case "inherited" if not call.arguments:
-            yield Script(language, is_fed=True)
-        case _:
-            return
+    if call.input.kind == "text":
+        yield Script(language, call.input.text)
+    elif call.input.kind != "inherited" or not call.arguments:
+        yield Script(language, is_fed=True)
 
 
 def _programs(language: str, call: Invocation) -> Iterator[Script]:
-    if language == "awk":
-        words = sort_words(
-            call.arguments, "Fvfei", ("--file", "--source", "--field-separator", "--assign", "--include")
-        )
-        named, files = words.values("-e", "--source"), words.has("-f", "--file")
-    else:
-        words = sort_words(call.arguments, "efl", ("--expression", "--file", "--line-length"), "i")
-        named, files = words.values("-e", "--expression"), words.has("-f", "--file")
-    if words.has("--version", "--help"):
-        return
-    first = () if named or files else words.operands[:1]
+    editor = _STREAM_EDITORS[language]
+    words = sort_words(call.arguments, *editor.values)
+    named = words.values(*editor.gives)
+    first = () if named or words.has(*_SCRIPT_FILES) else words.operands[:1]
     for one in (*named, *first):
         yield Script(language, one.text)
 
 
 def _sqlite(call: Invocation) -> Iterator[Script]:
-    words = sort_words(call.arguments, "", ("-cmd", "-init", "-separator", "-newline", "-nullvalue", "--cmd"))
-    sources = (*words.values("-cmd", "--cmd"), *words.operands[1:])
+    words = sort_words(call.arguments, long_with_value=_SQLITE_LONG)
+    sources = (*words.values(*_SQLITE_GIVES), *words.operands[1:])
     yield from (Script("sqlite", one.text) for one in sources)
-    if len(words.operands) < 2 and call.input.kind != "file":  # noqa: PLR2004 - the database, and what is asked of it
-        yield from _fed("sqlite", call) if call.input.kind != "inherited" else ()
+    if not words.operands[1:] and call.input.kind not in {"file", "inherited"}:
+        yield from _fed("sqlite", call)
 
 
 def _sql(program: str, call: Invocation) -> Iterator[Script]:
     letters, names, files = _SQL_VALUES[program]
     words: Words = sort_words(call.arguments, letters, _SQL_LONG)
     found = words.values(*names)
-    language = {"mariadb": "mysql", "psql": "psql", "mysql": "mysql"}.get(program, "sql")
-    yield from (Script(language, one.text) for one in found)
-    if program in {"duckdb", "bq", "turso"}:
+    yield from (Script("sql", one.text) for one in found)
+    if program in _TAKE_SQL:
         yield from (Script("sql", one.text) for one in words.operands[1:] if " " in one.text)
     if any(_TELLING_FILE.search(one.text) for one in words.values(*files)):
-        yield Script(language, is_fed=True)
-    if not found and not words.has(*files, "-l", "--list", "--version", "--help") and call.input.kind != "inherited":
-        yield from _fed(language, call)
-
-
-def is_unknown(source: str) -> bool:
-    """Whether nothing of a script is known."""
-    return not source.replace(UNKNOWN, "").strip() and UNKNOWN in source
+        yield Script("sql", is_fed=True)
+    if not found and not words.has(*files, *_SQL_LOOKS) and call.input.kind != "inherited":
+        yield from _fed("sql", call)

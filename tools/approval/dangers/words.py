@@ -43,6 +43,8 @@ def sort_words(
     long_with_value: Collection[str] = (),
     optional: str = "",
     numbers: str = "",
+    *,
+    is_led: bool = False,
 ) -> Words:
     """Sort `arguments`.
 
@@ -51,6 +53,7 @@ def sort_words(
         long_with_value: the options of more than one letter whose value may be the next argument, with their dashes.
         optional: the letters whose value may only follow in the same argument.
         numbers: those of which that is a number: other letters may follow it.
+        is_led: what follows the first operand belongs to that, as with interpreters.
     """
     operands: list[Argument] = []
     options: list[tuple[str, Argument]] = []
@@ -59,6 +62,7 @@ def sort_words(
         text = argument.text
         if text in {"", "-"} or text[0] != "-":
             operands.append(argument)
+            operands.extend(rest if is_led else ())
         elif text == "--":
             operands.extend(rest)
         elif text.startswith("--") or text in long_with_value:

@@ -6,7 +6,9 @@ from tests.support.each import each
 from tests.tools.approval.dangers.scene import PROJECT, SCENE, families, levels
 from tools.approval.commands import classify_command
 from tools.approval.dangers.devices import opens_to_others
+from tools.approval.dangers.inline import module_run_by
 from tools.approval.dangers.judging import findings_in
+from tools.approval.dangers.words import texts
 from tools.bash.read import read_command
 
 
@@ -231,3 +233,16 @@ def test_a_way_up_may_lead_to_the_system_where_the_directory_is_not_known():
 )
 def test_a_mode_lets_others_in_or_is_too_long_to_be_read(mode, opens):
     assert opens_to_others(mode) is opens
+
+
+@each("command", ["python3 -m", "python3 -W", "python3 -u -X"])
+def test_python_that_is_told_half_of_what_to_do_is_no_danger(command):
+    assert families(command) == set()
+
+
+def test_a_module_of_python_is_a_program_with_its_own_arguments():
+    (call,) = read_command("python3 -W ignore -m pip list -v", PROJECT).invocations
+    module = module_run_by(call)
+
+    assert module is not None
+    assert (module.program, texts(module.arguments)) == ("pip", ("list", "-v"))

@@ -21,6 +21,15 @@ def test_options_are_told_from_operands():
     assert not words.has("-c")
 
 
+def test_what_follows_the_file_of_an_interpreter_belongs_to_that():
+    given = [Argument(word) for word in ("-x", "a.sh", "-y", "b")]
+
+    assert sort_words(given, is_led=True).plain == ("a.sh", "-y", "b")
+    assert not sort_words(given, is_led=True).has("-y")
+    assert sort_words(given).plain == ("a.sh", "b")
+    assert sort_words(given).has("-y")
+
+
 def test_long_options_may_be_written_shorter_and_their_values_follow():
     words = _sorted("--recurs --target-directory d a", "", ("--target-directory",))
 

@@ -64,6 +64,7 @@ def test_files_are_read_in_the_language_of_who_runs_them(command):
         'python3 -c \'open("t.txt", "w").write("x")\'; python3 main.py',
         "awk '{ print $1 }' data.csv > names.txt; python3 main.py names.txt",
         "cc -o a a.c && ./a",
+        "echo 'rm -rf src' 2> t.sh; sh t.sh",
     ],
 )
 def test_what_is_only_written_and_what_does_no_harm_is_no_danger(command):
@@ -95,3 +96,16 @@ def test_what_is_unpacked_or_made_of_what_was_fetched_comes_from_elsewhere(comma
 )
 def test_programs_of_the_project_run_beside_fetched_data(command):
     assert classify_command(command, PROJECT).level == "ordinary"
+
+
+@each(("many", "level"), [(100, "ordinary"), (101, "dangerous")])
+def test_so_many_scripts_are_followed_and_no_more(many, level):
+    command = "; ".join(f"echo 'echo {number}' > t{number}.sh; sh t{number}.sh" for number in range(many))
+
+    assert classify_command(command, PROJECT).level == level
+
+
+def test_a_script_that_runs_itself_again_and_again_somewhere_else_asks():
+    command = f"echo 'cd x; sh {PROJECT}/t.sh; cd y; sh {PROJECT}/t.sh' > t.sh; sh t.sh"
+
+    assert classify_command(command, PROJECT).level == "dangerous"
