@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import gc
 import json
+import mmap
 import os
 import resource
 import select
 import signal
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import count, pairwise
 from pathlib import Path
@@ -26,6 +28,8 @@ from _pytest.runner import runtestprotocol
 SURVIVED, KILLED, TIMED_OUT = 0, 1, 36
 """As mutmut has them."""
 _CACHED = type(functools.cache(len))
+_LAST_TEST = mmap.mmap(-1, 4)
+"""The number of the test that a child has come to, which its parent sees as well."""
 _MEMORY = 8 << 30
 _WARMING = 40
 _CONTROL_SECONDS = 600.0
@@ -40,10 +44,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
     if _tried("", session.items, 0, _CONTROL_SECONDS) != SURVIVED:
         raise pytest.UsageError("tests fail without a mutant: run them, and mend them first")
     plan = Path(os.environ["MUTATION_PLAN"]).read_text(encoding="utf-8").splitlines()
+    noticed: defaultdict[str, Counter[str]] = defaultdict(Counter)
     with Path(os.environ["MUTATION_VERDICTS"]).open("a", encoding="utf-8") as verdicts:
         for number, (mutant, tests, patience) in enumerate(map(json.loads, plan), 1):
             begun = time.monotonic()
-            code = _tried(mutant, [items[test] for test in tests], number, patience)
+            # What noticed other changes of the function comes first: it notices most of them.
+            before = noticed[mutant.rpartition("__mutmut_")[0]]
+            ordered = sorted(tests, key=before.__getitem__, reverse=True)
+            code = _tried(mutant, [items[test] for test in ordered], number, patience)
+            if code != SURVIVED:
+                before[ordered[int.from_bytes(_LAST_TEST)]] += 1
             print(json.dumps((mutant, code, time.monotonic() - begun)), file=verdicts, flush=True)
     return True
 
@@ -66,6 +76,7 @@ def _warm_up(items: Sequence[pytest.Item]) -> None:
 
 
 def _tried(mutant: str, items: Sequence[pytest.Item], number: int, patience: float) -> int:
+    _LAST_TEST[:] = bytes(len(_LAST_TEST))
     child = os.fork()
     if child == 0:
         _try(mutant, items, number)
@@ -89,7 +100,8 @@ def _try(mutant: str, items: Sequence[pytest.Item], number: int) -> None:
 
 
 def _is_noticed(items: Sequence[pytest.Item]) -> bool:
-    for item, following in pairwise((*items, None)):
+    for number, (item, following) in enumerate(pairwise((*items, None))):
+        _LAST_TEST[:] = number.to_bytes(len(_LAST_TEST))
         if any(report.failed for report in runtestprotocol(item, log=False, nextitem=following)):
             return True
     return False

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 
 from tools.approval.dangers.finding import Finding
-from tools.approval.dangers.machine import KILLERS
+from tools.approval.dangers.machine import KILLERS, named_in_kill
+from tools.approval.dangers.words import texts
 from tools.bash.doubts import UNKNOWN_TEXT
 from tools.bash.reading import UNKNOWN, Invocation, Reading
 
 _REQUESTS = frozenset({
     "curl", "wget", "http", "https", "xh", "dig", "drill", "delv", "host", "nslookup", "ping", "ping6", "whois",
     "traceroute",
-    "tracepath", "mtr", "git", "aria2c", "lynx", "w3m", "links", "fetch", "openssl", "getent", "kdig",
+    "tracepath", "mtr", "aria2c", "lynx", "w3m", "links", "fetch", "openssl", "getent", "kdig",
 })  # fmt: skip
 # Longer ones are not searched for what comes after what.
 _MAX_CHARS = 8_000
@@ -35,8 +36,11 @@ _TELLING_VARIABLE = re.compile(rf"\$\{{?!?{_TELLING}", re.IGNORECASE)
 _SHOWN_TELLING = re.compile(rf"\b(?:echo|printf|printenv|cat)\b[^;&|\n]*\$\{{?!?{_TELLING}", re.IGNORECASE)
 _ALSO_END = frozenset({"fuser", "gdb", "lldb", "strace", "ltrace", "npx", "busybox"})
 _OWN_JOB = re.compile(r"\b(\w+)=\"?\$!")
+_OTHER_VALUE = re.compile(r"\b(\w+)\+?=(?!\"?\$!)")
+_FILLED = re.compile(r"\b(?:for|select|read|mapfile|readarray|getopts|printf\s+-v)\b[^;&|\n]*")
 _KILLED = re.compile(
-    r"\bkill\b((?:[^\S\n]+(?:-\w+|\"?\$\{?[\w!]+\}?\"?|\"?\$\(jobs -p\)\"?|%\w+|2>/dev/null|2>&1|>/dev/null))+)"
+    r"\bkill\b((?:[^\S\n]+(?:-s[^\S\n]+\w+|-\w+|\"?\$\{?[\w!]+\}?\"?|\"?\$\(jobs -p\)\"?|%\w+"
+    r"|2>/dev/null|2>&1|>/dev/null))+)"
 )
 _VARIABLE = re.compile(r"\$\{?([\w!]+)")
 
@@ -48,7 +52,7 @@ def judge_text(command: str, reading: Reading) -> Iterator[Finding]:
 
 
 def _judge_one(command: str, reading: Reading) -> Iterator[Finding]:
-    text = command.replace("\\\n", "  ")
+    text = command.replace("\\\n", "")
     is_long = len(text) > _MAX_CHARS
     carrying = [call for call in reading.invocations if any(UNKNOWN in one.text for one in call.arguments)]
     if any(_is_request(call) for call in carrying):
@@ -63,14 +67,14 @@ def _judge_one(command: str, reading: Reading) -> Iterator[Finding]:
 
 def _is_request(call: Invocation) -> bool:
     if call.program == "git":
-        return any(one.text in {"clone", "fetch", "pull", "ls-remote"} for one in call.arguments[:4])
+        return any(one.text in {"clone", "fetch", "pull", "ls-remote"} for one in call.arguments)
     return call.program in _REQUESTS
 
 
 def is_known_hook(command: str, reading: Reading) -> bool:
     """Whether all text that cannot be read is what programs print as settings for a shell: `eval "$(ssh-agent)"`."""
     unread = sum(doubt.why == UNKNOWN_TEXT for doubt in reading.doubts)
-    return unread > 0 and len(_HOOK.findall(command)) == len(re.findall(r"\beval\b", command)) == unread
+    return len(_HOOK.findall(command)) == len(re.findall(r"\beval\b", command)) == unread
 
 
 def kills_only_its_own(command: str, reading: Reading) -> bool:
@@ -78,22 +82,23 @@ def kills_only_its_own(command: str, reading: Reading) -> bool:
     enders = [call for call in reading.invocations if call.program in KILLERS or call.program in _ALSO_END]
     if len(command) > _MAX_CHARS or not all(call.program == "kill" and _names_jobs(call) for call in enders):
         return False
-    own = set(_OWN_JOB.findall(command))
-    others = {name for name, value in re.findall(r"\b(\w+)=(\"?\$!)?", command) if not value}
+    own = set(_OWN_JOB.findall(command)) - _set_otherwise(command)
     kills = _KILLED.findall(command)
-    if not kills or len(kills) != len(re.findall(r"\bkill\b", command)):
+    if len(kills) != len(re.findall(r"\bkill\b", command)):
         return False
     # All jobs are its own.
-    kills = [rest.replace("$(jobs -p)", "$!") for rest in kills]
-    named = [name for rest in kills for name in _VARIABLE.findall(rest)]
-    return (
-        bool(named)
-        and all(name == "!" or (name in own and name not in others) for name in named)
-        and "-1" not in command
-    )
+    named = _VARIABLE.findall(" ".join(kills).replace("$(jobs -p)", "$!"))
+    return bool(named) and all(name == "!" or name in own for name in named)
+
+
+def _set_otherwise(command: str) -> set[str]:
+    """The variables that may hold something else than `$!`: assigned, looped over or read."""
+    filled = (re.findall(r"(?<![$\w{!])\w+", part) for part in _FILLED.findall(command))
+    return set(_OTHER_VALUE.findall(command)).union(*filled)
 
 
 def _names_jobs(call: Invocation) -> bool:
     """Whether nothing but variables and jobs is named in a kill, behind at most one signal."""
-    given = [one.text for one in call.arguments if not one.text.startswith("-")]
-    return bool(given) and not call.adds_unknown and all(text == UNKNOWN or text.startswith("%") for text in given)
+    targets = named_in_kill(texts(call.arguments))
+    are_jobs = all(text == UNKNOWN or text.startswith("%") for text in targets)
+    return bool(targets) and are_jobs and not call.adds_unknown
