@@ -124,13 +124,22 @@ def _lists_and_deletes(reading: Reading, deletes: list[Invocation], scene: Scene
     for lister in reading.invocations:
         if lister.program not in {"ls", "find", "dir"}:
             continue
-        for start in sort_words(lister.arguments).operands:
-            below = f"{start.text.rstrip('/')}/{UNKNOWN}"
-            if (gone := why_essential(start, lister.cwd, scene)) and any(
-                one.text.rstrip("/*") == below for call in deletes for one in call.arguments
-            ):
+        deleted = {path for call in deletes for path in _deleted_by_name(call, lister)}
+        for start in sort_words(lister.arguments).operands or (Argument("."),):
+            each = full_path(posixpath.join(start.text, UNKNOWN), lister.cwd)
+            gone = why_essential(start, lister.cwd, scene)
+            if gone and not deleted.isdisjoint((each, f"{each}*", f"{each}/*")):
                 return gone
     return ""
+
+
+def _deleted_by_name(call: Invocation, lister: Invocation) -> Iterator[str]:
+    """The paths that `call` deletes, where each name that it does not know comes from `lister`."""
+    yield from (full_path(one.text, call.cwd) for one in call.arguments)
+    is_bare = call.adds_unknown or UNKNOWN in texts(call.arguments)
+    # The names alone are those of `ls`; `find` puts its directory before each.
+    if is_bare and "xargs" in call.via and call.input.source == lister and lister.program != "find":
+        yield full_path(f"./{UNKNOWN}", call.cwd)
 
 
 def _through_links(reading: Reading, scene: Scene) -> Iterator[Finding]:

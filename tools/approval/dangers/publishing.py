@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
@@ -25,19 +27,20 @@ _PUBLISHES: Mapping[str, re.Pattern[str]] = {
     re.compile(r"(?:\S*:)?(?:deploy|publish\w*|release:perform|upload\w*)")),
     **dict.fromkeys(("dart", "flutter"), re.compile(r"publish")),
     "pod": re.compile(r"push"), "mix": re.compile(r"hex\.publish|hex\.retire"),
-    "vsce": re.compile(r"publish|unpublish"),
-    "ovsx": re.compile(r"publish"), "semantic-release": re.compile(r".*"), "release-it": re.compile(r".*"),
-    "goreleaser": re.compile(r"release"), "np": re.compile(r".*"), "changeset": re.compile(r"publish"),
+    "vsce": re.compile(r"publish|unpublish"), "ovsx": re.compile(r"publish"),
+    "goreleaser": re.compile(r"release"), "changeset": re.compile(r"publish"),
     "oras": re.compile(r"push"), "crane": re.compile(r"push|delete"), "skopeo": re.compile(r"copy|delete|sync"),
-    "chart-releaser": re.compile(r"upload"), "clojars": re.compile(r".*"), "opam": re.compile(r"publish"),
-    "luarocks": re.compile(r"upload"), "cpan-upload": re.compile(r".*"), "stack": re.compile(r"upload"),
+    "chart-releaser": re.compile(r"upload"), "opam": re.compile(r"publish"),
+    "luarocks": re.compile(r"upload"), "stack": re.compile(r"upload"),
     "cabal": re.compile(r"upload"), "composer": re.compile(r"publish"), "asdf": re.compile(r"publish"),
-    "web-ext": re.compile(r"sign"), "snapcraft": re.compile(r"upload|release|push"), "fastlane": re.compile(r".*"),
-    "eas": re.compile(r"submit|update"), "modal": re.compile(r"deploy"), "surge": re.compile(r".*"),
-    "gh-pages": re.compile(r".*"),
+    "web-ext": re.compile(r"sign"), "snapcraft": re.compile(r"upload|release|push"),
+    "eas": re.compile(r"submit|update"), "modal": re.compile(r"deploy"),
     "huggingface-cli": re.compile(r"upload\S*|delete-\S+"), "hf": re.compile(r"upload"),
     "conan": re.compile(r"upload"), "ko": re.compile(r"publish|build|apply|resolve|create"),
 }  # fmt: skip
+_ALWAYS = frozenset({
+    "semantic-release", "release-it", "np", "clojars", "cpan-upload", "fastlane", "surge", "gh-pages",
+})  # fmt: skip
 # Whatever tool says it first: `anything publish`.
 _ANY_PUBLISHER = re.compile(r"publish|unpublish")
 _OTHER_WORK = frozenset({"run", "run-script", "exec", "install", "add", "i", "view", "info", "config"})
@@ -45,76 +48,67 @@ _KEEP_SETTINGS = frozenset(
     {"npm", "pnpm", "yarn", "pip", "pip3", "go", "composer", "gem", "bundle", "conda", "poetry", "cargo"}
 )
 _LOOKS = frozenset({"--version", "--help", "-h", "doctor", "status"})
-_DRY = frozenset({"--dry-run", "-n", "--help", "-h", "--dry-run=true"})
+_DRY = frozenset({"--dry-run", "--help", "-h", "--dry-run=true"})
+_SHORT_DRY = frozenset({"cargo", "rake", "dart", "flutter"})  # to others `-n` means that they do not ask
+_TO_AN_INDEX = frozenset({"upload", "register"})  # of a setup.py
+_MANY_GOALS = frozenset({"mvn", "mvnw", "gradle", "gradlew", "sbt", "rake"})  # they do all that they are told
+_KINDS = frozenset({"package", "pkg", "module", "crate", "extension", "chart", "image"})
+_VALUES = "pCF", (
+    "--project", "--registry", "--filter", "--workspace", "--cwd", "--dir", "--prefix", "--directory",
+)  # fmt: skip
+_COMES_BACK = frozenset({"at", "batch", "atrm", "schtasks", "anacron", "fcron", "fcrontab", "incrontab"})
+_MANAGERS = frozenset({"systemctl", "launchctl", "loginctl"})
+_STARTS_AGAIN = re.compile(r"enable(?:-linger)?|load|bootstrap|submit|link|edit|set-default|start|import-environment")
+_GO_KEEPS = frozenset({"-w", "--w", "-u", "--u"})
+_SHOWS_SETTINGS = frozenset({"get", "list", "ls", "debug", "path"})
 
 
 def judge_publishing(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001 - all families look alike
     """Whether `call` puts something before the public."""
     program, given = call.program.casefold(), texts(call.arguments)
-    if any(text.rsplit("/", 1)[-1] == "setup.py" for text in (call.written, *given[:3])) and {
-        "upload",
-        "register",
-    }.intersection(given):
+    behind = itertools.dropwhile(lambda text: posixpath.basename(text) != "setup.py", (call.written, *given))
+    if not _TO_AN_INDEX.isdisjoint(behind):
         yield Finding("dangerous", "publishing", "publishes a package", outside=True)
-    verbs = _PUBLISHES.get(program, None if program in LOCAL or program in OWN_JUDGES else _ANY_PUBLISHER)
-    if verbs is None or _DRY.intersection(given):
+    if not _DRY.isdisjoint(given) or (program in _SHORT_DRY and "-n" in given):
         return
-    words = sort_words(
-        call.arguments,
-        "pCF",
-        ("--project", "--registry", "--filter", "--workspace", "--cwd", "--dir", "--prefix", "--directory"),
-    )
-    if verbs is _ANY_PUBLISHER and not _publishes_packages(words.plain):
-        return
-    first = words.plain[:3] if program not in {"mvn", "gradle", "gradlew", "mvnw"} else words.plain
-    if words.plain[:1] and words.plain[0] in _OTHER_WORK and words.plain[:2] != ("npm", "publish"):
-        return
-    if program in {
-        "np",
-        "surge",
-        "gh-pages",
-        "semantic-release",
-        "release-it",
-        "fastlane",
-        "clojars",
-        "cpan-upload",
-    } or any(verbs.fullmatch(text) for text in first):
+    verbs = _PUBLISHES.get(program, _ANY_PUBLISHER)
+    if program in _ALWAYS or any(verbs.fullmatch(text) for text in _verbs_of(program, call)):
         yield Finding("dangerous", "publishing", "publishes a package", outside=True)
 
 
-def _publishes_packages(words: tuple[str, ...]) -> bool:
-    return words[:1] in (("publish",), ("unpublish",)) or (
-        words[1:2] == ("publish",)
-        and words[0] in {"package", "pkg", "module", "crate", "extension", "chart", "image"}
-    )
+def _verbs_of(program: str, call: Invocation) -> tuple[str, ...]:
+    """The words among which is what `call` shall do."""
+    words = sort_words(call.arguments, *_VALUES).plain
+    if program in _MANY_GOALS:
+        return words
+    if not _OTHER_WORK.isdisjoint(words[:1]) or texts(call.arguments[:1]) == ("test",):
+        return ()
+    if program in _PUBLISHES:
+        return words[:3]
+    if program in LOCAL or program in OWN_JUDGES:
+        return ()
+    return words[:1] if _KINDS.isdisjoint(words[:1]) else words[1:2]
 
 
 def judge_persistence(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG001
     """Whether `call` installs something that comes back by itself."""
     program, given = call.program.casefold(), texts(call.arguments)
-    why = "installs something that comes back"
-    if program == "crontab":
-        if given[:1] != ("-l",):
-            yield Finding("dangerous", "persistence", why, outside=True)
-    elif program in {"at", "batch", "atrm", "schtasks", "anacron", "fcron", "fcrontab", "incrontab", "osascript"}:
-        if program != "osascript" or "login item" in " ".join(given):
-            yield Finding("dangerous", "persistence", why, outside=True)
-    elif program in {"systemctl", "launchctl", "loginctl"}:
-        if any(
-            re.fullmatch(
-                r"enable(?:-linger)?|load|bootstrap|submit|link|edit|set-default|start|import-environment", text
-            )
-            for text in given[:3]
-        ):
-            yield Finding("dangerous", "persistence", why, outside=True)
+    if (
+        (program == "crontab" and given[:1] != ("-l",))
+        or program in _COMES_BACK
+        or (program == "osascript" and any("login item" in text for text in given))
+        or (program in _MANAGERS and any(_STARTS_AGAIN.fullmatch(text) for text in given))
+    ):
+        yield Finding("dangerous", "persistence", "installs something that comes back", outside=True)
     elif program in {"pre-commit", "husky", "lefthook"} and given[:1] == ("install",):
         yield Finding("dangerous", "persistence", "installs hooks that run at each commit")
     else:
-        yield from _left_behind(program, given)
+        yield from _left_behind(program, call)
 
 
-def _left_behind(program: str, given: tuple[str, ...]) -> Iterator[Finding]:
-    if program in _KEEP_SETTINGS and _sets_something(program, given):
+def _left_behind(program: str, call: Invocation) -> Iterator[Finding]:
+    given = texts(call.arguments)
+    if program in _KEEP_SETTINGS and _sets_something(program, call):
         yield Finding(
             "dangerous", "persistence", f"changes the settings of {program} for all that follows", outside=True
         )
@@ -128,10 +122,10 @@ def _left_behind(program: str, given: tuple[str, ...]) -> Iterator[Finding]:
         yield Finding("dangerous", "our configuration", "controls this agent itself", outside=True)
 
 
-def _sets_something(program: str, given: tuple[str, ...]) -> bool:
-    words = [text for text in given if not text.startswith("-")]
+def _sets_something(program: str, call: Invocation) -> bool:
+    given, words = texts(call.arguments), sort_words(call.arguments, *_VALUES).plain
     if program == "go":
-        return words[:1] == ["env"] and bool({"-w", "-u"}.intersection(given))
+        return words[:1] == ("env",) and not _GO_KEEPS.isdisjoint(given)
     if program in {"bundle", "poetry"} and "--local" in given:
         return False
-    return len(words) > 1 and words[0] in {"config", "set"} and words[1] not in {"get", "list", "ls", "debug", "path"}
+    return len(words) > 1 and words[0] in {"config", "set"} and words[1] not in _SHOWS_SETTINGS

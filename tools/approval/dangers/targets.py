@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
@@ -16,15 +17,18 @@ _HERE = Argument(".")
 _OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sort": ("okStT", ("-o", "--output")),
     "shuf": ("no", ("-o", "--output")),
-    "curl": (
+    **dict.fromkeys(("curl", "curlie"), (
         "oDcKduAHXFTebmwxyYzEUCrtPQh",
-        ("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--stderr", "--trace", "--trace-ascii",
-         "--output-dir", "--libcurl", "--etag-save", "--hsts", "--alt-svc"),
-    ),
-    "wget": ("OoaPUtTiQewlBDRAIX", ("-O", "--output-document", "-P", "--directory-prefix", "-o", "-a",
-    "--output-file",
-                                    "--append-output", "--save-cookies", "--warc-file")),
-    "aria2c": ("od", ("-o", "-d", "--dir", "--out")),
+        ("-D", "--dump-header", "-c", "--cookie-jar", "--stderr", "--trace", "--trace-ascii", "--libcurl",
+         "--etag-save", "--hsts", "--alt-svc"),
+    )),
+    **dict.fromkeys(("wget", "wget2"), (
+        "OoaPUtTiQewlBDRAIX",
+        ("-O", "--output-document", "-P", "--directory-prefix", "-o", "-a", "--output-file", "--append-output",
+         "--save-cookies", "--warc-file"),
+    )),
+    "aria2c": ("odixsjkl", ("-d", "--dir", "-l", "--log")), "axel": ("onsUHS", ("-o", "--output")),
+    **dict.fromkeys(("http", "https", "xh", "xhs"), ("oaAps", ("-o", "--output"))),
     "unzip": ("dx", ("-d",)),
     "patch": ("pidDoBrYzFg", ("-d", "-o", "-r", "--directory", "--output", "--reject-file")),
     "gcc": ("oILlDxTe", ("-o",)), "cc": ("oILlDxTe", ("-o",)), "clang": ("oILlDxTe", ("-o",)),
@@ -113,11 +117,16 @@ def written_by(call: Invocation) -> Iterator[Argument]:
     elif program in _TAR:
         yield from _archived(call)
     elif program in _OPTIONS:
-        letters, names = _OPTIONS[program]
-        words = sort_words(call.arguments, letters, _LONG_VALUES)
+        words, names = _sorted_options(call)
         yield from words.values(*names)
     else:
         yield from sort_words(call.arguments, long_with_value=_ANY_OUTPUT).values(*_ANY_OUTPUT)
+
+
+def _sorted_options(call: Invocation) -> tuple[Words, tuple[str, ...]]:
+    """What `call` is given, and the options whose values it writes to."""
+    letters, names = _OPTIONS[call.program.casefold()]
+    return sort_words(call.arguments, letters, (*_LONG_VALUES, *names)), names
 
 
 def sources_and_target(call: Invocation) -> tuple[tuple[Argument, ...], Argument]:
@@ -163,7 +172,7 @@ def _archived(call: Invocation) -> Iterator[Argument]:
         if words.has("-P", "--absolute-names"):
             yield Argument(UNKNOWN)
     if words.has("-c", "--create", "-r", "--append", "-u", "--update", "-A", "--delete", "--concatenate"):
-        yield from words.values("-f", "--file")
+        yield from _no_stream(words.values("-f", "--file"))
 
 
 def unpacked_into(call: Invocation) -> str | None:
@@ -212,20 +221,36 @@ def _dd(call: Invocation) -> Iterator[Argument]:
 
 
 def _curl(call: Invocation) -> Iterator[Argument]:
-    letters, names = _OPTIONS["curl"]
-    words = sort_words(call.arguments, letters, _LONG_VALUES)
-    yield from words.values(*names)
+    words, names = _sorted_options(call)
+    yield from _no_stream(words.values(*names))
+    saved = list(_no_stream(words.values("-o", "--output")))
     if words.has("-O", "--remote-name-all"):
-        yield from (Argument(name) for url in words.plain if (name := _last_part(url)))
+        saved.extend(Argument(name) for url in words.plain if (name := _last_part(url)))
+    # `--output` is no abbreviation of it.
+    folders = [value.text for name, value in words.options if name == "--output-dir"]
+    for folder in folders or [""]:
+        yield from (replace(one, text=posixpath.join(folder, one.text)) for one in saved)
 
 
 def _wget(call: Invocation) -> Iterator[Argument]:
-    letters, names = _OPTIONS["wget"]
-    words = sort_words(call.arguments, letters, _LONG_VALUES)
-    yield from (value for value in words.values(*names) if value.text != "-")
+    words, names = _sorted_options(call)
+    yield from _no_stream(words.values(*names))
     if not words.has("-O", "--output-document", "--spider"):
         folders = texts(words.values("-P", "--directory-prefix"))
         yield from (Argument(posixpath.join(*folders, name)) for url in words.plain if (name := _last_part(url)))
+
+
+def _aria2c(call: Invocation) -> Iterator[Argument]:
+    words, names = _sorted_options(call)
+    yield from words.values(*names)
+    folders = texts(words.values("-d", "--dir"))
+    saved = texts(words.values("-o", "--out")) or tuple(map(_last_part, words.plain))
+    yield from (Argument(posixpath.join(*folders, name)) for name in saved)
+
+
+def _no_stream(given: Iterable[Argument]) -> Iterator[Argument]:
+    """The files among what these programs are given; `-` is their output."""
+    return (one for one in given if one.text != "-")
 
 
 def _last_part(url: str) -> str:
@@ -285,8 +310,7 @@ def _find(call: Invocation) -> Iterator[Argument]:
 
 
 def _script(call: Invocation) -> Iterator[Argument]:
-    letters, names = _OPTIONS["script"]
-    words = sort_words(call.arguments, letters, names)
+    words, names = _sorted_options(call)
     yield from (*words.operands[:1], *words.values(*names))
 
 
@@ -296,13 +320,13 @@ def _last(call: Invocation) -> Iterator[Argument]:
 
 def _zip(call: Invocation) -> Iterator[Argument]:
     letters, _ = _OPTIONS["zip"]
-    yield from sort_words(call.arguments, letters).operands[:1]
+    yield from _no_stream(sort_words(call.arguments, letters).operands[:1])
 
 
 _SPECIAL: Mapping[str, Callable[[Invocation], Iterator[Argument]]] = {
     "sed": _in_place, "gsed": _in_place, "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd,
-    "dcfldd": _dd, "ddrescue": _rescued, "dd_rescue": _rescued, "curl": _curl,
-    "wget": _wget, "wget2": _wget, "script": _script,
+    "dcfldd": _dd, "ddrescue": _rescued, "dd_rescue": _rescued, "curl": _curl, "curlie": _curl,
+    "aria2c": _aria2c, "wget": _wget, "wget2": _wget, "script": _script,
     "find": _find, "gfind": _find, "uniq": _second, "split": _second, "git": _git, "yq": _yq, "cmake": _cmake,
     "xxd": _second, "ffmpeg": _last,
     "convert": _last, "magick": _last, "zip": _zip, "unrar": _last,
