@@ -7,6 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
+from tools.approval.dangers.interpreters import (
+    INTERPRETERS,
+    LANGUAGES,
+    LONG_WITH_VALUE,
+    SQL_CLIENTS,
+    SQL_LONG_WITH_VALUE,
+    SQLITE,
+    SQLITE_LONG_WITH_VALUE,
+    STREAM_EDITORS,
+    Interpreter,
+    SqlClient,
+)
 from tools.approval.dangers.verb_tables import LOCAL
 from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
@@ -24,61 +36,6 @@ class Script:
     is_fed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _StreamEditor:
-    """How the options of awk or sed are: those with values, as `sort_words` has them, and those with scripts."""
-
-    values: tuple[str, tuple[str, ...], str]
-    gives: tuple[str, ...]
-
-
-_STREAM_EDITORS: Mapping[str, _StreamEditor] = {
-    "awk": _StreamEditor(
-        ("Fvfei", ("--file", "--source", "--field-separator", "--assign", "--include"), ""), ("-e", "--source")
-    ),
-    "sed": _StreamEditor(("efl", ("--expression", "--file", "--line-length"), "i"), ("-e", "--expression")),
-}
-_LANGUAGES: Mapping[str, str] = {
-    "python": "python", "pypy": "python", "ipython": "python", "perl": "perl", "ruby": "ruby",
-    "node": "javascript", "nodejs": "javascript",
-    "bun": "javascript", "deno": "javascript", "tsx": "javascript", "ts-node": "javascript", "php": "php",
-    "lua": "lua", "luajit": "lua",
-    "r": "r", "rscript": "r", "julia": "julia", "elixir": "elixir", "groovy": "groovy", "scala": "scala",
-    "raku": "raku",
-    "guile": "guile", "racket": "racket", "erl": "erlang", "osascript": "applescript", "tclsh": "tcl",
-    "expect": "tcl", "ghc": "haskell",
-    "jshell": "java", "swift": "swift", "pwsh": "powershell", "powershell": "powershell", "crystal": "crystal",
-    "nim": "nim", "irb": "ruby",
-    "gawk": "awk", "awk": "awk", "mawk": "awk", "nawk": "awk", "sed": "sed", "gsed": "sed", "emacs": "elisp",
-    "jruby": "ruby", "jython": "python",
-}  # fmt: skip
-# The letters and words after which a script is; those whose value is something else; those that run a file or module.
-_GIVES: Mapping[str, tuple[str, ...]] = {
-    "python": ("-c",), "perl": ("-e", "-E"), "ruby": ("-e",), "javascript": ("-e", "--eval", "-p", "--print", "-pe"),
-    "php": ("-r", "-B", "-E", "-R"), "lua": ("-e",), "r": ("-e", "--eval"), "julia": ("-e", "-E", "--eval",
-    "--print"), "elixir": ("-e", "--eval", "--rpc-eval"),
-    "groovy": ("-e",), "scala": ("-e",), "raku": ("-e",), "guile": ("-c",), "racket": ("-e", "--eval"),
-    "erlang": ("-eval",),
-    "applescript": ("-e",), "tcl": ("-c",), "haskell": ("-e",), "swift": ("-e",), "powershell": ("-Command", "-c",
-    "-EncodedCommand", "-enc", "-command"),
-    "crystal": ("eval",), "elisp": ("--eval", "-eval", "--execute"), "nim": ("--eval", "-e"),
-}  # fmt: skip
-_LETTERS: Mapping[str, str] = {"python": "cWX", "perl": "eEMmI", "ruby": "eIrCFT", "javascript": "eprC",
-    "php": "rcdBERFz", "lua": "el",
-                               "r": "efg", "julia": "eELpHJ", "elixir": "eprS", "groovy": "e", "scala": "e",
-                               "raku": "eIM",
-                               "guile": "ceslL", "racket": "eftlpr", "applescript": "el", "tcl": "cf",
-                               "haskell": "e", "swift": "e", "nim": "e"}  # fmt: skip
-# `python -mNAME`, and what follows `-m NAME` belongs to the module.
-_OPTIONAL: Mapping[str, str] = {"python": "m", "perl": "iFxCDd", "ruby": "ixKWE"}
-_NUMBERS: Mapping[str, str] = {"perl": "0l", "ruby": "0"}
-_LONG = ("--eval", "--print", "--rpc-eval", "-eval", "--execute", "-Command", "-command", "-EncodedCommand",
-    "-enc", "--require", "--import",
-         "--import-map", "--config", "--tsconfig", "--experimental-loader",
-         "--loader", "--expression", "--file", "--check-hash-based-pycs", "--project", "--conditions",
-         "--input-type", "--env-file", "-pe")  # fmt: skip
-# Those whose own options end where the script's file stands.
-_LED = frozenset({"python", "javascript", "perl", "ruby"})
 # Python's own options: with a module, with a value that follows, and others, which no script is.
 _PYTHON_MODULE = re.compile(r"-[bBdEhiIOPqRsSuvVx]*m([\w.]+)?")
 _PYTHON_VALUE = re.compile(r"-[bBdEhiIOPqRsSuvVx]*[WX]|--check-hash-based-pycs")
@@ -94,37 +51,14 @@ _OTHER_INPUTS = re.compile(r"/dev/fd/[1-9]|/proc/self/fd/[1-9]")
 # With these no script is read from standard input. The words of PowerShell's options are no letters.
 _NOTHING_READ: Mapping[str, tuple[str, ...]] = {"powershell": ()}
 _NOTHING_READ_ELSEWHERE = ("--test", "-f", "--file", "--check")
-_SQLITE = frozenset({"sqlite3", "sqlite"})
-_SQLITE_LONG = "-cmd", "-init", "-separator", "-newline", "-nullvalue", "--cmd", "--init", "--separator"
+_SQLITE = SqlClient(files=("-init", "--init"))
 _SQLITE_GIVES = "-cmd", "--cmd"
-_SQLITE_FILES = "", (), ("-init", "--init")
 _MAKERS = frozenset({"make", "gmake"})
 _MAKE_VALUES = "fCIoWE", ("--eval", "--file", "--makefile", "--directory")
 _MAKE_GIVES = "-E", "--eval"
 _MAKE_FILES = "-f", "--file", "--makefile"
-_SQL_VALUES: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "psql": ("cdfhpUvLoFPRT", ("-c", "--command"), ("-f", "--file")),
-    "mysql": ("eDhuPS", ("-e", "--execute"), ()), "mariadb": ("eDhuPS", ("-e", "--execute"), ()),
-    "clickhouse-client": ("qdhu", ("-q", "--query"), ("--queries-file",)), "clickhouse": ("qdhu", ("-q",
-    "--query"), ()),
-    "sqlcmd": ("QqSUPdi", ("-Q", "-q"), ("-i",)), "cqlsh": ("ekfu", ("-e", "--execute"), ("-f",)), "duckdb": ("cs",
-    ("-c", "-s", "-cmd"), ()),
-    "cockroach": ("eh", ("-e", "--execute"), ()), "snowsql": ("qf", ("-q",), ("-f",)), "trino": ("",
-    ("--execute",), ("--file",)),
-    "presto": ("", ("--execute",), ("--file",)), "hive": ("ef", ("-e",), ("-f",)), "beeline": ("ef", ("-e",),
-    ("-f",)), "spark-sql": ("ef", ("-e",), ("-f",)),
-    "usql": ("cf", ("-c", "--command"), ("-f",)), "pgcli": ("", (), ()), "mycli": ("e", ("-e", "--execute"), ()),
-    "isql": ("", (), ()),
-    "vsql": ("cf", ("-c",), ("-f",)), "sqlplus": ("", (), ()), "impala-shell": ("qf", ("-q",), ("-f",)),
-    "influx": ("", ("-execute",), ()),
-    "litecli": ("e", ("-e",), ()), "bq": ("", (), ()), "turso": ("", (), ()), "wrangler": ("", ("--command",),
-    ("--file",)),
-}  # fmt: skip
 _TAKE_SQL = frozenset({"duckdb", "bq", "turso"})
 _SQL_LOOKS = "-l", "--list", "--version", "--help"
-_SQL_LONG = ("--command", "--execute", "--query", "--file", "--dbname", "--host", "--port", "--username", "--user",
-    "--database", "-cmd",
-             "-execute", "--queries-file", "--password", "--server")  # fmt: skip
 _SQL = re.compile(
     r"\s*(?:(?:drop|alter)\s+(?:table|database|schema|index|view|user|role|keyspace|collection|column"
     r"|type|function|trigger|sequence)\b"
@@ -150,12 +84,12 @@ _VERSIONS = re.compile(r"--?(?:version|help)|-[hV]")
 def language_of(program: str) -> str | None:
     """The language that a program interprets; None for other programs."""
     name = re.sub(r"[\d.]+$", "", program.casefold()) or program
-    return _LANGUAGES.get(name)
+    return LANGUAGES.get(name)
 
 
 def is_sql_client(program: str) -> bool:
     """Whether a program sends SQL to a database."""
-    return program.casefold() in _SQL_VALUES or program in _SQLITE
+    return program.casefold() in SQL_CLIENTS or program in SQLITE
 
 
 def scripts_of(call: Invocation) -> Iterator[Script]:
@@ -163,10 +97,10 @@ def scripts_of(call: Invocation) -> Iterator[Script]:
     program = call.program.casefold()
     language = language_of(program)
     if language is not None:
-        yield from _programs(language, call) if language in _STREAM_EDITORS else _interpreted(language, call)
-    elif program in _SQLITE:
+        yield from _programs(language, call) if language in STREAM_EDITORS else _interpreted(language, call)
+    elif program in SQLITE:
         yield from _sqlite(call)
-    elif program in _SQL_VALUES:
+    elif program in SQL_CLIENTS:
         yield from _sql(program, call)
     elif program in _MAKERS:
         words = sort_words(call.arguments, *_MAKE_VALUES)
@@ -183,16 +117,16 @@ def script_files(call: Invocation) -> Iterator[tuple[str, Argument]]:
     """The files whose text `call` is told to run by an option or in a script, each with its language."""
     program = call.program.casefold()
     language = language_of(program)
-    if language is not None and language in _STREAM_EDITORS:
-        words = sort_words(call.arguments, *_STREAM_EDITORS[language].values)
+    if language is not None and language in STREAM_EDITORS:
+        words = sort_words(call.arguments, *STREAM_EDITORS[language].values)
         yield from ((language, one) for one in words.values(*_SCRIPT_FILES))
     elif (module := module_run_by(call)) is not None:
         path = module.program.replace(".", "/")
         yield from (("python", Argument(f"{path}{end}")) for end in _MODULE_ENDS)
     elif is_sql_client(program):
-        letters, _, files = _SQL_VALUES.get(program, _SQLITE_FILES)
-        words = sort_words(call.arguments, letters, (*_SQL_LONG, *files))
-        yield from (("sql", one) for one in words.values(*files))
+        client = SQL_CLIENTS.get(program, _SQLITE)
+        words = sort_words(call.arguments, client.letters, (*SQL_LONG_WITH_VALUE, *client.files))
+        yield from (("sql", one) for one in words.values(*client.files))
         yield from (("sql", one) for text in (*texts(call.arguments), call.input.text) for one in files_read(text))
 
 
@@ -233,10 +167,10 @@ def module_run_by(call: Invocation) -> Invocation | None:
 def script_file(call: Invocation) -> tuple[str, ...]:
     """The file that `call` gives to its interpreter to run, if it is one and there is one."""
     language = language_of(call.program)
-    if language is None or language in _STREAM_EDITORS:
+    if language is None or language in STREAM_EDITORS:
         return ()
     words = _own_words(language, call)
-    named = () if words.values(*_GIVES.get(language, ())) else (*words.values(*_SCRIPT_FILES), *words.operands)
+    named = () if words.values(*_interpreter(language).gives) else (*words.values(*_SCRIPT_FILES), *words.operands)
     return texts(named[:1])
 
 
@@ -247,10 +181,10 @@ def _interpreted(language: str, call: Invocation) -> Iterator[Script]:
             yield from (Script(language, text) for text in given[1:])
         return
     words = _own_words(language, call)
-    if found := words.values(*_GIVES.get(language, ())):
+    if found := words.values(*_interpreter(language).gives):
         yield Script(language, "\n".join(texts(found)))
         return
-    own = (name for name, _ in words.options) if language in _LED else given
+    own = (name for name, _ in words.options) if _interpreter(language).is_led else given
     if any(_VERSIONS.fullmatch(text) for text in own):
         return
     if (module := module_run_by(call)) is not None:
@@ -270,8 +204,12 @@ def _own_words(language: str, call: Invocation) -> Words:
     given = call.arguments
     if language == "javascript":
         given = tuple(_written_out(given[1:] if texts(given[:1]) == ("run",) else given))
-    letters, optional, numbers = (table.get(language, "") for table in (_LETTERS, _OPTIONAL, _NUMBERS))
-    return sort_words(given, letters, _LONG, optional, numbers, is_led=language in _LED)
+    of = _interpreter(language)
+    return sort_words(given, of.letters, LONG_WITH_VALUE, of.optional, of.numbers, is_led=of.is_led)
+
+
+def _interpreter(language: str) -> Interpreter:
+    return INTERPRETERS.get(language, Interpreter())
 
 
 def _written_out(given: tuple[Argument, ...]) -> Iterator[Argument]:
@@ -290,7 +228,7 @@ def _fed(language: str, call: Invocation) -> Iterator[Script]:
 
 
 def _programs(language: str, call: Invocation) -> Iterator[Script]:
-    editor = _STREAM_EDITORS[language]
+    editor = STREAM_EDITORS[language]
     words = sort_words(call.arguments, *editor.values)
     named = words.values(*editor.gives)
     first = () if named or words.has(*_SCRIPT_FILES) else words.operands[:1]
@@ -299,7 +237,7 @@ def _programs(language: str, call: Invocation) -> Iterator[Script]:
 
 
 def _sqlite(call: Invocation) -> Iterator[Script]:
-    words = sort_words(call.arguments, long_with_value=_SQLITE_LONG)
+    words = sort_words(call.arguments, long_with_value=SQLITE_LONG_WITH_VALUE)
     sources = (*words.values(*_SQLITE_GIVES), *words.operands[1:])
     yield from (Script("sqlite", one.text) for one in sources)
     if not words.operands[1:] and call.input.kind not in {"file", "inherited"}:
@@ -307,13 +245,13 @@ def _sqlite(call: Invocation) -> Iterator[Script]:
 
 
 def _sql(program: str, call: Invocation) -> Iterator[Script]:
-    letters, names, files = _SQL_VALUES[program]
-    words: Words = sort_words(call.arguments, letters, _SQL_LONG)
-    found = words.values(*names)
+    client = SQL_CLIENTS[program]
+    words: Words = sort_words(call.arguments, client.letters, SQL_LONG_WITH_VALUE)
+    found = words.values(*client.gives)
     yield from (Script("sql", one.text) for one in found)
     if program in _TAKE_SQL:
         yield from (Script("sql", one.text) for one in words.operands[1:] if " " in one.text)
-    if any(_TELLING_FILE.search(one.text) for one in words.values(*files)):
+    if any(_TELLING_FILE.search(one.text) for one in words.values(*client.files)):
         yield Script("sql", is_fed=True)
-    if not found and not words.has(*files, *_SQL_LOOKS) and call.input.kind != "inherited":
+    if not found and not words.has(*client.files, *_SQL_LOOKS) and call.input.kind != "inherited":
         yield from _fed("sql", call)
