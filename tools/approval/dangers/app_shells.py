@@ -12,19 +12,30 @@ from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 # A program's word after which it runs a script, the script's language, and the options that hold it.
 _SHELLS: Mapping[tuple[str, str], tuple[str, tuple[str, ...]]] = {
-    **dict.fromkeys((("rails", "runner"), ("rails", "r"), ("rails", "console"), ("rails", "c")), ("ruby", ())),
+    **dict.fromkeys(
+        (("rails", "runner"), ("rails", "r"), ("rails", "console"), ("rails", "c")),
+        ("ruby", ()),
+    ),
     **dict.fromkeys(
         (("manage.py", "shell"), ("manage.py", "shell_plus"), ("django-admin", "shell"), ("flask", "shell")),
         ("python", ("-c", "--command")),
     ),
     ("artisan", "tinker"): ("php", ("--execute",)),
-    **dict.fromkeys((("wp", "eval"), ("wp", "shell"), ("drush", "eval"), ("drush", "php:eval"), ("drush", "ev"),
-                     ("craft", "exec"), ("magento", "dev:console")), ("php", ())),
-    **dict.fromkeys((("odoo", "shell"), ("odoo-bin", "shell"), ("superset", "shell"), ("scrapy", "shell")),
-                    ("python", ("-c",))),
+    **dict.fromkeys(
+        (
+            ("wp", "eval"), ("wp", "shell"), ("drush", "eval"), ("drush", "php:eval"), ("drush", "ev"),
+            ("craft", "exec"), ("magento", "dev:console"),
+        ),
+        ("php", ()),
+    ),
+    **dict.fromkeys(
+        (("odoo", "shell"), ("odoo-bin", "shell"), ("superset", "shell"), ("scrapy", "shell")),
+        ("python", ("-c",)),
+    ),
 }  # fmt: skip
 _SQL_SHELLS = frozenset({
-    ("rails", "dbconsole"), ("rails", "db"), ("manage.py", "dbshell"), ("django-admin", "dbshell"), ("wp", "query"),
+    ("rails", "dbconsole"), ("rails", "db"), ("manage.py", "dbshell"), ("django-admin", "dbshell"),
+    ("wp", "query"),
 })  # fmt: skip
 # Longer ones are not searched.
 _MAX_CHARS = 4_000

@@ -12,17 +12,16 @@ from tools.bash.doubts import UNKNOWN_TEXT
 from tools.bash.reading import UNKNOWN, Invocation, Reading
 
 _REQUESTS = frozenset({
-    "curl", "wget", "http", "https", "xh", "dig", "drill", "delv", "host", "nslookup", "ping", "ping6", "whois",
-    "traceroute",
-    "tracepath", "mtr", "aria2c", "lynx", "w3m", "links", "fetch", "openssl", "getent", "kdig",
+    "curl", "wget", "http", "https", "xh", "dig", "drill", "delv", "host", "nslookup", "ping", "ping6",
+    "whois", "traceroute", "tracepath", "mtr", "aria2c", "lynx", "w3m", "links", "fetch", "openssl", "getent",
+    "kdig",
 })  # fmt: skip
 # Longer ones are not searched for what comes after what.
 _MAX_CHARS = 8_000
 _SUBSTITUTED = re.compile(r"\$\((?!\()|`|<\(")
 _SUBSTITUTION_IN_REQUEST = re.compile(
-    r"\b(?:curl|wget|https?|xh|dig|drill|delv|host|nslookup|ping6?|whois|traceroute|tracepath|mtr|aria2c|lynx|w3m"
-    r"|links|fetch|openssl"
-    r"|getent|kdig|clone|pull|ls-remote)\s[^\n]*?(?:\$\((?!\()|`|<\()"
+    r"\b(?:curl|wget|https?|xh|dig|drill|delv|host|nslookup|ping6?|whois|traceroute|tracepath|mtr|aria2c"
+    r"|lynx|w3m|links|fetch|openssl|getent|kdig|clone|pull|ls-remote)\s[^\n]*?(?:\$\((?!\()|`|<\()"
 )
 _HOOK = re.compile(
     r"\beval\s+\"?(?:\$\(|`)\s*(?:ssh-agent|direnv|pyenv|rbenv|nodenv|goenv|jenv|starship|zoxide|fnm|mise|rtx|asdf"

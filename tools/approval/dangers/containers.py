@@ -20,9 +20,9 @@ _WITH_NAMESPACES = frozenset({"nerdctl", "ctr", "crictl"})
 _PLACING = ("ftco", ("--output", "--file", "--tag"))
 _MOUNTING = ("vewupl", ("--volume", "--mount", "--env", "--name", "--workdir", "--user", "--bind", "-B"))
 _LONG = (
-    "--file", "--host", "--context", "--project-name", "--profile", "--env-file", "--filter", "--format", "--name",
-    "--volume-driver", "--mount", "--namespace", "--env", "--workdir", "--user", "--log-level", "--project-directory",
-    "--network",
+    "--file", "--host", "--context", "--project-name", "--profile", "--env-file", "--filter", "--format",
+    "--name", "--volume-driver", "--mount", "--namespace", "--env", "--workdir", "--user", "--log-level",
+    "--project-directory", "--network",
 )  # fmt: skip
 _PRIVILEGES = re.compile(
     r"--privileged(?:=true)?|--cap-add\S*|--device\S*|--security-opt\S*|--(?:pid|ipc|uts|userns"
@@ -30,17 +30,13 @@ _PRIVILEGES = re.compile(
 )
 _HOST = re.compile(r"--(?:pid|ipc|uts|userns|cgroupns)")
 _SHOWN = frozenset({
-    "swarm", "node", "service", "stack", "secret", "plugin", "checkpoint", "artifact", "play", "kube",
-    "ps", "images", "logs", "inspect", "version", "info", "stats", "top", "port", "diff", "events", "search",
-    "history", "ls",
-    "list", "build", "pull", "compose", "buildx", "context", "config", "login", "tag", "up", "help", "wait", "df",
-    "--version",
-    "start", "attach", "create", "run", "exec", "-v", "network", "volume", "container", "image", "system",
-    "manifest", "builder",
-    "load", "save", "import", "export", "unpause", "pause", "rename", "show", "bake", "watch", "convert", "stop",
-    "restart",
-    "use", "inspect-image", "trust", "scout", "init", "machine", "connect", "pod", "generate", "imagetools", "du",
-    "down",
+    "swarm", "node", "service", "stack", "secret", "plugin", "checkpoint", "artifact", "play", "kube", "ps",
+    "images", "logs", "inspect", "version", "info", "stats", "top", "port", "diff", "events", "search",
+    "history", "ls", "list", "build", "pull", "compose", "buildx", "context", "config", "login", "tag", "up",
+    "help", "wait", "df", "--version", "start", "attach", "create", "run", "exec", "-v", "network", "volume",
+    "container", "image", "system", "manifest", "builder", "load", "save", "import", "export", "unpause",
+    "pause", "rename", "show", "bake", "watch", "convert", "stop", "restart", "use", "inspect-image", "trust",
+    "scout", "init", "machine", "connect", "pod", "generate", "imagetools", "du", "down",
 })  # fmt: skip
 _REMOVES = re.compile(
     r"rm|rmi|remove|prune|kill|destroy|delete|purge|leave|disconnect|reset|uninstall|revoke|forget|down|untag"

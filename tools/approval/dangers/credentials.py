@@ -16,14 +16,12 @@ from tools.bash.reading import Argument, Invocation
 
 # They show that a path is there, its name or its size; or their arguments are only words.
 _NO_CONTENT = frozenset({
-    "ls", "ll", "dir", "vdir", "eza", "exa", "stat", "file", "test", "[", "[[", "echo", "printf", "which", "type",
-    "basename", "dirname", "realpath", "readlink", "mkdir", "touch", "chmod", "chown", "chgrp", "rm", "rmdir",
-    "unlink",
-    "shred", "cd", "pushd", "popd", "export", "unset", "set", "tree", "du", "true", "false", ":", "expr", "seq",
-    "sleep",
-    "mv", "fd", "fdfind", "trap", "alias", "declare", "local", "readonly", "wc", "md5sum", "sha1sum", "sha256sum",
-    "man",
-    "command", "hash", "date", "kill", "docker-compose", "gio", "say", "notify-send", "mktemp", "case", "for",
+    "ls", "ll", "dir", "vdir", "eza", "exa", "stat", "file", "test", "[", "[[", "echo", "printf", "which",
+    "type", "basename", "dirname", "realpath", "readlink", "mkdir", "touch", "chmod", "chown", "chgrp", "rm",
+    "rmdir", "unlink", "shred", "cd", "pushd", "popd", "export", "unset", "set", "tree", "du", "true",
+    "false", ":", "expr", "seq", "sleep", "mv", "fd", "fdfind", "trap", "alias", "declare", "local",
+    "readonly", "wc", "md5sum", "sha1sum", "sha256sum", "man", "command", "hash", "date", "kill",
+    "docker-compose", "gio", "say", "notify-send", "mktemp", "case", "for",
 })  # fmt: skip
 _PATTERN_FIRST: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep", "ggrep"), ("efmABCd", ("-e", "-f", "--regexp", "--file"))),
@@ -45,29 +43,23 @@ _ENV_FILES = re.compile(
     r"--?(?:var-file|env-file|env-file-if-exists|dotenv|cacert|ca-certificate|cert-file|exclude|ignore|include|glob)(?:=|$)"
 )
 _SYSTEM = re.compile(
-    r"/etc/(?:g?shadow-?|sudoers(?:\.d)?|krb5\.keytab|ssh/ssh_host|ssl/private|security/opasswd|ipsec\.secrets"
-    r"|master\.passwd"
-    r"|wireguard|NetworkManager/system-connections|openvpn|letsencrypt/(?:live|archive)|pki/tls/private|docker/key)"
-    r"|/(?:var/)?run/secrets|/proc/(?!self/(?:fd|status|limits|stat|mounts|cgroup)\b)[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|fd"
-    r"|cmdline|auxv"
-    r"|pagemap|root|cwd|stack|syscall)|/proc/kcore|/dev/(?:k?mem|port)|/var/(?:lib/(?:sss/db|docker|kubelet)"
-    r"|db/dslocal)|/root/\.",
+    r"/etc/(?:g?shadow-?|sudoers(?:\.d)?|krb5\.keytab|ssh/ssh_host|ssl/private|security/opasswd"
+    r"|ipsec\.secrets|master\.passwd|wireguard|NetworkManager/system-connections|openvpn|letsencrypt/(?:live"
+    r"|archive)|pki/tls/private|docker/key)|/(?:var/)?run/secrets|/proc/(?!self/(?:fd|status|limits|stat"
+    r"|mounts|cgroup)\b)[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|fd|cmdline|auxv|pagemap|root|cwd|stack"
+    r"|syscall)|/proc/kcore|/dev/(?:k?mem|port)|/var/(?:lib/(?:sss/db|docker|kubelet)|db/dslocal)|/root/\.",
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(
-    r"(?:^|/)(?:\.mozilla|\.thunderbird|\.config/(?:google-chrome|chromium|BraveSoftware|microsoft-edge|hub|rclone"
-    r"|doctl|op"
-    r"|heroku|configstore|git/credentials|containers/auth\.json|sops|age|Slack|Signal|discord|1Password|Bitwarden"
-    r"|filezilla)"
-    r"|Library/(?:Keychains|Cookies|Application Support/(?:Google|Firefox|BraveSoftware))|\.local/share/keyrings"
-    r"|\.password-store|\.(?:ba|z|k)?sh_history|\.history|\.python_history|\.psql_history|\.mysql_history"
-    r"|\.node_repl_history"
-    r"|\.cargo/credentials(?:\.toml)?|\.m2/settings(?:-security)?\.xml|\.gem/credentials|\.gradle/gradle\.properties"
-    r"|\.terraform\.d/credentials\S*|\.terraformrc|\.s3cfg|\.boto|\.my\.cnf|\.mylogin\.cnf|\.bitcoin|\.ethereum"
-    r"|\.electrum"
-    r"|\.databrickscfg|\.snowsql|\.dbt/profiles\.yml|\.oci|\.bluemix|\.vault-token|\.huggingface|\.netlify|\.fly"
-    r"|\.hermes"
-    r"|\.config/gh|cookies\.sqlite|logins\.json|key4\.db|wallet\.dat"
+    r"(?:^|/)(?:\.mozilla|\.thunderbird|\.config/(?:google-chrome|chromium|BraveSoftware|microsoft-edge|hub"
+    r"|rclone|doctl|op|heroku|configstore|git/credentials|containers/auth\.json|sops|age|Slack|Signal"
+    r"|discord|1Password|Bitwarden|filezilla)|Library/(?:Keychains|Cookies|Application Support/(?:Google"
+    r"|Firefox|BraveSoftware))|\.local/share/keyrings|\.password-store|\.(?:ba|z|k)?sh_history|\.history"
+    r"|\.python_history|\.psql_history|\.mysql_history|\.node_repl_history|\.cargo/credentials(?:\.toml)?"
+    r"|\.m2/settings(?:-security)?\.xml|\.gem/credentials|\.gradle/gradle\.properties"
+    r"|\.terraform\.d/credentials\S*|\.terraformrc|\.s3cfg|\.boto|\.my\.cnf|\.mylogin\.cnf|\.bitcoin"
+    r"|\.ethereum|\.electrum|\.databrickscfg|\.snowsql|\.dbt/profiles\.yml|\.oci|\.bluemix|\.vault-token"
+    r"|\.huggingface|\.netlify|\.fly|\.hermes|\.config/gh|cookies\.sqlite|logins\.json|key4\.db|wallet\.dat"
     r"|Login Data)(?:/|$)",
     re.IGNORECASE,
 )
@@ -83,8 +75,8 @@ _STARS = re.compile(r"^\*+|\*+$")
 _PROC_DEPTH = 3  # /proc/*/environ
 _LURES = (
     ".ssh", ".env", ".aws", ".gnupg", ".netrc", ".kube", ".hermes", ".git-credentials", ".npmrc", ".pypirc",
-    ".pgpass",
-    "id_rsa", "id_ed25519", ".vault-token", ".docker", ".azure", ".bash_history", ".config", ".password-store",
+    ".pgpass", "id_rsa", "id_ed25519", ".vault-token", ".docker", ".azure", ".bash_history", ".config",
+    ".password-store",
 )  # fmt: skip
 _SYSTEM_LURES = ("etc", "proc", "root", "home", "shadow", "environ")
 _WHOLE = re.compile(r"(?:cp|tar|zip|7z|rsync|scp|rclone|grep|rg|git|restic|borg|strings|ditto)\Z")

@@ -11,36 +11,32 @@ from tools.approval.dangers.words import texts
 from tools.bash.reading import UNKNOWN, Invocation
 
 _REDIS = re.compile(
-    r"flush(?:all|db)|del|unlink|config|shutdown|debug|script|eval|evalsha|module|slaveof|replicaof|migrate|save"
-    r"|bgsave|rename"
-    r"|swapdb|acl|cluster|failover|bgrewriteaof|restore|getdel|hdel|lrem|ltrim|srem|zrem\w*|xdel|xtrim|client|reset"
-    r"|spop",
+    r"flush(?:all|db)|del|unlink|config|shutdown|debug|script|eval|evalsha|module|slaveof|replicaof|migrate"
+    r"|save|bgsave|rename|swapdb|acl|cluster|failover|bgrewriteaof|restore|getdel|hdel|lrem|ltrim|srem"
+    r"|zrem\w*|xdel|xtrim|client|reset|spop",
     re.IGNORECASE,
 )
 _MONGO = re.compile(
-    r"drop(?:Database|Index\w*|User|Role|All\w*)?\s*\(|\.(?:deleteMany|deleteOne|remove|findOneAndDelete|bulkWrite"
-    r"|updateMany|renameCollection"
-    r"|shutdownServer|rename|\$where)\s*\(",
+    r"drop(?:Database|Index\w*|User|Role|All\w*)?\s*\(|\.(?:deleteMany|deleteOne|remove|findOneAndDelete"
+    r"|bulkWrite|updateMany|renameCollection|shutdownServer|rename|\$where)\s*\(",
     re.IGNORECASE,
 )
 _MONGO_ASKS = re.compile(
-    r"find(?:One)?|count\w*|estimatedDocumentCount|distinct|getIndexes|get(?:Collection|Sibling|DB|Name)\w*|stats"
-    r"|explain|limit|skip|sort|pretty"
-    r"|toArray|forEach|map|print\w*|version|serverStatus|listDatabases|hello|ObjectId|ISODate|Date|projection|hint"
-    r"|size|length|isoDate|tojson"
+    r"find(?:One)?|count\w*|estimatedDocumentCount|distinct|getIndexes|get(?:Collection|Sibling|DB|Name)\w*"
+    r"|stats|explain|limit|skip|sort|pretty|toArray|forEach|map|print\w*|version|serverStatus|listDatabases"
+    r"|hello|ObjectId|ISODate|Date|projection|hint|size|length|isoDate|tojson"
 )
 _CYPHER = re.compile(r"\b(?:delete|remove|drop)\b", re.IGNORECASE)
 _TOOLS = re.compile(
-    r"drop(?:db|user|lang)|mysqladmin|mongorestore|pg_resetwal|pg_ctl|pg_dropcluster|initdb|createuser|pg_restore"
-    r"|mysql_secure_installation"
-    r"|mysql_install_db|influxd?|cqlsh|cypher-shell|nodetool|rabbitmqctl|rabbitmqadmin|kafka-\S+|zookeeper-shell\S*"
-    r"|zkCli\S*|etcdctl|consul"
-    r"|curator_cli|elasticsearch-\S+|neo4j-admin|cockroach|clickhouse\S*|couchdb|memcached-tool|nats|pulsar-admin"
+    r"drop(?:db|user|lang)|mysqladmin|mongorestore|pg_resetwal|pg_ctl|pg_dropcluster|initdb|createuser"
+    r"|pg_restore|mysql_secure_installation|mysql_install_db|influxd?|cqlsh|cypher-shell|nodetool"
+    r"|rabbitmqctl|rabbitmqadmin|kafka-\S+|zookeeper-shell\S*|zkCli\S*|etcdctl|consul|curator_cli"
+    r"|elasticsearch-\S+|neo4j-admin|cockroach|clickhouse\S*|couchdb|memcached-tool|nats|pulsar-admin"
 )
 _TOOLS_DROP = re.compile(
-    r"(?:drop|delete|purge|remove|reset|destroy|truncate|flush|decommission|shutdown|clean|wipe|rmr|del|stop|kill"
-    r"|clear|force|promote|stop_app"
-    r"|unregister|forget|evict)(?:[-_]\w+)*|--(?:delete\S*|drop\S*|clean|force\S*|purge)",
+    r"(?:drop|delete|purge|remove|reset|destroy|truncate|flush|decommission|shutdown|clean|wipe|rmr|del|stop"
+    r"|kill|clear|force|promote|stop_app|unregister|forget|evict)(?:[-_]\w+)*|--(?:delete\S*|drop\S*|clean"
+    r"|force\S*|purge)",
     re.IGNORECASE,
 )
 

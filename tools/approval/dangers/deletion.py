@@ -15,19 +15,36 @@ from tools.approval.dangers.words import shown, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 DELETERS = {
-    "rm": "", "grm": "", "rmdir": "", "unlink": "", "shred": "ns", "gshred": "ns", "srm": "", "wipe": "",
+    "rm": "",
+    "grm": "",
+    "rmdir": "",
+    "unlink": "",
+    "shred": "ns",
+    "gshred": "ns",
+    "srm": "",
+    "wipe": "",
     "rimraf": "",
-    "del-cli": "", "del": "", "trash": "", "trash-put": "", "gio": "", "truncate": "sr", "gtruncate": "sr", "rd": "",
-    "erase": "", "bleachbit": "", "scrub": "", "remove-item": "",
+    "del-cli": "",
+    "del": "",
+    "trash": "",
+    "trash-put": "",
+    "gio": "",
+    "truncate": "sr",
+    "gtruncate": "sr",
+    "rd": "",
+    "erase": "",
+    "bleachbit": "",
+    "scrub": "",
+    "remove-item": "",
 }  # fmt: skip
 _DEEP = frozenset({"rimraf", "srm", "rd", "del-cli"})
 _DELETER_VALUES = ("--size", "--reference")
 _EMPTYING = frozenset({"truncate", "gtruncate", "shred", "gshred", "wipe", "scrub"})
 _REBUILT = frozenset({
     "node_modules", "dist", "build", "target", ".venv", "venv", "__pycache__", ".pytest_cache", ".mypy_cache",
-    ".ruff_cache", ".tox", ".nox", "coverage", "htmlcov", ".coverage", ".next", ".nuxt", ".turbo", ".parcel-cache",
-    ".cache", ".gradle", "out", ".svelte-kit", "bower_components", ".eggs", "*.egg-info", "*.pyc", ".nyc_output",
-    "_build", ".terraform", "*.o", "*.pyo", ".DS_Store",
+    ".ruff_cache", ".tox", ".nox", "coverage", "htmlcov", ".coverage", ".next", ".nuxt", ".turbo",
+    ".parcel-cache", ".cache", ".gradle", "out", ".svelte-kit", "bower_components", ".eggs", "*.egg-info",
+    "*.pyc", ".nyc_output", "_build", ".terraform", "*.o", "*.pyo", ".DS_Store",
 })  # fmt: skip
 _NAMES = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
 _NOT = frozenset({"!", "-not"})

@@ -12,39 +12,49 @@ _VERBS: Mapping[str, re.Pattern[str]] = {
     "zpool": re.compile(r"(?:list|status|iostat|get|history|events|version)\b"),
     "zfs": re.compile(r"(?:list|get|diff|holds|userspace|groupspace|projectspace|version)\b"),
     "btrfs": re.compile(
-        r"(?:fi\w*|filesystem) (?:show|usage|df|du)\b|(?:su\w*|subvolume) (?:list|show|get-default|find-new)\b"
-        r"|(?:device|dev) (?:stats|usage|ready)|qgroup show\b|(?:balance|scrub|replace) status\b"
+        r"(?:fi\w*|filesystem) (?:show|usage|df|du)\b|(?:su\w*|subvolume) (?:list|show|get-default"
+        r"|find-new)\b|(?:device|dev) (?:stats|usage|ready)|qgroup show\b|(?:balance|scrub|replace) status\b"
         r"|property (?:get|list)\b|inspect-internal\b"
     ),
     "cryptsetup": re.compile(r"(?:status|luksDump|isLuks|luksUUID|benchmark|\w+Dump)\b"),
     "dmsetup": re.compile(r"(?:ls|info|table|status|deps|targets|version|splitname)\b"),
     "nvme": re.compile(r"(?:list(?:-\w+)*|id-\w+|[\w-]+-log|show-regs|get-[\w-]+|version|gen-hostnqn)\b"),
-    "diskutil": re.compile(r"(?:list|info|listFilesystems|activity|(?:apfs|cs|coreStorage|appleRAID) list\w*)\b"),
+    "diskutil": re.compile(
+        r"(?:list|info|listFilesystems|activity|(?:apfs|cs|coreStorage|appleRAID) list\w*)\b"
+    ),
     "bootctl": re.compile(r"(?:status|list|is-installed)\b"),
     "fwupdmgr": re.compile(r"(?:get-[\w-]+|security)\b"),
-    "grub-editenv": re.compile(r"(?:\S+ )?list\b"), "grub2-editenv": re.compile(r"(?:\S+ )?list\b"),
+    "grub-editenv": re.compile(r"(?:\S+ )?list\b"),
+    "grub2-editenv": re.compile(r"(?:\S+ )?list\b"),
     "parted": re.compile(r"(?:/\S+ )?(?:unit \S+ )?print(?: (?:devices|free|list|all|\d+))?$|$"),
 }  # fmt: skip
 # One of the first must be there, and beside them only the second; each cluster of letters is one option.
 _OPTIONS: Mapping[str, tuple[str, str]] = {
-    "mdadm": (r"-[DEQX][vsb]*|--(?:detail|examine|query)[\w-]*", r"-[vsbYt]+|--(?:scan|verbose|brief|export|test)"),
-    "losetup": (r"-[alj]+|--(?:all|list|associated)", r"-[nJO]+|--(?:noheadings|json|output\S*|raw)"),
-    "swapon": (r"-s|--(?:summary|show\S*)", r"--(?:noheadings|raw|bytes)"),
-    "efibootmgr": (r"-v|--verbose|-u", r""),
-    "tune2fs": (r"-l", r""),
-    "e2fsck": (r"-[fvCnd0]*n[fvCd0]*", r"-[fvdC0]+"), "xfs_repair": (r"-n", r"-v"),
-    "fsck": (r"-[AVTRt]*N[AVTRt]*|-[fv]*n[fv]*|--dry-run", r"-[ATVRft]+"),
-    "hdparm": (r"-[igtTCIHv]+", r"--direct"),
-    "sgdisk": (r"-[piv]+\d*|--(?:print|verify|info\S*)", r""),
-    "sfdisk": (r"-[ldJFTxV]+|--(?:list\S*|dump|json|verify)", r"-[uo]|--(?:unit|output)\S*"),
-    "fdisk": (r"-[lxs]+|--(?:list\S*|getsz)", r"-[uoc]\w*|--(?:units|output|bytes|color)\S*"),
-    "gdisk": (r"-l", r""), "cfdisk": (r"-P\w*", r""),
-    "parted": (r"-l|--list|-m|-s|--script|--machine", r""),
-    "modprobe": (r"-[nDRcq]+|--(?:dry-run|show\S*|resolve-alias)", r"-[va]+|--(?:verbose|all)"),
-    "wipefs": (r"-[nipJO]+|--(?:no-act|noheadings|parsable|json|output)\S*", r""),
-    "partx": (r"-[slrgP]+|--(?:show|list|raw|pairs)", r"-[obno]+"), "growpart": (r"-N|--dry-run", r"-v"),
-    "resize2fs": (r"-P", r""), "mokutil": (r"--(?:list\S*|sb-state|test-key)", r""),
-    "badblocks": (r"-[sv]+", r"-[bcop]"), "grub-install": (r"-V", r""),
+    "mdadm": (
+        "-[DEQX][vsb]*|--(?:detail|examine|query)[\\w-]*", "-[vsbYt]+|--(?:scan|verbose|brief|export|test)",
+    ),
+    "losetup": ("-[alj]+|--(?:all|list|associated)", "-[nJO]+|--(?:noheadings|json|output\\S*|raw)"),
+    "swapon": ("-s|--(?:summary|show\\S*)", "--(?:noheadings|raw|bytes)"),
+    "efibootmgr": ("-v|--verbose|-u", ""),
+    "tune2fs": ("-l", ""),
+    "e2fsck": ("-[fvCnd0]*n[fvCd0]*", "-[fvdC0]+"),
+    "xfs_repair": ("-n", "-v"),
+    "fsck": ("-[AVTRt]*N[AVTRt]*|-[fv]*n[fv]*|--dry-run", "-[ATVRft]+"),
+    "hdparm": ("-[igtTCIHv]+", "--direct"),
+    "sgdisk": ("-[piv]+\\d*|--(?:print|verify|info\\S*)", ""),
+    "sfdisk": ("-[ldJFTxV]+|--(?:list\\S*|dump|json|verify)", "-[uo]|--(?:unit|output)\\S*"),
+    "fdisk": ("-[lxs]+|--(?:list\\S*|getsz)", "-[uoc]\\w*|--(?:units|output|bytes|color)\\S*"),
+    "gdisk": ("-l", ""),
+    "cfdisk": ("-P\\w*", ""),
+    "parted": ("-l|--list|-m|-s|--script|--machine", ""),
+    "modprobe": ("-[nDRcq]+|--(?:dry-run|show\\S*|resolve-alias)", "-[va]+|--(?:verbose|all)"),
+    "wipefs": ("-[nipJO]+|--(?:no-act|noheadings|parsable|json|output)\\S*", ""),
+    "partx": ("-[slrgP]+|--(?:show|list|raw|pairs)", "-[obno]+"),
+    "growpart": ("-N|--dry-run", "-v"),
+    "resize2fs": ("-P", ""),
+    "mokutil": ("--(?:list\\S*|sb-state|test-key)", ""),
+    "badblocks": ("-[sv]+", "-[bcop]"),
+    "grub-install": ("-V", ""),
 }  # fmt: skip
 _LOOKS_ALONE = frozenset({"wipefs", "badblocks"})
 _MORE_THAN_A_LOOK = re.compile(r"--dump-\w*-key|--showkeys|-z|--reset")

@@ -15,8 +15,8 @@ from tools.bash.reading import UNKNOWN, Invocation
 _MAKES = re.compile(r"mkfs(?:\..+)?|mke2fs|mkdosfs|newfs\w*|mkntfs|mkswap|mkreiserfs")
 _WIPES = frozenset({"wipefs", "blkdiscard", "shred", "hdparm", "nvme", "badblocks", "sgdisk", "scrub", "sg_format"})
 _PARTITIONS = frozenset({
-    "fdisk", "parted", "gdisk", "cfdisk", "sfdisk", "partprobe", "diskutil", "gparted", "diskpart", "format", "fsck",
-    "tune2fs", "resize2fs", "debugfs", "xfs_repair", "e2fsck", "growpart", "partx",
+    "fdisk", "parted", "gdisk", "cfdisk", "sfdisk", "partprobe", "diskutil", "gparted", "diskpart", "format",
+    "fsck", "tune2fs", "resize2fs", "debugfs", "xfs_repair", "e2fsck", "growpart", "partx",
 })  # fmt: skip
 _VOLUMES = re.compile(
     r"(?:lv|vg|pv)(?:remove|create|reduce|extend|resize|change|move|convert)|zpool|zfs|btrfs|mdadm|cryptsetup|dmsetup"
@@ -25,9 +25,10 @@ _VOLUMES = re.compile(
 )
 # Options, but for the one that means whatever the table of mounts has.
 _NOT_ALL = re.compile(r"-[b-zA-Z]*|--(?!all\b).*")
-_OWNERS = frozenset({"chown", "chgrp", "setfacl", "chattr", "setcap", "chcon", "icacls", "takeown", "chflags",
-    "lchown",
-                     "gchown", "gchgrp", "semanage", "setsebool", "setenforce", "restorecon", "xattr"})  # fmt: skip
+_OWNERS = frozenset({
+    "chown", "chgrp", "setfacl", "chattr", "setcap", "chcon", "icacls", "takeown", "chflags", "lchown",
+    "gchown", "gchgrp", "semanage", "setsebool", "setenforce", "restorecon", "xattr",
+})  # fmt: skip
 _OPEN_MODE = re.compile(r"0?[0-7]?[0-7]{2}[2367]|(?:[^,]*,)*(?:[ugoa]*[oa][ugoa]*|)[+=][rwxXst]*w[rwxXst]*(?:,.*)?")
 _SPECIAL_MODE = re.compile(
     r"0*[1-7][0-7]{3}|(?:[^,]*,)*[ugoa]*(?:[-+=][rwxX]*)*[+=][rwxX]*[st]+[rwxXst]*(?:[-+,=].*)?"

@@ -10,10 +10,10 @@ from tools.approval.dangers.places import SYSTEM_FOLDERS, Scene, full_path, has_
 from tools.bash.reading import UNKNOWN, Argument
 
 _SECOND_LEVEL = (
-    "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/share", "/usr/include",
-    "/var/lib", "/var/log", "/var/www", "/var/spool", "/var/backups", "/etc/ssh", "/etc/systemd", "/etc/pam.d",
-    "/boot/efi",
-    "/boot/grub", "/lib/modules", "/lib/systemd", "/usr/local/bin", "/usr/local/lib", "/System/Library",
+    "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/local", "/usr/share",
+    "/usr/include", "/var/lib", "/var/log", "/var/www", "/var/spool", "/var/backups", "/etc/ssh",
+    "/etc/systemd", "/etc/pam.d", "/boot/efi", "/boot/grub", "/lib/modules", "/lib/systemd", "/usr/local/bin",
+    "/usr/local/lib", "/System/Library",
 )  # fmt: skip
 _KEPT = frozenset({"/", *(f"/{name}" for name in SYSTEM_FOLDERS), *_SECOND_LEVEL})
 _FOLDED = frozenset(path.casefold() for path in _KEPT)

@@ -17,9 +17,8 @@ from tools.approval.dangers.written_scripts import WRITES, copies_of, started_by
 from tools.bash.reading import UNKNOWN, Argument, Invocation, Reading
 
 _FETCHERS = frozenset({
-    "curl", "wget", "wget2", "aria2c", "http", "https", "xh", "axel", "fetch", "lynx", "scp", "sftp", "nc", "ncat",
-    "ftp",
-    "aws", "gsutil", "rclone", "lwp-request", "curlie",
+    "curl", "wget", "wget2", "aria2c", "http", "https", "xh", "axel", "fetch", "lynx", "scp", "sftp", "nc",
+    "ncat", "ftp", "aws", "gsutil", "rclone", "lwp-request", "curlie",
 })  # fmt: skip
 _FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind", "ls", "locate", "rg", "grep", "git", "tree"})
 _COPIERS = frozenset({"mv", "cp", "install", "ln"})

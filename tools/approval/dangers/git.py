@@ -12,18 +12,21 @@ from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 CHANGES = "changes files through git"
-_REWRITES = frozenset({"filter-branch", "filter-repo", "update-ref", "replace", "fast-import", "symbolic-ref",
-    "pack-refs",
-                       "prune", "repack", "read-tree", "checkout-index", "unpack-objects", "push", "rebase", "gc",
-                       "send-email",
-                       "send-pack", "svn", "p4", "lfs", "subtree", "cvsexportcommit", "bfg",
-                       "imap-send", "http-push", "remote-http", "upload-pack", "receive-pack", "shell",
-                       "daemon"})  # fmt: skip
+_REWRITES = frozenset({
+    "filter-branch", "filter-repo", "update-ref", "replace", "fast-import", "symbolic-ref", "pack-refs",
+    "prune", "repack", "read-tree", "checkout-index", "unpack-objects", "push", "rebase", "gc", "send-email",
+    "send-pack", "svn", "p4", "lfs", "subtree", "cvsexportcommit", "bfg", "imap-send", "http-push",
+    "remote-http", "upload-pack", "receive-pack", "shell", "daemon",
+})  # fmt: skip
 _HARMLESS_FORMS: Mapping[str, frozenset[str]] = {
     "rebase": frozenset({"--abort", "--continue", "--skip", "--show-current-patch", "--quit"}),
-    "lfs": frozenset({"install", "ls-files", "status", "env", "track", "pull", "fetch", "checkout", "version"}),
+    "lfs": frozenset({
+        "install", "ls-files", "status", "env", "track", "pull", "fetch", "checkout", "version",
+    }),
     "svn": frozenset({"log", "info", "fetch", "find-rev"}),
-    "subtree": frozenset({"pull", "add", "split"}), "gc": frozenset(), "prune": frozenset({"-n", "--dry-run"}),
+    "subtree": frozenset({"pull", "add", "split"}),
+    "gc": frozenset(),
+    "prune": frozenset({"-n", "--dry-run"}),
     "push": frozenset({"-n", "--dry-run"}),
 }  # fmt: skip
 _GLOBAL_VALUES = (
@@ -36,14 +39,12 @@ _GLOBAL_VALUES = (
     "--attr-source",
 )
 _RUNS = re.compile(
-    r"alias\.|core\.(?:pager|editor|fsmonitor|sshcommand|hookspath|askpass|gitproxy|attributesfile|worktree)|pager\."
-    r"|diff\..*\.(?:textconv|command)"
-    r"|diff\.external|.*\.(?:cmd|command|process|clean|smudge|driver|helper|program|textconv|prompttool)$|credential"
-    r"|gpg\.|ssh\."
-    r"|sequence\.editor|editor|url\..*\.(?:push)?insteadof|http\.proxy|http\.sslverify|include|init\.templatedir"
-    r"|filter\.|merge\.tool"
-    r"|protocol\..*allow|remote\..*\.(?:uploadpack|receivepack|vcs|proxy|url|pushurl)|submodule\..*\.update"
-    r"|uploadpack|browser\.|man\.|receive\.",
+    r"alias\.|core\.(?:pager|editor|fsmonitor|sshcommand|hookspath|askpass|gitproxy|attributesfile|worktree)"
+    r"|pager\.|diff\..*\.(?:textconv|command)|diff\.external|.*\.(?:cmd|command|process|clean|smudge|driver"
+    r"|helper|program|textconv|prompttool)$|credential|gpg\.|ssh\.|sequence\.editor|editor"
+    r"|url\..*\.(?:push)?insteadof|http\.proxy|http\.sslverify|include|init\.templatedir|filter\."
+    r"|merge\.tool|protocol\..*allow|remote\..*\.(?:uploadpack|receivepack|vcs|proxy|url|pushurl)"
+    r"|submodule\..*\.update|uploadpack|browser\.|man\.|receive\.",
     re.IGNORECASE,
 )
 _HARMLESS_VALUES = frozenset({"cat", "true", "", ":", "less", "false", "vim", "nano", "/dev/null"})
@@ -53,9 +54,10 @@ _PLAIN_SETTING = re.compile(
     r"|merge\.conflictstyle|rerere\.enabled|branch\.[\w/-]+\.(?:remote|merge|rebase)|diff\.(?:algorithm|renames)",
     re.IGNORECASE,
 )
-_READS_CONFIG = frozenset({"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--get-urlmatch",
-    "--show-origin",
-                           "--name-only", "--get-color", "--get-colorbool"})  # fmt: skip
+_READS_CONFIG = frozenset({
+    "--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--get-urlmatch", "--show-origin",
+    "--name-only", "--get-color", "--get-colorbool",
+})  # fmt: skip
 # Of each command the options whose value may be the next argument, as `sort_words` takes them.
 _VALUES: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "clean": ("e", ("--exclude",), ""),
@@ -301,9 +303,22 @@ def _others(program: str, call: Invocation) -> Iterator[Finding]:
 
 
 _JUDGES: Mapping[str, Callable[[tuple[Argument, ...]], Iterator[Finding]]] = {
-    "reset": _reset, "clean": _clean, "restore": _restore, "switch": _switch, "checkout": _checkout,
+    "reset": _reset,
+    "clean": _clean,
+    "restore": _restore,
+    "switch": _switch,
+    "checkout": _checkout,
     "branch": _branch,
-    "tag": _tag, "stash": _stash, "reflog": _reflog, "config": _config, "grep": _grep, "remote": _remote,
-    "rm": _rm, "apply": _apply, "fetch": _fetch, "annex": _annex,
-    "credential": _credential, "credential-store": _credential,
+    "tag": _tag,
+    "stash": _stash,
+    "reflog": _reflog,
+    "config": _config,
+    "grep": _grep,
+    "remote": _remote,
+    "rm": _rm,
+    "apply": _apply,
+    "fetch": _fetch,
+    "annex": _annex,
+    "credential": _credential,
+    "credential-store": _credential,
 }  # fmt: skip

@@ -11,20 +11,18 @@ from tools.approval.dangers.words import sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 SHELLS = re.compile(r"(?:ba|z|da|a|k|mk|fi|c|tc|pdk|ya|o|r)?sh|busybox|nu|xonsh|elvish|rbash", re.IGNORECASE)
-_FETCHERS = frozenset({"curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lynx", "nc", "ncat", "ssh",
-    "git", "lwp-request", "GET",
-                       "axel", "curlie", "wget2", "scp", "aws", "gsutil", "openssl", "dig", "socat"})  # fmt: skip
+_FETCHERS = frozenset({
+    "curl", "wget", "fetch", "http", "https", "xh", "aria2c", "lynx", "nc", "ncat", "ssh", "git",
+    "lwp-request", "GET", "axel", "curlie", "wget2", "scp", "aws", "gsutil", "openssl", "dig", "socat",
+})  # fmt: skip
 _LOADED = re.compile(
     r"LD_(?:PRELOAD|LIBRARY_PATH|AUDIT|CONFIG\w*)|DYLD_\w+|BASH_ENV|ENV|PROMPT_COMMAND|PS[0-4]|GIT_(?:SSH\w*"
-    r"|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND"
-    r"|TEMPLATE_DIR|CONFIG\w*|ASKPASS|PAGER|EDITOR|SEQUENCE_EDITOR)|SSH_ASKPASS|SUDO_ASKPASS|\w*PAGER|\w*EDITOR"
-    r"|VISUAL|BROWSER|LESS(?:OPEN|CLOSE)"
-    r"|PYTHON(?:STARTUP|HOME|INSPECT|BREAKPOINT)|PERL5(?:OPT|LIB|DB)|PERLLIB|RUBY(?:OPT|LIB)|GCONV_PATH"
-    r"|HOSTALIASES|IFS_EVAL"
+    r"|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND|TEMPLATE_DIR|CONFIG\w*|ASKPASS|PAGER|EDITOR|SEQUENCE_EDITOR)"
+    r"|SSH_ASKPASS|SUDO_ASKPASS|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|LESS(?:OPEN|CLOSE)|PYTHON(?:STARTUP|HOME"
+    r"|INSPECT|BREAKPOINT)|PERL5(?:OPT|LIB|DB)|PERLLIB|RUBY(?:OPT|LIB)|GCONV_PATH|HOSTALIASES|IFS_EVAL"
     r"|RUSTC_WORKSPACE_WRAPPER|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|NODE_OPTIONS|OPENSSL_CONF"
-    r"|OPENSSL_ENGINES|TAR_OPTIONS|ZDOTDIR|MAKEFLAGS"
-    r"|BASH_FUNC_\w*|SHELLOPTS|HISTFILE|CURL_HOME|WGETRC|npm_config_script_shell|GREP_OPTIONS|KUBECONFIG_EXEC"
-    r"|TERMINFO\w*|MANOPT|SYSTEMD_PAGER",
+    r"|OPENSSL_ENGINES|TAR_OPTIONS|ZDOTDIR|MAKEFLAGS|BASH_FUNC_\w*|SHELLOPTS|HISTFILE|CURL_HOME|WGETRC"
+    r"|npm_config_script_shell|GREP_OPTIONS|KUBECONFIG_EXEC|TERMINFO\w*|MANOPT|SYSTEMD_PAGER"
 )
 _HARMLESS_VALUES = re.compile(
     r"|:|true|false|cat|less(?: -\w+)?|more|/bin/(?:true|cat|less)|/usr/bin/(?:true|cat)|0|1|vim?|nano|none|off"
@@ -37,18 +35,23 @@ _NODE_HARMLESS = re.compile(
 # What the Java machine loads or runs for an option.
 _JAVA_RUNS = re.compile(rf"agent|[{UNKNOWN}@]|On(?:OutOfMemory)?Error|bootclasspath|VMOptionsFile|:Flags=")
 _HELPERS: Mapping[str, re.Pattern[str]] = {
-    "zip": re.compile(r"-TT|--unzip-command"), "man": re.compile(r"-P|--pager|-H|--html"),
+    "zip": re.compile(r"-TT|--unzip-command"),
+    "man": re.compile(r"-P|--pager|-H|--html"),
     "less": re.compile(r"\+!|\+\|"),
-    "tar": re.compile(r"--rsh-command|--rmt-command"), "sort": re.compile(r"--compress-program"),
+    "tar": re.compile(r"--rsh-command|--rmt-command"),
+    "sort": re.compile(r"--compress-program"),
     "split": re.compile(r"--filter"),
     **dict.fromkeys(("gcc", "g++", "cc", "c++", "clang", "clang++"), re.compile(r"-wrapper|-fplugin=")),
     "rsync": re.compile(r"--rsync-path"),
     "ssh": re.compile(r"-oProxyCommand|ProxyCommand"),
-    "mysql": re.compile(r"--pager"), "psql": re.compile(r"--set=PAGER"), "entr": re.compile(r"-s"),
+    "mysql": re.compile(r"--pager"),
+    "psql": re.compile(r"--set=PAGER"),
+    "entr": re.compile(r"-s"),
     "gawk": re.compile(r"-l|--load|-i"),
     **dict.fromkeys(("make", "gmake"), re.compile(r"(?:SHELL|\.SHELLFLAGS|MAKEFLAGS)[:+?]?=")),
     **dict.fromkeys(("expect", "autoexpect"), re.compile(r"-c")),
-    "git-shell": re.compile(r"-c"), "pip": re.compile(r"--global-option|--install-option|--build-option"),
+    "git-shell": re.compile(r"-c"),
+    "pip": re.compile(r"--global-option|--install-option|--build-option"),
     "ffmpeg": re.compile(r"-protocol_whitelist"),
 }  # fmt: skip
 _FROM_AN_ADDRESS = frozenset({"iex", "invoke-expression", "mshta", "rundll32", "regsvr32", "certutil"})

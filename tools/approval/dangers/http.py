@@ -12,20 +12,19 @@ from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 _CURL_VALUES = (
     "--request", "--data", "--data-raw", "--data-binary", "--data-urlencode", "--data-ascii", "--form",
-    "--form-string", "--json",
-    "--upload-file", "--header", "--cookie", "--output", "--user", "--config", "--url", "--url-query",
-    "--user-agent", "--referer",
-    "--max-time", "--connect-timeout", "--retry", "--write-out", "--proxy", "--cacert", "--cert", "--key",
-    "--dump-header",
-    "--cookie-jar", "--stderr", "--trace", "--trace-ascii", "--libcurl", "--output-dir", "--resolve", "--variable",
-    "--proxy-header",
-    "--unix-socket", "--abstract-unix-socket", "--etag-save", "--hsts", "--alt-svc", "--mail-from", "--mail-rcpt",
-    "--quote", "--range", "--preproxy", "--socks5", "--socks5-hostname", "--socks4", "--socks4a", "--proxy-user",
+    "--form-string", "--json", "--upload-file", "--header", "--cookie", "--output", "--user", "--config",
+    "--url", "--url-query", "--user-agent", "--referer", "--max-time", "--connect-timeout", "--retry",
+    "--write-out", "--proxy", "--cacert", "--cert", "--key", "--dump-header", "--cookie-jar", "--stderr",
+    "--trace", "--trace-ascii", "--libcurl", "--output-dir", "--resolve", "--variable", "--proxy-header",
+    "--unix-socket", "--abstract-unix-socket", "--etag-save", "--hsts", "--alt-svc", "--mail-from",
+    "--mail-rcpt", "--quote", "--range", "--preproxy", "--socks5", "--socks5-hostname", "--socks4",
+    "--socks4a", "--proxy-user",
 )  # fmt: skip
 _CURL_LETTERS = "ADEFHKPQTUXYbcdeHmortuwxyzCh"
 _WGET_VALUES = (
-    "--post-file", "--post-data", "--body-file", "--body-data", "--method", "--header", "--output-document", "--user",
-    "--directory-prefix", "--password", "--execute", "--input-file", "--use-askpass", "--referer", "--user-agent",
+    "--post-file", "--post-data", "--body-file", "--body-data", "--method", "--header", "--output-document",
+    "--user", "--directory-prefix", "--password", "--execute", "--input-file", "--use-askpass", "--referer",
+    "--user-agent",
 )  # fmt: skip
 _CURLS = frozenset({"curl", "curlie", "curl.exe"})
 _WGETS = frozenset({"wget", "wget2", "aria2c"})
@@ -53,9 +52,9 @@ _SENT_FILE = re.compile(r"[^@:=]*@")
 _ENGINE = re.compile(r"docker|containerd|podman")
 _HTTPIE_VALUES = (
     "--auth", "--auth-type", "--output", "--timeout", "--session", "--session-read-only", "--raw", "--print",
-    "--style", "--pretty", "--proxy", "--verify", "--cert", "--cert-key", "--ssl", "--ciphers", "--max-redirects",
-    "--max-headers", "--history-print", "--response-charset", "--response-mime", "--format-options", "--boundary",
-    "--default-scheme",
+    "--style", "--pretty", "--proxy", "--verify", "--cert", "--cert-key", "--ssl", "--ciphers",
+    "--max-redirects", "--max-headers", "--history-print", "--response-charset", "--response-mime",
+    "--format-options", "--boundary", "--default-scheme",
 )  # fmt: skip
 _METHOD = re.compile(r"[A-Za-z]{3,7}")
 _ITEM = re.compile(r"[\w\]]:?=(?!=)|@")
@@ -66,35 +65,32 @@ _PART_OF_A_NAME = re.compile(rf"{UNKNOWN}[^\s]*\.|\.[^\s]*{UNKNOWN}")
 _REMOTE = re.compile(r"(?!-)(?:[\w.-]+@)?[\w.-]+::?(?!$)|rsync://|[\w.@-]+:$")
 _DESTROYING = frozenset({"DELETE", "PURGE", "UNLINK", "BAN"})
 _FORGE_VALUES = (
-    "--method", "--field", "--raw-field", "--input", "--header", "--repo", "--jq", "--hostname", "--title", "--body",
-    "--cache", "--template", "--preview",
+    "--method", "--field", "--raw-field", "--input", "--header", "--repo", "--jq", "--hostname", "--title",
+    "--body", "--cache", "--template", "--preview",
 )  # fmt: skip
 _FORGE_CHANGES = frozenset({
-    "create", "delete", "merge", "close", "edit", "comment", "review", "upload", "transfer", "archive", "rename",
-    "set", "run", "cancel", "rerun", "reopen", "ready", "lock", "remove", "disable", "enable", "add", "sync", "fork",
-    "logout", "login", "refresh", "import", "approve", "revoke", "publish", "stop", "rebuild", "unarchive", "pin",
-    "unpin", "develop",
+    "create", "delete", "merge", "close", "edit", "comment", "review", "upload", "transfer", "archive",
+    "rename", "set", "run", "cancel", "rerun", "reopen", "ready", "lock", "remove", "disable", "enable",
+    "add", "sync", "fork", "logout", "login", "refresh", "import", "approve", "revoke", "publish", "stop",
+    "rebuild", "unarchive", "pin", "unpin", "develop",
 })  # fmt: skip
 _DELETION = re.compile(r"delete|remove", re.IGNORECASE)
 _MUTATION = re.compile(rf"mutation|=@|^(?:query=)?{UNKNOWN}")
 _SENDING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND"})
 _REACHES = frozenset({
-    "ssh", "scp", "sftp", "nc", "ncat", "netcat", "telnet", "ftp", "lftp", "tftp", "socat", "ssh-copy-id", "mosh",
-    "rlogin", "rsh",
-    "rcp", "sendmail", "mail", "mailx", "mutt", "swaks", "msmtp", "croc", "wormhole", "magic-wormhole", "ngrok",
-    "cloudflared", "bore",
-    "localtunnel", "lt", "chisel", "frpc", "tailscale", "sshuttle", "autossh", "smbclient", "curlftpfs", "sshfs",
-    "davfs2", "ffsend",
-    "transfer", "gist", "pastebinit", "termbin", "ix", "0x0", "s4cmd", "rclone", "gofile", "onionshare",
-    "proxychains", "proxychains4",
-    "cryptcat", "pwncat", "udp-sender", "aircrack-ng", "nmap", "masscan", "sqlmap", "hydra", "msfconsole",
-    "msfvenom", "responder", "bettercap",
-    "mysqldump-secure", "iodine", "dnscat", "dnscat2", "hping3", "nping", "serveo", "pagekite", "expose", "zrok",
-    "syncthing", "rsyncd", "nsupdate",
+    "ssh", "scp", "sftp", "nc", "ncat", "netcat", "telnet", "ftp", "lftp", "tftp", "socat", "ssh-copy-id",
+    "mosh", "rlogin", "rsh", "rcp", "sendmail", "mail", "mailx", "mutt", "swaks", "msmtp", "croc", "wormhole",
+    "magic-wormhole", "ngrok", "cloudflared", "bore", "localtunnel", "lt", "chisel", "frpc", "tailscale",
+    "sshuttle", "autossh", "smbclient", "curlftpfs", "sshfs", "davfs2", "ffsend", "transfer", "gist",
+    "pastebinit", "termbin", "ix", "0x0", "s4cmd", "rclone", "gofile", "onionshare", "proxychains",
+    "proxychains4", "cryptcat", "pwncat", "udp-sender", "aircrack-ng", "nmap", "masscan", "sqlmap", "hydra",
+    "msfconsole", "msfvenom", "responder", "bettercap", "mysqldump-secure", "iodine", "dnscat", "dnscat2",
+    "hping3", "nping", "serveo", "pagekite", "expose", "zrok", "syncthing", "rsyncd", "nsupdate",
 })  # fmt: skip
-_NAME_SERVICES = frozenset({"dig", "drill", "delv", "host", "nslookup", "ping", "ping6", "whois", "traceroute",
-    "traceroute6", "tracepath",
-                            "mtr", "fping", "getent", "resolvectl", "kdig", "doggo", "dog", "arping"})  # fmt: skip
+_NAME_SERVICES = frozenset({
+    "dig", "drill", "delv", "host", "nslookup", "ping", "ping6", "whois", "traceroute", "traceroute6",
+    "tracepath", "mtr", "fping", "getent", "resolvectl", "kdig", "doggo", "dog", "arping",
+})  # fmt: skip
 _SHOWN_ONLY = frozenset({"--version", "-V", "--help", "-h", "-G", "-Q"})
 
 
@@ -289,7 +285,10 @@ def _changes_by_api(words: Words, methods: list[str]) -> bool:
 
 
 _JUDGES: Mapping[str, Callable[[Invocation], Iterator[Finding]]] = {
-    **dict.fromkeys(_CURLS, _curl), **dict.fromkeys(_WGETS, _wget), **dict.fromkeys(_CLIENTS, _httpie),
-    **dict.fromkeys(_FORGES, _forge), **dict.fromkeys(_NAME_SERVICES, _look_up),
+    **dict.fromkeys(_CURLS, _curl),
+    **dict.fromkeys(_WGETS, _wget),
+    **dict.fromkeys(_CLIENTS, _httpie),
+    **dict.fromkeys(_FORGES, _forge),
+    **dict.fromkeys(_NAME_SERVICES, _look_up),
     **dict.fromkeys(_STREAMERS, _stream),
 }  # fmt: skip

@@ -60,9 +60,9 @@ _MAKE_FILES = "-f", "--file", "--makefile"
 _TAKE_SQL = frozenset({"duckdb", "bq", "turso"})
 _SQL_LOOKS = "-l", "--list", "--version", "--help"
 _SQL = re.compile(
-    r"\s*(?:(?:drop|alter)\s+(?:table|database|schema|index|view|user|role|keyspace|collection|column"
-    r"|type|function|trigger|sequence)\b"
-    r"|truncate\s+(?:table\s+)?\w+\s*;?\s*$|delete\s+from\s|update\s+\S+\s+set\s|grant\s.+\son\s|/\*|--\s)",
+    r"\s*(?:(?:drop|alter)\s+(?:table|database|schema|index|view|user|role|keyspace|collection|column|type"
+    r"|function|trigger|sequence)\b|truncate\s+(?:table\s+)?\w+\s*;?\s*$|delete\s+from\s"
+    r"|update\s+\S+\s+set\s|grant\s.+\son\s|/\*|--\s)",
     re.IGNORECASE,
 )
 _SQL_READS = re.compile(r"(?:^|[;\n])\s*(?:\.read|\\ir?|\\include|source|\\\.)\s+['\"]?([^\s;'\"]+)", re.IGNORECASE)

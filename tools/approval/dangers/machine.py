@@ -11,32 +11,39 @@ from tools.approval.dangers.places import OTHER_MACHINES, Scene
 from tools.approval.dangers.words import sort_words, texts
 from tools.bash.reading import UNKNOWN, Invocation
 
-_RIGHTS = frozenset({"sudo", "doas", "su", "pkexec", "runuser", "chroot", "nsenter", "unshare", "setpriv", "gosu",
-    "su-exec",
-                     "run0", "sudoedit", "newgrp", "sg", "capsh", "machinectl", "please", "calife", "dzdo",
-                     "gksudo", "kdesu",
-                     "fakechroot", "proot", "runas", "visudo", "setuidgid", "chpst"})  # fmt: skip
-_POWER = frozenset({"shutdown", "reboot", "halt", "poweroff", "init", "telinit", "pm-suspend", "pm-hibernate",
-    "hibernate",
-                    "suspend", "rtcwake", "kexec", "stop-computer", "restart-computer", "systemsetup",
-                    "pmset"})  # fmt: skip
+_RIGHTS = frozenset({
+    "sudo", "doas", "su", "pkexec", "runuser", "chroot", "nsenter", "unshare", "setpriv", "gosu", "su-exec",
+    "run0", "sudoedit", "newgrp", "sg", "capsh", "machinectl", "please", "calife", "dzdo", "gksudo", "kdesu",
+    "fakechroot", "proot", "runas", "visudo", "setuidgid", "chpst",
+})  # fmt: skip
+_POWER = frozenset({
+    "shutdown", "reboot", "halt", "poweroff", "init", "telinit", "pm-suspend", "pm-hibernate", "hibernate",
+    "suspend", "rtcwake", "kexec", "stop-computer", "restart-computer", "systemsetup", "pmset",
+})  # fmt: skip
 _SERVICES = {
-    "systemctl": frozenset({"status", "show", "list-units", "list-unit-files", "list-timers", "list-sockets",
-    "is-active",
-                            "is-enabled", "is-failed", "cat", "help", "list-dependencies", "list-jobs", "get-default",
-                            "show-environment"}),
+    "systemctl": frozenset({
+        "status", "show", "list-units", "list-unit-files", "list-timers", "list-sockets", "is-active",
+        "is-enabled", "is-failed", "cat", "help", "list-dependencies", "list-jobs", "get-default",
+        "show-environment",
+    }),
     "service": frozenset({"status", "--status-all"}),
     "launchctl": frozenset({"list", "print", "blame", "version", "help"}),
     "rc-service": frozenset({"status", "-l", "--list"}),
     "rc-update": frozenset({"show"}),
     "supervisorctl": frozenset({"status", "tail", "maintail", "avail", "version", "pid"}),
     "initctl": frozenset({"list", "status", "version"}),
-    "update-rc.d": frozenset({"--help"}), "chkconfig": frozenset({"--list"}), "sv": frozenset({"status"}),
+    "update-rc.d": frozenset({"--help"}),
+    "chkconfig": frozenset({"--list"}),
+    "sv": frozenset({"status"}),
     "loginctl": frozenset({"list-sessions", "show-session", "session-status", "show-user", "list-users"}),
-    "hostnamectl": frozenset({"status"}), "timedatectl": frozenset({"status", "show", "list-timezones"}),
-    "localectl": frozenset({"status"}), "sc": frozenset({"query"}), "s6-svc": frozenset(), "snap": frozenset({
-        "list", "info", "find", "version", "services", "logs", "connections", "interfaces"}),
-    "monit": frozenset({"status", "summary"}), "nmcli": frozenset({"status", "show"}),
+    "hostnamectl": frozenset({"status"}),
+    "timedatectl": frozenset({"status", "show", "list-timezones"}),
+    "localectl": frozenset({"status"}),
+    "sc": frozenset({"query"}),
+    "s6-svc": frozenset(),
+    "snap": frozenset({"list", "info", "find", "version", "services", "logs", "connections", "interfaces"}),
+    "monit": frozenset({"status", "summary"}),
+    "nmcli": frozenset({"status", "show"}),
 }  # fmt: skip
 # Where of these the verb is, by number; the others have it first.
 _VERB_PLACES = {"service": 1, "rc-service": 1, "nmcli": -1}
@@ -50,67 +57,75 @@ _TOLD_TO_SERVERS = frozenset({
 _INIT_SCRIPTS = ("/etc/init.d/", "/etc/rc.d/", "/usr/local/etc/rc.d/")
 _TOLD_TO_THE_SYSTEM = re.compile(r"PowerOff|Reboot|Suspend|Hibernate|Halt|StopUnit|RestartUnit|KillUnit|Disable")
 _NETWORK_CHANGES = frozenset({
-    "add", "append", "change", "connect", "del", "delete", "disconnect", "down", "flush", "join", "leave", "prepend",
-    "replace", "restore", "set",
+    "add", "append", "change", "connect", "del", "delete", "disconnect", "down", "flush", "join", "leave",
+    "prepend", "replace", "restore", "set",
 })  # fmt: skip
 _BATCH = re.compile(r"--?b(?:atch)?")
 # What else they are given is the script's, also `--help`.
 _SCRIPT_RUNNERS = frozenset({"service", "rc-service", "apachectl", "apache2ctl"})
 _USERS = re.compile(
-    r"(?:user|group)(?:add|del|mod|s)|(?:add|del)(?:user|group)|passwd|chpasswd|chsh|chfn|gpasswd|vipw|vigr|usermod"
-    r"|dscl"
-    r"|newusers|pwconv|chage|dseditgroup|sysadminctl|faillock|authconfig|pam-auth-update|ypasswd|htpasswd"
+    r"(?:user|group)(?:add|del|mod|s)|(?:add|del)(?:user|group)|passwd|chpasswd|chsh|chfn|gpasswd|vipw|vigr"
+    r"|usermod|dscl|newusers|pwconv|chage|dseditgroup|sysadminctl|faillock|authconfig|pam-auth-update"
+    r"|ypasswd|htpasswd"
 )
 _HARMLESS_USERS = frozenset({"groups", "users"})
 _SHOWS_USERS = frozenset({("passwd", "-S"), ("passwd", "--status"), ("chage", "-l"), ("chage", "--list")})
 _SYSTEM = re.compile(
     r"ip6?tables(?:-\w+)?|nft|ufw|firewall-cmd|pfctl|ipset|ebtables|sysctl|setenforce|aa-disable|aa-teardown"
-    r"|apparmor_parser"
-    r"|hwclock|tc|update-alternatives|alternatives|ldconfig|csrutil|spctl|nvram|bcdedit|reg|netsh|wpa_cli|rfkill"
-    r"|swapoff"
-    r"|dpkg-reconfigure|depmod|dracut|update-initramfs|mkinitcpio|grub-install|grub2?-mkconfig|auditctl|chronyc"
-    r"|ntpdate"
-    r"|resolvectl|scutil|networksetup|security|tccutil|defaults|kextload|kextunload|chvt|setterm|loadkeys|zramctl"
+    r"|apparmor_parser|hwclock|tc|update-alternatives|alternatives|ldconfig|csrutil|spctl|nvram|bcdedit|reg"
+    r"|netsh|wpa_cli|rfkill|swapoff|dpkg-reconfigure|depmod|dracut|update-initramfs|mkinitcpio|grub-install"
+    r"|grub2?-mkconfig|auditctl|chronyc|ntpdate|resolvectl|scutil|networksetup|security|tccutil|defaults"
+    r"|kextload|kextunload|chvt|setterm|loadkeys|zramctl"
 )
 _SYSTEM_SHOWS = re.compile(
-    r"-[nvxL]*[LS][nvxL]*|--list\S*|-l|list|status|show|read|get|-a|--display|-p|-n|-q|query|--query|--state|tracking|sources"
-    r"|--help"
-    r"|--version|-V|find-identity|verify-cert|print|--get\S*|--info\S*|dump|statistics|is-enabled|export|-v"
+    r"-[nvxL]*[LS][nvxL]*|--list\S*|-l|list|status|show|read|get|-a|--display|-p|-n|-q|query|--query|--state"
+    r"|tracking|sources|--help|--version|-V|find-identity|verify-cert|print|--get\S*|--info\S*|dump"
+    r"|statistics|is-enabled|export|-v"
 )
 _SYSTEM_CHANGES = re.compile(
-    r"-w|--write|.*=.*|-[ADIFXNPR]|--(?:flush|append|delete|insert|policy|add-\S+|remove-\S+|reload|permanent|set\S*"
-    r"|config"
-    r"|install|remove|auto|system)|add|delete|flush|enable|disable|reset|allow|deny|write|import|--disable|-f|-e|-d"
-    r"|find-\S+password"
-    r"|delete-\S+|add-\S+|dump-keychain|unlock-keychain|export"
+    r"-w|--write|.*=.*|-[ADIFXNPR]|--(?:flush|append|delete|insert|policy|add-\S+|remove-\S+|reload"
+    r"|permanent|set\S*|config|install|remove|auto|system)|add|delete|flush|enable|disable|reset|allow|deny"
+    r"|write|import|--disable|-f|-e|-d|find-\S+password|delete-\S+|add-\S+|dump-keychain|unlock-keychain"
+    r"|export"
 )
 _PACKAGES = {
-    **dict.fromkeys(("apt", "apt-get", "aptitude", "dnf", "yum", "zypper", "microdnf", "tdnf", "brew", "port",
-    "apk", "snap",
-                     "flatpak", "emerge", "guix", "nix-env", "pkg", "choco", "winget", "scoop", "opkg", "eopkg",
-                     "xbps-remove"),
-                    re.compile(r"remove|purge|autoremove|auto-remove|uninstall|erase|del|rm|delete|--purge|-e|zap"
-                        r"|autoclean|--unmerge"
-                               r"|-C|--depclean|dist-upgrade|full-upgrade|--uninstall")),
-    "pacman": re.compile(r"-[RU]\w*|--remove"), "paru": re.compile(r"-R\w*"), "yay": re.compile(r"-R\w*"),
+    **dict.fromkeys(
+        (
+            "apt", "apt-get", "aptitude", "dnf", "yum", "zypper", "microdnf", "tdnf", "brew", "port", "apk",
+            "snap", "flatpak", "emerge", "guix", "nix-env", "pkg", "choco", "winget", "scoop", "opkg",
+            "eopkg", "xbps-remove",
+        ),
+        re.compile(
+            r"remove|purge|autoremove|auto-remove|uninstall|erase|del|rm|delete|--purge|-e|zap|autoclean"
+            r"|--unmerge|-C|--depclean|dist-upgrade|full-upgrade|--uninstall"
+        ),
+    ),
+    "pacman": re.compile(r"-[RU]\w*|--remove"),
+    "paru": re.compile(r"-R\w*"),
+    "yay": re.compile(r"-R\w*"),
     "dpkg": re.compile(r"-[rPi]|--remove|--purge|--install|--force\S*|--unpack|--configure"),
     "rpm": re.compile(r"-[eiUF]\w*|--erase|--install|--upgrade"),
 }  # fmt: skip
-KILLERS = frozenset({"kill", "pkill", "killall", "skill", "killall5", "xkill", "taskkill", "stop-process", "slay",
-    "tskill",
-                      "fkill", "fkill-cli", "kill-port", "snice"})  # fmt: skip
+KILLERS = frozenset({
+    "kill", "pkill", "killall", "skill", "killall5", "xkill", "taskkill", "stop-process", "slay", "tskill",
+    "fkill", "fkill-cli", "kill-port", "snice",
+})  # fmt: skip
 _SIGNALLERS = frozenset({"kill", "killall", "pkill", "skill"})
-_DETACHERS = frozenset({"setsid", "nohup", "disown", "coproc", "daemon", "daemonize", "start-stop-daemon",
-    "systemd-run",
-                        "dtach", "abduco", "pm2", "forever", "at", "batch", "screen", "tmux", "zellij",
-                        "byobu"})  # fmt: skip
+_DETACHERS = frozenset({
+    "setsid", "nohup", "disown", "coproc", "daemon", "daemonize", "start-stop-daemon", "systemd-run", "dtach",
+    "abduco", "pm2", "forever", "at", "batch", "screen", "tmux", "zellij", "byobu",
+})  # fmt: skip
 _TRACERS = frozenset({"gdb", "lldb", "strace", "ltrace", "py-spy"})
 _TRACED = re.compile(r"-p[\d,]*$|--pid|(?:--)?attach|\d+$")
-_STAYS = {"tmux": frozenset({"ls", "list-sessions", "list-windows", "list-panes", "capture-pane", "-V",
-    "show-options", "info"}),
-          "screen": frozenset({"-ls", "-list", "-v"}), "pm2": frozenset({"list", "ls", "status", "logs", "show",
-          "describe"}),
-          "at": frozenset({"-l"}), "zellij": frozenset({"list-sessions", "ls"})}  # fmt: skip
+_STAYS = {
+    "tmux": frozenset({
+        "ls", "list-sessions", "list-windows", "list-panes", "capture-pane", "-V", "show-options", "info",
+    }),
+    "screen": frozenset({"-ls", "-list", "-v"}),
+    "pm2": frozenset({"list", "ls", "status", "logs", "show", "describe"}),
+    "at": frozenset({"-l"}),
+    "zellij": frozenset({"list-sessions", "ls"}),
+}  # fmt: skip
 _SHOWN_ONLY = frozenset({"--version", "--help", "-V"})
 
 

@@ -20,14 +20,13 @@ Kind = Literal[
 """What is at a place. «inside» is below the roots and nothing special; «unknown» is anywhere."""
 
 SYSTEM_FOLDERS = (
-    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "opt", "proc", "root", "run", "sbin",
-    "srv", "sys", "usr", "var", "mnt", "media", "snap", "nix", "Users", "System", "Library", "Applications",
-    "private",
-    "Volumes", "cores",
+    "bin", "boot", "dev", "etc", "home", "lib", "lib32", "lib64", "libx32", "opt", "proc", "root", "run",
+    "sbin", "srv", "sys", "usr", "var", "mnt", "media", "snap", "nix", "Users", "System", "Library",
+    "Applications", "private", "Volumes", "cores",
 )  # fmt: skip
 _SYSTEM = re.compile(
-    r"/(?:bin|boot|dev|etc|lib\w*|opt|proc|root|run|sbin|srv|sys|usr|var|snap|nix|System|Library|Applications"
-    r"|private)(?:/|$)",
+    r"/(?:bin|boot|dev|etc|lib\w*|opt|proc|root|run|sbin|srv|sys|usr|var|snap|nix|System|Library"
+    r"|Applications|private)(?:/|$)",
     re.IGNORECASE,
 )
 _TEMPORARY = re.compile(r"(?:/private)?(?:/tmp|/var/tmp|/var/folders/[^/]+/[^/]+|/dev/shm)(?:/|$)", re.IGNORECASE)
@@ -39,30 +38,28 @@ _DISK = re.compile(
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
 _STARTUP = re.compile(
     r"/(?:cron[^/]*(?:/|$)|crontabs?(?:/|$)|anacrontab$|systemd/(?:system|user|system-generators)/|init\.d/"
-    r"|rc\.local$"
-    r"|rc\d?\.d/|profile\.d/|profile$|bash\.bashrc$|zsh/|environment$|ld\.so\.preload$|ld\.so\.conf|pam\.d/|sudoers"
-    r"|launch(?:agents|daemons)/|startupitems/|autostart/|\.config/fish/|\.xinitrc$|\.xsession|\.xprofile$"
-    r"|\.pam_environment$"
-    r"|\.vimrc$|\.tmux\.conf$|\.inputrc$|\.screenrc$|\.emacs|\.config/nvim/|\.config/git/|\.bash_aliases$"
-    r"|\.bash_logout$"
-    r"|\.zlogin$|\.zlogout$|\.kshrc$|\.cshrc$|\.tcshrc$|\.login$|\.gdbinit$|\.irbrc$|\.pryrc$|\.pythonrc|\.npmrc$"
-    r"|sitecustomize\.py$|usercustomize\.py$|site-packages/[^/]*\.pth$|\.local/bin/|\.config/environment\.d/"
-    r"|\.config/systemd/|udev/rules\.d/|modules-load\.d/|at/jobs|\.rhosts$|authorized_keys|\.husky/|\.githooks/"
-    r"|\.curlrc$|\.wgetrc$|\.psqlrc$|\.sqliterc$|\.mylogin\.cnf$|\.cargo/config|pip\.conf$|\.config/pip/|motd\.d/"
+    r"|rc\.local$|rc\d?\.d/|profile\.d/|profile$|bash\.bashrc$|zsh/|environment$|ld\.so\.preload$"
+    r"|ld\.so\.conf|pam\.d/|sudoers|launch(?:agents|daemons)/|startupitems/|autostart/|\.config/fish/"
+    r"|\.xinitrc$|\.xsession|\.xprofile$|\.pam_environment$|\.vimrc$|\.tmux\.conf$|\.inputrc$|\.screenrc$"
+    r"|\.emacs|\.config/nvim/|\.config/git/|\.bash_aliases$|\.bash_logout$|\.zlogin$|\.zlogout$|\.kshrc$"
+    r"|\.cshrc$|\.tcshrc$|\.login$|\.gdbinit$|\.irbrc$|\.pryrc$|\.pythonrc|\.npmrc$|sitecustomize\.py$"
+    r"|usercustomize\.py$|site-packages/[^/]*\.pth$|\.local/bin/|\.config/environment\.d/|\.config/systemd/"
+    r"|udev/rules\.d/|modules-load\.d/|at/jobs|\.rhosts$|authorized_keys|\.husky/|\.githooks/|\.curlrc$"
+    r"|\.wgetrc$|\.psqlrc$|\.sqliterc$|\.mylogin\.cnf$|\.cargo/config|pip\.conf$|\.config/pip/|motd\.d/"
     r"|update-motd\.d/|xinetd\.d/|inittab$|hosts$|resolv\.conf$|\.ssh/)",
     re.IGNORECASE,
 )
 _STARTUP_ANYWHERE = re.compile(
-    r"(?:^|/)(?:\.bashrc|\.bash_profile|\.bash_login|\.bash_logout|\.bash_aliases|\.profile|\.zshrc|\.zprofile"
-    r"|\.zshenv"
-    r"|\.zlogin|\.gitconfig|\.xinitrc|\.pam_environment|authorized_keys2?|crontab|sitecustomize\.py|usercustomize\.py"
-    r"|ld\.so\.preload)$",
+    r"(?:^|/)(?:\.bashrc|\.bash_profile|\.bash_login|\.bash_logout|\.bash_aliases|\.profile|\.zshrc"
+    r"|\.zprofile|\.zshenv|\.zlogin|\.gitconfig|\.xinitrc|\.pam_environment|authorized_keys2?|crontab"
+    r"|sitecustomize\.py|usercustomize\.py|ld\.so\.preload)$",
     re.IGNORECASE,
 )
 _HOME = re.compile(r"/home/[^/]+|/Users/[^/]+|/root|/var/root", re.IGNORECASE)
 _OWN = re.compile(r"(?:^|/)\.hermes(?:/|$)", re.IGNORECASE)
 OTHER_MACHINES = frozenset({
-    "ssh", "autossh", "slogin", "rsh", "mosh", "pssh", "parallel-ssh", "prsh", "pdsh", "clush", "dsh", "mussh",
+    "ssh", "autossh", "slogin", "rsh", "mosh", "pssh", "parallel-ssh", "prsh", "pdsh", "clush", "dsh",
+    "mussh",
 })  # fmt: skip
 """Programs that run a command on other machines, one or many."""
 _GLOB = re.compile(r"[*?\[]")

@@ -20,23 +20,40 @@ _PUBLISHES: Mapping[str, re.Pattern[str]] = {
     ),
     "cargo": re.compile(r"publish|yank|owner|release|login"),
     **dict.fromkeys(("gem", "rake"), re.compile(r"push|yank|owner|release|signin")),
-    **dict.fromkeys(("poetry", "uv", "twine", "hatch", "flit", "pdm", "rye", "maturin", "conda", "anaconda"),
-                    re.compile(r"publish|upload|register|token|login")),
+    **dict.fromkeys(
+        ("poetry", "uv", "twine", "hatch", "flit", "pdm", "rye", "maturin", "conda", "anaconda"),
+        re.compile(r"publish|upload|register|token|login"),
+    ),
     **dict.fromkeys(("dotnet", "nuget"), re.compile(r"push|delete")),
-    **dict.fromkeys(("mvn", "mvnw", "gradle", "gradlew", "sbt"),
-    re.compile(r"(?:\S*:)?(?:deploy|publish\w*|release:perform|upload\w*)")),
+    **dict.fromkeys(
+        ("mvn", "mvnw", "gradle", "gradlew", "sbt"),
+        re.compile(r"(?:\S*:)?(?:deploy|publish\w*|release:perform|upload\w*)"),
+    ),
     **dict.fromkeys(("dart", "flutter"), re.compile(r"publish")),
-    "pod": re.compile(r"push"), "mix": re.compile(r"hex\.publish|hex\.retire"),
-    "vsce": re.compile(r"publish|unpublish"), "ovsx": re.compile(r"publish"),
-    "goreleaser": re.compile(r"release"), "changeset": re.compile(r"publish"),
-    "oras": re.compile(r"push"), "crane": re.compile(r"push|delete"), "skopeo": re.compile(r"copy|delete|sync"),
-    "chart-releaser": re.compile(r"upload"), "opam": re.compile(r"publish"),
-    "luarocks": re.compile(r"upload"), "stack": re.compile(r"upload"),
-    "cabal": re.compile(r"upload"), "composer": re.compile(r"publish"), "asdf": re.compile(r"publish"),
-    "web-ext": re.compile(r"sign"), "snapcraft": re.compile(r"upload|release|push"),
-    "eas": re.compile(r"submit|update"), "modal": re.compile(r"deploy"),
-    "huggingface-cli": re.compile(r"upload\S*|delete-\S+"), "hf": re.compile(r"upload"),
-    "conan": re.compile(r"upload"), "ko": re.compile(r"publish|build|apply|resolve|create"),
+    "pod": re.compile(r"push"),
+    "mix": re.compile(r"hex\.publish|hex\.retire"),
+    "vsce": re.compile(r"publish|unpublish"),
+    "ovsx": re.compile(r"publish"),
+    "goreleaser": re.compile(r"release"),
+    "changeset": re.compile(r"publish"),
+    "oras": re.compile(r"push"),
+    "crane": re.compile(r"push|delete"),
+    "skopeo": re.compile(r"copy|delete|sync"),
+    "chart-releaser": re.compile(r"upload"),
+    "opam": re.compile(r"publish"),
+    "luarocks": re.compile(r"upload"),
+    "stack": re.compile(r"upload"),
+    "cabal": re.compile(r"upload"),
+    "composer": re.compile(r"publish"),
+    "asdf": re.compile(r"publish"),
+    "web-ext": re.compile(r"sign"),
+    "snapcraft": re.compile(r"upload|release|push"),
+    "eas": re.compile(r"submit|update"),
+    "modal": re.compile(r"deploy"),
+    "huggingface-cli": re.compile(r"upload\S*|delete-\S+"),
+    "hf": re.compile(r"upload"),
+    "conan": re.compile(r"upload"),
+    "ko": re.compile(r"publish|build|apply|resolve|create"),
 }  # fmt: skip
 _ALWAYS = frozenset({
     "semantic-release", "release-it", "np", "clojars", "cpan-upload", "fastlane", "surge", "gh-pages",
@@ -53,8 +70,9 @@ _SHORT_DRY = frozenset({"cargo", "rake", "dart", "flutter"})  # to others `-n` m
 _TO_AN_INDEX = frozenset({"upload", "register"})  # of a setup.py
 _MANY_GOALS = frozenset({"mvn", "mvnw", "gradle", "gradlew", "sbt", "rake"})  # they do all that they are told
 _KINDS = frozenset({"package", "pkg", "module", "crate", "extension", "chart", "image"})
-_VALUES = "pCF", (
-    "--project", "--registry", "--filter", "--workspace", "--cwd", "--dir", "--prefix", "--directory",
+_VALUES = (
+    "pCF",
+    ("--project", "--registry", "--filter", "--workspace", "--cwd", "--dir", "--prefix", "--directory"),
 )  # fmt: skip
 _COMES_BACK = frozenset({"at", "batch", "atrm", "schtasks", "anacron", "fcron", "fcrontab", "incrontab"})
 _MANAGERS = frozenset({"systemctl", "launchctl", "loginctl"})

@@ -73,8 +73,8 @@ _FROM_ANYWHERE = re.compile(
     r"http://(?!localhost|127\.|\[::1\])|(?:^| )--trusted-host[ =](?!localhost|127\.)\S",
 )
 _INSTALLERS = frozenset({
-    "pip", "pip3", "uv", "pipx", "npm", "pnpm", "yarn", "bun", "npx", "gem", "bundle", "cargo", "poetry", "pdm",
-    "nuget", "dotnet", "conda", "uvx", "easy_install",
+    "pip", "pip3", "uv", "pipx", "npm", "pnpm", "yarn", "bun", "npx", "gem", "bundle", "cargo", "poetry",
+    "pdm", "nuget", "dotnet", "conda", "uvx", "easy_install",
 })  # fmt: skip
 
 _FOLDER_OPTION = re.compile(r"-C|--(?:directory|work-tree|git-dir|cwd|prefix|chdir|project-dir)(?:=(.+))?", re.DOTALL)

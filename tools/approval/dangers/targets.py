@@ -17,39 +17,70 @@ _HERE = Argument(".")
 _OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "sort": ("okStT", ("-o", "--output")),
     "shuf": ("no", ("-o", "--output")),
-    **dict.fromkeys(("curl", "curlie"), (
-        "oDcKduAHXFTebmwxyYzEUCrtPQh",
-        ("-D", "--dump-header", "-c", "--cookie-jar", "--stderr", "--trace", "--trace-ascii", "--libcurl",
-         "--etag-save", "--hsts", "--alt-svc"),
-    )),
-    **dict.fromkeys(("wget", "wget2"), (
-        "OoaPUtTiQewlBDRAIX",
-        ("-O", "--output-document", "-P", "--directory-prefix", "-o", "-a", "--output-file", "--append-output",
-         "--save-cookies", "--warc-file"),
-    )),
-    "aria2c": ("odixsjkl", ("-d", "--dir", "-l", "--log")), "axel": ("onsUHS", ("-o", "--output")),
+    **dict.fromkeys(
+        ("curl", "curlie"),
+        (
+            "oDcKduAHXFTebmwxyYzEUCrtPQh",
+            (
+                "-D", "--dump-header", "-c", "--cookie-jar", "--stderr", "--trace", "--trace-ascii",
+                "--libcurl", "--etag-save", "--hsts", "--alt-svc",
+            ),
+        ),
+    ),
+    **dict.fromkeys(
+        ("wget", "wget2"),
+        (
+            "OoaPUtTiQewlBDRAIX",
+            (
+                "-O", "--output-document", "-P", "--directory-prefix", "-o", "-a", "--output-file",
+                "--append-output", "--save-cookies", "--warc-file",
+            ),
+        ),
+    ),
+    "aria2c": ("odixsjkl", ("-d", "--dir", "-l", "--log")),
+    "axel": ("onsUHS", ("-o", "--output")),
     **dict.fromkeys(("http", "https", "xh", "xhs"), ("oaAps", ("-o", "--output"))),
     "unzip": ("dx", ("-d",)),
     "patch": ("pidDoBrYzFg", ("-d", "-o", "-r", "--directory", "--output", "--reject-file")),
-    "gcc": ("oILlDxTe", ("-o",)), "cc": ("oILlDxTe", ("-o",)), "clang": ("oILlDxTe", ("-o",)),
-    "g++": ("oILlDxTe", ("-o",)), "go": ("o", ("-o",)), "pandoc": ("otfr", ("-o", "--output")),
-    "openssl": ("", ("-out", "-keyout")), "ssh-keygen": ("fbtCNPOI", ("-f",)),
-    "xxd": ("", ()), "uniq": ("fsw", ()), "split": ("abClnt", ()), "csplit": ("bfn", ("-f",)),
-    **dict.fromkeys(("pip", "pip3"), ("trcied", ("-t", "--target", "--prefix", "--root", "-d", "--dest", "--src"))),
-    "7z": ("o", ("-o",)), "7za": ("o", ("-o",)), "gpg": ("our", ("-o", "--output")), "strace": ("oeps", ("-o",)),
-    "awk": ("Fvf", ()), "mktemp": ("pt", ("-p", "--tmpdir")), "tree": ("oLPI", ("-o",)), "jq": ("", ()),
+    "gcc": ("oILlDxTe", ("-o",)),
+    "cc": ("oILlDxTe", ("-o",)),
+    "clang": ("oILlDxTe", ("-o",)),
+    "g++": ("oILlDxTe", ("-o",)),
+    "go": ("o", ("-o",)),
+    "pandoc": ("otfr", ("-o", "--output")),
+    "openssl": ("", ("-out", "-keyout")),
+    "ssh-keygen": ("fbtCNPOI", ("-f",)),
+    "xxd": ("", ()),
+    "uniq": ("fsw", ()),
+    "split": ("abClnt", ()),
+    "csplit": ("bfn", ("-f",)),
+    **dict.fromkeys(
+        ("pip", "pip3"),
+        ("trcied", ("-t", "--target", "--prefix", "--root", "-d", "--dest", "--src")),
+    ),
+    "7z": ("o", ("-o",)),
+    "7za": ("o", ("-o",)),
+    "gpg": ("our", ("-o", "--output")),
+    "strace": ("oeps", ("-o",)),
+    "awk": ("Fvf", ()),
+    "mktemp": ("pt", ("-p", "--tmpdir")),
+    "tree": ("oLPI", ("-o",)),
+    "jq": ("", ()),
     "script": ("cEmoTBIO", ("-B", "-I", "-O", "-T", "--log-io", "--log-in", "--log-out", "--log-timing")),
-    "cpio": ("DFOI", ("-D", "--directory", "-O", "-F")), "base64": ("wio", ("-o",)),
-    "age": ("orRi", ("-o", "--output")), "protoc": ("I", ("-o",)), "tcpdump": ("wirc", ("-w",)),
+    "cpio": ("DFOI", ("-D", "--directory", "-O", "-F")),
+    "base64": ("wio", ("-o",)),
+    "age": ("orRi", ("-o", "--output")),
+    "protoc": ("I", ("-o",)),
+    "tcpdump": ("wirc", ("-w",)),
     "zip": ("bnPtxi", ()),
 }  # fmt: skip
 _LONG_VALUES = (
     "--output", "--output-document", "--output-dir", "--dump-header", "--cookie-jar", "--directory-prefix",
-    "--directory", "--target-directory", "--target", "--suffix", "--out", "--dir", "--outfile", "--output-file",
-    "--mode", "--owner", "--group", "--file", "--reference", "--prefix", "--root", "--dest", "--stderr", "--trace",
-    "--trace-ascii", "--size", "--date", "--libcurl", "--header", "--data", "--request", "--user", "--append-output",
-    "--key",
-    "-out", "-keyout", "-in", "-inkey", "-subj", "-newkey", "--exclude", "--include", "--rsh", "--filter",
+    "--directory", "--target-directory", "--target", "--suffix", "--out", "--dir", "--outfile",
+    "--output-file", "--mode", "--owner", "--group", "--file", "--reference", "--prefix", "--root", "--dest",
+    "--stderr", "--trace", "--trace-ascii", "--size", "--date", "--libcurl", "--header", "--data",
+    "--request", "--user", "--append-output", "--key", "-out", "-keyout", "-in", "-inkey", "-subj", "-newkey",
+    "--exclude", "--include", "--rsh", "--filter",
 )  # fmt: skip
 _ANY_OUTPUT = (
     "--output",
@@ -63,30 +94,45 @@ _ANY_OUTPUT = (
     "--target-dir",
 )
 _COPIES: Mapping[str, str] = {
-    **dict.fromkeys(("cp", "gcp", "mv", "gmv", "ln", "gln"), "tS"), "install": "tSmog", "ginstall": "tSmog",
-    "rsync": "efMB", "scp": "iPFoclS", **dict.fromkeys(("ditto", "rclone", "robocopy", "mirror"), ""),
+    **dict.fromkeys(("cp", "gcp", "mv", "gmv", "ln", "gln"), "tS"),
+    "install": "tSmog",
+    "ginstall": "tSmog",
+    "rsync": "efMB",
+    "scp": "iPFoclS",
+    **dict.fromkeys(("ditto", "rclone", "robocopy", "mirror"), ""),
 }  # fmt: skip
-_PACKERS = frozenset({"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "lz4", "compress",
-    "uncompress",
-                      "lzma", "brotli"})  # fmt: skip
+_PACKERS = frozenset({
+    "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "lz4", "compress", "uncompress",
+    "lzma", "brotli",
+})  # fmt: skip
 # Those that write to each of their operands, with the letters whose value is none.
 _EVERY_OPERAND: Mapping[str, str] = {
     **dict.fromkeys(
-        ("tee", "gtee", "mkfifo", "sponge", "fallocate", "nano", "vi", "vim", "nvim", "ed", "ex", "emacs", "pico",
-         "micro", "code", "crudini", "mkdirhier", "dos2unix", "unix2dos", "visudo", "subl", "rename"),
+        (
+            "tee", "gtee", "mkfifo", "sponge", "fallocate", "nano", "vi", "vim", "nvim", "ed", "ex", "emacs",
+            "pico", "micro", "code", "crudini", "mkdirhier", "dos2unix", "unix2dos", "visudo", "subl",
+            "rename",
+        ),
         "",
     ),
-    "touch": "tdr", "mkdir": "m", "truncate": "sr",
+    "touch": "tdr",
+    "mkdir": "m",
+    "truncate": "sr",
 }  # fmt: skip
 _TAR = frozenset({"tar", "bsdtar", "gtar"})
 _TAR_LETTERS = "fCTXbIFgKLNVH"
 _TAR_VALUES = (
-    "--file", "--directory", "--files-from", "--exclude", "--use-compress-program", "--to-command", "--transform",
+    "--file", "--directory", "--files-from", "--exclude", "--use-compress-program", "--to-command",
+    "--transform",
 )  # fmt: skip
-_GIT_VALUES = "CcObBoju", (
-    "--output", "--output-directory", "--git-dir", "--work-tree", "--branch", "--depth", "--origin", "--config",
-    "--reference", "--reference-if-able", "--jobs", "--shallow-since", "--shallow-exclude", "--template",
-    "--separate-git-dir", "--upload-pack", "--initial-branch", "--filter", "--server-option", "--reason",
+_GIT_VALUES = (
+    "CcObBoju",
+    (
+        "--output", "--output-directory", "--git-dir", "--work-tree", "--branch", "--depth", "--origin",
+        "--config", "--reference", "--reference-if-able", "--jobs", "--shallow-since", "--shallow-exclude",
+        "--template", "--separate-git-dir", "--upload-pack", "--initial-branch", "--filter",
+        "--server-option", "--reason",
+    ),
 )  # fmt: skip
 _SED_VALUES = "efl"
 _PERL_VALUES = "eEMmI", (), "iFx", "0l"
@@ -324,10 +370,32 @@ def _zip(call: Invocation) -> Iterator[Argument]:
 
 
 _SPECIAL: Mapping[str, Callable[[Invocation], Iterator[Argument]]] = {
-    "sed": _in_place, "gsed": _in_place, "perl": _perl, "ruby": _perl, "dd": _dd, "gdd": _dd,
-    "dcfldd": _dd, "ddrescue": _rescued, "dd_rescue": _rescued, "curl": _curl, "curlie": _curl,
-    "aria2c": _aria2c, "wget": _wget, "wget2": _wget, "script": _script,
-    "find": _find, "gfind": _find, "uniq": _second, "split": _second, "git": _git, "yq": _yq, "cmake": _cmake,
-    "xxd": _second, "ffmpeg": _last,
-    "convert": _last, "magick": _last, "zip": _zip, "unrar": _last,
+    "sed": _in_place,
+    "gsed": _in_place,
+    "perl": _perl,
+    "ruby": _perl,
+    "dd": _dd,
+    "gdd": _dd,
+    "dcfldd": _dd,
+    "ddrescue": _rescued,
+    "dd_rescue": _rescued,
+    "curl": _curl,
+    "curlie": _curl,
+    "aria2c": _aria2c,
+    "wget": _wget,
+    "wget2": _wget,
+    "script": _script,
+    "find": _find,
+    "gfind": _find,
+    "uniq": _second,
+    "split": _second,
+    "git": _git,
+    "yq": _yq,
+    "cmake": _cmake,
+    "xxd": _second,
+    "ffmpeg": _last,
+    "convert": _last,
+    "magick": _last,
+    "zip": _zip,
+    "unrar": _last,
 }  # fmt: skip

@@ -6,24 +6,19 @@ import re
 from collections.abc import Mapping
 
 DESTRUCTIVE = frozenset({
-    "delete", "del", "destroy", "purge", "terminate", "unregister", "deregister", "prune", "remove", "rm", "rmi",
-    "rb", "wipe",
-    "drop", "deprovision", "teardown", "nuke", "erase", "flushall", "flushdb", "truncate", "revoke", "drain",
-    "evict", "kill",
-    "undeploy", "decommission", "obliterate", "uninstall", "expunge", "unpublish", "undefine", "zap", "dropdb",
-    "mdelete", "trash",
-    "shred", "removeall", "deleteall", "dropall", "unprovision", "rmr", "deletetopic", "rmdir", "removebucket",
-    "dereg", "delall",
+    "delete", "del", "destroy", "purge", "terminate", "unregister", "deregister", "prune", "remove", "rm",
+    "rmi", "rb", "wipe", "drop", "deprovision", "teardown", "nuke", "erase", "flushall", "flushdb",
+    "truncate", "revoke", "drain", "evict", "kill", "undeploy", "decommission", "obliterate", "uninstall",
+    "expunge", "unpublish", "undefine", "zap", "dropdb", "mdelete", "trash", "shred", "removeall",
+    "deleteall", "dropall", "unprovision", "rmr", "deletetopic", "rmdir", "removebucket", "dereg", "delall",
 })  # fmt: skip
 """They take away, whoever says them."""
 NOUNS = frozenset({"deletion", "removal", "termination", "destruction", "deregistration"})
 ENDING = frozenset({
-    "stop", "restart", "reset", "flush", "cancel", "disable", "down", "shutdown", "poweroff", "reboot", "detach",
-    "empty", "clear",
-    "suspend", "rollback", "failover", "expire", "unset", "forget", "leave", "retire", "deactivate",
-    "abort", "dispose",
-    "vacate", "unlink", "downgrade", "pause", "hibernate", "halt", "quarantine", "sunset", "hard-reset",
-    "power-off", "deallocate", "seal", "gc", "rekey", "deny", "cleanup",
+    "stop", "restart", "reset", "flush", "cancel", "disable", "down", "shutdown", "poweroff", "reboot",
+    "detach", "empty", "clear", "suspend", "rollback", "failover", "expire", "unset", "forget", "leave",
+    "retire", "deactivate", "abort", "dispose", "vacate", "unlink", "downgrade", "pause", "hibernate", "halt",
+    "quarantine", "sunset", "hard-reset", "power-off", "deallocate", "seal", "gc", "rekey", "deny", "cleanup",
 })  # fmt: skip
 """They end or take away, where a client of infrastructure says them."""
 REVERTING = frozenset(
@@ -48,84 +43,78 @@ REVERTING = frozenset(
 )
 """They end or take back, where a program says them that nobody here knows."""
 READING = frozenset({
-    "get", "list", "ls", "describe", "show", "view", "status", "logs", "log", "inspect", "search", "help", "plan",
-    "diff", "find",
-    "read", "export", "history", "version", "info", "cat", "head", "explain", "top", "check", "validate", "lint",
-    "test", "query",
-    "lookup", "print", "dump", "whoami", "preview", "wait", "scan", "count", "stat", "stats", "select", "who",
-    "tail", "monitor",
-    "doctor", "fmt", "template", "outdated", "audit", "why", "completion", "docs", "size", "ping", "health",
-    "estimate", "watch",
-    "verify", "access", "reveal", "decrypt", "fetch", "open", "browse", "graph", "tree", "batch-get", "simulate",
-    "compare",
-    "serve", "dev", "build", "grep", "filter", "blame", "download", "pull",
+    "get", "list", "ls", "describe", "show", "view", "status", "logs", "log", "inspect", "search", "help",
+    "plan", "diff", "find", "read", "export", "history", "version", "info", "cat", "head", "explain", "top",
+    "check", "validate", "lint", "test", "query", "lookup", "print", "dump", "whoami", "preview", "wait",
+    "scan", "count", "stat", "stats", "select", "who", "tail", "monitor", "doctor", "fmt", "template",
+    "outdated", "audit", "why", "completion", "docs", "size", "ping", "health", "estimate", "watch", "verify",
+    "access", "reveal", "decrypt", "fetch", "open", "browse", "graph", "tree", "batch-get", "simulate",
+    "compare", "serve", "dev", "build", "grep", "filter", "blame", "download", "pull",
 })  # fmt: skip
 CHANGING = frozenset({
-    "create", "change", "maintenance", "apply", "update", "put", "modify", "run", "start", "set", "patch", "edit",
-    "replace", "scale", "execute",
-    "deploy", "upgrade",
-    "install", "add", "attach", "enable", "import", "taint", "untaint", "annotate", "label", "rollout", "expose",
-    "cordon",
-    "uncordon", "exec", "cp", "sync", "mv", "move", "rename", "copy", "up", "refresh", "promote", "register",
-    "associate",
+    "create", "change", "maintenance", "apply", "update", "put", "modify", "run", "start", "set", "patch",
+    "edit", "replace", "scale", "execute", "deploy", "upgrade", "install", "add", "attach", "enable",
+    "import", "taint", "untaint", "annotate", "label", "rollout", "expose", "cordon", "uncordon", "exec",
+    "cp", "sync", "mv", "move", "rename", "copy", "up", "refresh", "promote", "register", "associate",
     "disassociate", "tag", "untag", "invoke", "publish", "send", "upload", "write", "grant", "bind", "unbind",
-    "configure",
-    "autoscale", "debug", "resize", "transfer", "merge", "close", "comment", "review", "archive", "invite",
-    "rotate", "share",
-    "apply-rules", "push", "submit", "trigger", "dispatch", "unlock", "force-unlock", "authorize",
-    "approve", "secret",
-    "ssh", "seek", "certificate", "reopen",
-    "ready", "rerun", "fork", "sign", "lock", "pin", "unpin", "proxy", "port-forward",
+    "configure", "autoscale", "debug", "resize", "transfer", "merge", "close", "comment", "review", "archive",
+    "invite", "rotate", "share", "apply-rules", "push", "submit", "trigger", "dispatch", "unlock",
+    "force-unlock", "authorize", "approve", "secret", "ssh", "seek", "certificate", "reopen", "ready",
+    "rerun", "fork", "sign", "lock", "pin", "unpin", "proxy", "port-forward",
 })  # fmt: skip
-SECRETIVE = frozenset({"secret", "secrets", "password", "passwords", "credential", "credentials", "token",
-    "tokens", "keychain",
-                       "vault", "kv", "passphrase", "apikey", "keys", "secretsmanager", "pass",
-                       "secretmanager"})  # fmt: skip
+SECRETIVE = frozenset({
+    "secret", "secrets", "password", "passwords", "credential", "credentials", "token", "tokens", "keychain",
+    "vault", "kv", "passphrase", "apikey", "keys", "secretsmanager", "pass", "secretmanager",
+})  # fmt: skip
 
 CLOUD: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(
-        ("aws", "gcloud", "az", "gsutil", "bq", "doctl", "linode-cli", "hcloud", "oci", "ibmcloud", "aliyun",
-        "scw", "exo",
-         "openstack", "vultr-cli", "civo", "flyctl", "fly", "heroku", "vercel", "netlify", "wrangler", "firebase",
-         "supabase",
-         "railway", "render", "s3cmd", "mc", "rclone", "azcopy", "eksctl", "kops", "rosa", "glab", "confluent",
-         "stripe", "twilio",
-         "pscale", "neonctl", "turso", "atlas", "mongocli", "tkn", "argo", "argocd", "flux", "linkerd", "vault",
-         "consul", "boundary", "etcdctl", "istioctl",
-         "velero",
-         "serverless", "sls", "sam", "cdk", "amplify", "eb", "ecs-cli", "chalice", "zappa", "up", "cf",
-         "gh"),
-        frozenset({"login", "auth", "configure", "init", "synth", "bootstrap-check", "local", "pr", "local-dev",
-            "emulators:start"}),
+        (
+            "aws", "gcloud", "az", "gsutil", "bq", "doctl", "linode-cli", "hcloud", "oci", "ibmcloud",
+            "aliyun", "scw", "exo", "openstack", "vultr-cli", "civo", "flyctl", "fly", "heroku", "vercel",
+            "netlify", "wrangler", "firebase", "supabase", "railway", "render", "s3cmd", "mc", "rclone",
+            "azcopy", "eksctl", "kops", "rosa", "glab", "confluent", "stripe", "twilio", "pscale", "neonctl",
+            "turso", "atlas", "mongocli", "tkn", "argo", "argocd", "flux", "linkerd", "vault", "consul",
+            "boundary", "etcdctl", "istioctl", "velero", "serverless", "sls", "sam", "cdk", "amplify", "eb",
+            "ecs-cli", "chalice", "zappa", "up", "cf", "gh",
+        ),
+        frozenset({
+            "login", "auth", "configure", "init", "synth", "bootstrap-check", "local", "pr", "local-dev",
+            "emulators:start",
+        }),
     ),
     **dict.fromkeys(
         ("terraform", "tofu", "terragrunt", "terraform-docs", "packer", "pulumi", "cdktf"),
         frozenset({"init", "providers", "output", "console", "format", "stack", "metadata", "login"}),
     ),
     **dict.fromkeys(
-        ("kubectl", "oc", "helm", "k3s", "microk8s", "kustomize", "helmfile", "minikube", "kind", "k3d", "nomad",
-        "kubeadm", "k9s"),
-        frozenset({"config", "cluster-info", "api-resources", "api-versions", "auth", "can-i", "kustomize", "repo",
-            "dependency",
-                   "use-context", "env", "port-forward", "package", "status", "profile", "completion"}),
+        (
+            "kubectl", "oc", "helm", "k3s", "microk8s", "kustomize", "helmfile", "minikube", "kind", "k3d",
+            "nomad", "kubeadm", "k9s",
+        ),
+        frozenset({
+            "config", "cluster-info", "api-resources", "api-versions", "auth", "can-i", "kustomize", "repo",
+            "dependency", "use-context", "env", "port-forward", "package", "status", "profile", "completion",
+        }),
     ),
-    **dict.fromkeys(("ansible-playbook", "ansible", "chef-client", "puppet", "salt", "knife", "cap", "fab",
-    "kamal", "nixops"), frozenset({""})),
+    **dict.fromkeys(
+        (
+            "ansible-playbook", "ansible", "chef-client", "puppet", "salt", "knife", "cap", "fab", "kamal",
+            "nixops",
+        ),
+        frozenset({""}),
+    ),
 }  # fmt: skip
 """Clients of infrastructure, each with the words that only look beyond those of `READING`."""
 
 OWN_JUDGES = frozenset({
     "git", "rsync", "docker", "podman", "nerdctl", "docker-compose", "podman-compose", "systemctl", "service",
-    "launchctl",
-    "supervisorctl",
-    "apt", "apt-get", "aptitude", "dnf", "yum", "zypper", "pacman", "brew", "apk", "dpkg", "rpm", "snap",
-    "flatpak", "hg", "svn", "jj",
-    "crontab", "tmux", "screen", "rc-service", "rc-update", "loginctl", "nmcli", "ip", "iptables", "ufw", "find",
-    "mount", "umount",
-    "psql", "mysql", "mariadb", "sqlite3", "sqlite", "redis-cli", "mongosh", "mongo", "curl", "wget", "http",
-    "https", "xh", "journalctl",
-    "kill", "pkill", "killall", "shutdown", "reboot", "hermes", "hermes-acp", "gio", "trash", "useradd", "passwd",
-    "port", "nix-env",
+    "launchctl", "supervisorctl", "apt", "apt-get", "aptitude", "dnf", "yum", "zypper", "pacman", "brew",
+    "apk", "dpkg", "rpm", "snap", "flatpak", "hg", "svn", "jj", "crontab", "tmux", "screen", "rc-service",
+    "rc-update", "loginctl", "nmcli", "ip", "iptables", "ufw", "find", "mount", "umount", "psql", "mysql",
+    "mariadb", "sqlite3", "sqlite", "redis-cli", "mongosh", "mongo", "curl", "wget", "http", "https", "xh",
+    "journalctl", "kill", "pkill", "killall", "shutdown", "reboot", "hermes", "hermes-acp", "gio", "trash",
+    "useradd", "passwd", "port", "nix-env",
 })  # fmt: skip
 """Programs that another family knows by themselves."""
 
@@ -195,19 +184,17 @@ LOCAL = frozenset({
 
 TASK_RUNNERS = frozenset({
     "rails", "rake", "artisan", "manage.py", "console", "prisma", "alembic", "sequelize", "sequelize-cli",
-    "typeorm", "knex", "mix",
-    "flyway", "liquibase", "diesel", "sqlx", "drizzle-kit", "dbmate", "goose", "migrate", "flask", "django-admin",
-    "doctrine", "phinx",
-    "php", "mikro-orm", "hasura", "strapi", "bin/rails", "yii", "spark", "dbt", "ecto", "supabase",
-    "db-migrate", "sqitch", "wp", "airflow", "superset", "ef", "drush", "craft", "bin/console", "kit",
+    "typeorm", "knex", "mix", "flyway", "liquibase", "diesel", "sqlx", "drizzle-kit", "dbmate", "goose",
+    "migrate", "flask", "django-admin", "doctrine", "phinx", "php", "mikro-orm", "hasura", "strapi",
+    "bin/rails", "yii", "spark", "dbt", "ecto", "supabase", "db-migrate", "sqitch", "wp", "airflow",
+    "superset", "ef", "drush", "craft", "bin/console", "kit",
 })  # fmt: skip
 PROJECT_TASKS = re.compile(
-    r"(?:\w+:)*(?:db|database|schema|migrate|migrations?)[:.](?:\w+[:.])*(?:drop|reset|wipe|fresh|purge|truncate\S*"
-    r"|drop_all|rollback:all|clean|nuke)"
-    r"(?::\S+)?|(?:doctrine:)?(?:schema|database):drop|ecto\.(?:drop|reset)|flush|reset_db|sqlflush|reset_schema"
-    r"|drop|drop-all|dropall|clean"
-    r"|reset|down-to|wipe|truncate|drop_db|dropdb|clear_cache_and_db|schema:drop|db:seed:replant|db:schema:load"
-    r"|migrate:(?:fresh|reset|refresh|rollback|down)|db:rollback"
-    r"|db:truncate_all|purge|base|destroy|clear|downgrade|revert|redo|undo|rollback|(?:\w+:)*migrat\w+:(?:undo|revert|down)(?::\w+)?",
+    r"(?:\w+:)*(?:db|database|schema|migrate|migrations?)[:.](?:\w+[:.])*(?:drop|reset|wipe|fresh|purge"
+    r"|truncate\S*|drop_all|rollback:all|clean|nuke)(?::\S+)?|(?:doctrine:)?(?:schema|database):drop"
+    r"|ecto\.(?:drop|reset)|flush|reset_db|sqlflush|reset_schema|drop|drop-all|dropall|clean|reset|down-to"
+    r"|wipe|truncate|drop_db|dropdb|clear_cache_and_db|schema:drop|db:seed:replant|db:schema:load"
+    r"|migrate:(?:fresh|reset|refresh|rollback|down)|db:rollback|db:truncate_all|purge|base|destroy|clear"
+    r"|downgrade|revert|redo|undo|rollback|(?:\w+:)*migrat\w+:(?:undo|revert|down)(?::\w+)?",
     re.IGNORECASE,
 )

@@ -43,9 +43,8 @@ _PIECES = re.compile(r"[-_:./]+|(?<=[a-z])(?=[A-Z])")
 _FILE = re.compile(r".*\.[A-Za-z][A-Za-z0-9]{0,4}|.*/.*|.*=.*|https?:.*", re.DOTALL)
 _ONLY_TELLS = re.compile(r"--help|-h|--version|--dry-?run(?:=(?!false|none).*)?|--dryrun|--what-if|--check-only")
 _FLAGS = re.compile(
-    r"--(?:delete|destroy|purge|prune|wipe|drop|force-reset|force-delete|delete-all|remove-all|erase|terminate|nuke"
-    r"|flush"
-    r"|allow-destructive\S*|delete-\S+|purge-\S+|destroy-\S+)(?:=true)?"
+    r"--(?:delete|destroy|purge|prune|wipe|drop|force-reset|force-delete|delete-all|remove-all|erase"
+    r"|terminate|nuke|flush|allow-destructive\S*|delete-\S+|purge-\S+|destroy-\S+)(?:=true)?"
 )
 
 

@@ -27,7 +27,9 @@ _OWN_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _FILTERS = frozenset({"sed", "gsed", "tr", "cut", "head", "tail", "grep", "fold", "paste", "xxd", "openssl", "m4"})
 _EXTENSIONS = {
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".tsx"), "javascript"),
-    ".py": "python", ".rb": "ruby", ".pl": "perl",
+    ".py": "python",
+    ".rb": "ruby",
+    ".pl": "perl",
 }  # fmt: skip
 _SHELL_VALUES = "coO", ("--rcfile", "--init-file")
 _MOST_FOLLOWED = 100
@@ -81,11 +83,18 @@ _MAKE = _TaskRunner(
 )
 _INSTALLING = "install", "prepare"
 _PACKAGES = _TaskRunner(
-    ("package.json",), "C", (), ("-C", "--prefix", "--dir", "--cwd"), package_scripts, ("install",),
+    ("package.json",),
+    "C",
+    (),
+    ("-C", "--prefix", "--dir", "--cwd"),
+    package_scripts,
+    ("install",),
     {**dict.fromkeys(("install", "i", "ci"), _INSTALLING), "t": ("test",)},
 )  # fmt: skip
 _TASK_RUNNERS = {
-    "make": _MAKE, "gmake": _MAKE, **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _PACKAGES),
+    "make": _MAKE,
+    "gmake": _MAKE,
+    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), _PACKAGES),
     "just": _TaskRunner(("justfile", "Justfile", ".justfile"), "fd", ("-f", "--justfile"), (), just_recipes),
 }  # fmt: skip
 
