@@ -57,6 +57,7 @@ class Database:
         self._writer: tuple[OpenFile, sqlite3.Connection] | None = None  # the write lock's holder's
         self._log: tuple[Path, tuple[int, int] | None] | None = None  # of the writer, which one it is
         self._write_thread: int | None = None
+        self._waits_for_others = False  # the write lock's holder does, for other programs
         self._pool_lock = threading.Lock()
         self._pool: list[tuple[OpenFile, sqlite3.Connection]] = []
         self._reading: list[int] = []  # the ids of threads within `read`
@@ -95,7 +96,7 @@ class Database:
                 self._ready(time.monotonic() + allowed)
         deadline = time.monotonic() + allowed
         if not self._write_lock.acquire(allowed):
-            raise crowded_error(self.path, allowed)
+            raise (busy_error if self._waits_for_others else crowded_error)(self.path, allowed)
         self._write_thread = threading.get_ident()
         try:
             with self._faults_told(self._drop_writer, allowed):
@@ -208,7 +209,11 @@ class Database:
         if self._writer is not None and self._writer[0] is not file:
             self._drop_writer()
         connection = (self._writer or self._open_writer(file, deadline))[1]
-        retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
+        self._waits_for_others = True
+        try:
+            retried(lambda: connection.execute("BEGIN IMMEDIATE"), deadline)
+        finally:
+            self._waits_for_others = False
         try:
             self._check_version(connection)
         except BaseException:

@@ -228,6 +228,20 @@ def test_work_of_this_program_that_writes_for_long_is_not_told_as_another_progra
     assert "other work of this program" in str(problem)
 
 
+def test_where_work_of_this_program_waits_for_another_program_that_one_is_told(database, start):
+    put(database, "a")
+    child = start(HOLD, database.path)
+    assert child.stdout.readline() == "holding\n"
+    with ThreadPoolExecutor(1) as another:
+        first = another.submit(put, database, "b", patience=20)
+        wait_until(lambda: database._waits_for_others)
+        with pytest.raises(StoreError, match="another program holds it"):
+            put(database, "c", patience=0.05)
+        child.communicate("\n")
+        first.result(20)
+    assert stored(database) == {"a", "held", "b"}
+
+
 def test_a_killed_process_leaves_neither_a_lock_nor_half_a_transaction(database, start):
     child = start(HOLD, database.path)
     assert child.stdout.readline() == "holding\n"
