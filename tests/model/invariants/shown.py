@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tests.model.lived import Lived, Turn
 
 _FINAL = ("completed", "failed")
-_UNKNOWN = "What it did so far is unknown"
+UNKNOWN = "What it did so far is unknown"
 _NOTE = "*This turn was interrupted: "
 """How what a load says of a broken turn begins."""
 OF_SERVERS = "MCP server"
@@ -88,7 +88,7 @@ def _check_broken(turn: Turn, piece: Sequence[dict[str, Any]], results: Collecti
     again = merged_cards(piece)
     for call_id, card in merged_cards(turn.updates).items():
         now = again.get(call_id, {})
-        is_there = now.get("status") == "completed" or (call_id not in results and _UNKNOWN in str(now))
+        is_there = now.get("status") == "completed" or (call_id not in results and UNKNOWN in str(now))
         assert card["status"] != "completed" or is_there, f"{call_id} was shown as done, and now: {now}"
         is_known = not card.get("rawInput") or "?" not in str(now.get("title"))
         assert is_known, f"{call_id} was {card}, and now: {now}"
