@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
@@ -84,6 +85,14 @@ def _new_directory(root: Path, number: int, name: str) -> Path:
     except FileNotFoundError:
         path.mkdir(mode=0o700, parents=True)
     return path
+
+
+@pytest.fixture
+def refused_port() -> Iterator[int]:
+    """A port of 127.0.0.1 where nobody listens. It is held: a free one may be another test's in the next moment."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @pytest.fixture(scope="session")

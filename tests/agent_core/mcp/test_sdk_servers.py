@@ -78,12 +78,10 @@ def test_an_address_that_cannot_be_used_is_told_with_a_reason(
 
 
 @pytest.mark.parametrize("transport", ["http", pytest.param("sse", marks=pytest.mark.slow)])
-def test_an_address_where_nobody_listens_is_told(open_servers: Open, transport: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
+def test_an_address_where_nobody_listens_is_told(open_servers: Open, transport: str, refused_port: int) -> None:
     kind = "http" if transport == "http" else "sse"
-    (status,) = open_servers(ServerSpec("x", kind, url=f"http://127.0.0.1:{port}/mcp")).status()
-    assert f"http://127.0.0.1:{port}/mcp could not be reached" in status.error
+    (status,) = open_servers(ServerSpec("x", kind, url=f"http://127.0.0.1:{refused_port}/mcp")).status()
+    assert f"http://127.0.0.1:{refused_port}/mcp could not be reached" in status.error
 
 
 def test_a_server_that_speaks_no_tls_where_it_should_is_told(open_servers: Open, origin: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 
 import pytest
@@ -144,11 +143,9 @@ def test_a_token_goes_to_no_address_that_is_not_safe(renew, address):
     assert "pw" not in str(failed.value)
 
 
-def test_a_server_that_cannot_be_reached_is_a_failure_that_says_so(renew):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(RefreshFailed, match=f"http://127.0.0.1:{port}/token could not be reached"):
-        renew(OAuthToken("old", "renewal", token_url=f"http://127.0.0.1:{port}/token"))
+def test_a_server_that_cannot_be_reached_is_a_failure_that_says_so(renew, refused_port):
+    with pytest.raises(RefreshFailed, match=f"http://127.0.0.1:{refused_port}/token could not be reached"):
+        renew(OAuthToken("old", "renewal", token_url=f"http://127.0.0.1:{refused_port}/token"))
 
 
 def test_a_server_that_stays_silent_is_given_up_after_the_time_out(endpoint, token, renew):

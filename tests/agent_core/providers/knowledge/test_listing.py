@@ -1,6 +1,5 @@
 """Which models a server says it has, and what is shown when it does not say."""
 
-import socket
 from dataclasses import replace
 
 import pytest
@@ -179,12 +178,10 @@ def test_a_server_that_takes_too_long_is_given_up(serve, answer):
     assert "within 0.2 s" in listing.problem
 
 
-def test_a_server_that_is_not_there_is_told():
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    listing = list_models(choice_for(f"http://127.0.0.1:{port}/v1"))
+def test_a_server_that_is_not_there_is_told(refused_port):
+    listing = list_models(choice_for(f"http://127.0.0.1:{refused_port}/v1"))
     assert listing.models == ()
-    assert f"127.0.0.1:{port}/v1) could not be asked for its models" in listing.problem
+    assert f"127.0.0.1:{refused_port}/v1) could not be asked for its models" in listing.problem
 
 
 def test_a_server_that_repeats_the_key_does_not_get_it_shown(serve):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import sys
 
 import pytest
@@ -94,9 +93,10 @@ def test_the_region_of_the_address_counts_and_proxies_are_used(
     assert "/us-west-2/bedrock/" in request.headers["authorization"]
 
 
-def test_without_an_address_the_region_makes_it(bedrock_server, connect_bedrock, ask_bedrock, monkeypatch):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{free.getsockname()[1]}")
+def test_without_an_address_the_region_makes_it(
+    bedrock_server, connect_bedrock, ask_bedrock, monkeypatch, refused_port
+):
+    monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{refused_port}")
     with pytest.raises(ProviderConnectionError) as caught:
         ask_bedrock(connect_bedrock(""))
     assert caught.value.fault == "proxy"
@@ -182,9 +182,8 @@ def test_an_answer_that_is_no_stream_of_events_points_at_the_address(bedrock_ser
         ask_bedrock()
 
 
-def test_a_server_that_is_not_there(connect_bedrock, ask_bedrock):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+def test_a_server_that_is_not_there(connect_bedrock, ask_bedrock, refused_port):
+    address = f"http://127.0.0.1:{refused_port}"
     with pytest.raises(ProviderConnectionError, match="refused") as caught:
         ask_bedrock(connect_bedrock(address))
     assert caught.value.fault == "connect"

@@ -127,9 +127,8 @@ def test_a_connection_sends_at_once_and_has_its_options(abort):
                 assert accepted.recv(1) == b"x"
 
 
-def test_a_refused_connection_is_an_error():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        [address] = look_up(*free.getsockname())
+def test_a_refused_connection_is_an_error(refused_port):
+    [address] = look_up("127.0.0.1", refused_port)
     with pytest.raises(ConnectionRefusedError, match="refused"):
         connect(address, 5, Abort())
 

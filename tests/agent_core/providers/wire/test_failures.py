@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 
 import pytest
 
@@ -158,12 +157,10 @@ def test_a_cut_after_the_end_of_the_answer_is_no_failure(ask, connect):
         assert [type(event).__name__ for event in ask(connect(f"{server.origin}/v1"))] == ["TextDelta", "Finished"]
 
 
-def test_a_server_that_is_not_there(connect, ask):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_a_server_that_is_not_there(connect, ask, refused_port):
     with pytest.raises(ProviderConnectionError) as caught:
-        ask(connect(f"http://127.0.0.1:{port}/v1"))
-    for part in ("custom", f"http://127.0.0.1:{port}/v1", "refused", "Check that the server runs"):
+        ask(connect(f"http://127.0.0.1:{refused_port}/v1"))
+    for part in ("custom", f"http://127.0.0.1:{refused_port}/v1", "refused", "Check that the server runs"):
         assert part in caught.value.public
 
 

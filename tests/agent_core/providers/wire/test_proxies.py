@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-
 import httpx2
 import pytest
 
@@ -85,9 +83,8 @@ def test_a_proxy_that_refuses_the_tunnel_is_named(connect, ask, monkeypatch):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_is_not_there_is_named(connect, ask, monkeypatch, scheme):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+def test_a_proxy_that_is_not_there_is_named(connect, ask, monkeypatch, scheme, refused_port):
+    address = f"127.0.0.1:{refused_port}"
     monkeypatch.setenv("all_proxy", f"http://user:secret@{address}")
     with pytest.raises(ProviderConnectionError, match=f"the proxy {address}.*refused") as caught:
         ask(connect(f"{scheme}://model.example/v1"))

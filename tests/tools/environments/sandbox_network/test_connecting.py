@@ -165,11 +165,9 @@ def test_the_settings_decide_about_services_of_this_machine(
     assert gate.asked == []
 
 
-def test_where_nothing_listens_nobody_is_asked(make_network: MakeNetwork) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
+def test_where_nothing_listens_nobody_is_asked(make_network: MakeNetwork, refused_port: int) -> None:
     gate = ScriptedGate("*")
-    assert run_python(make_network(gate), CONNECT, "AF_INET", "127.0.0.1", port).output == "ECONNREFUSED\n"
+    assert run_python(make_network(gate), CONNECT, "AF_INET", "127.0.0.1", refused_port).output == "ECONNREFUSED\n"
     assert gate.asked == []
 
 

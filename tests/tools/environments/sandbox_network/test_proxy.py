@@ -297,11 +297,9 @@ def test_a_body_whose_parts_have_no_clear_length_is_not_passed_on(make_network: 
     assert received.endswith(b"Connection: close\r\n\r\n")
 
 
-def test_a_server_that_is_not_there_is_told(make_network: MakeNetwork) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
+def test_a_server_that_is_not_there_is_told(make_network: MakeNetwork, refused_port: int) -> None:
     network = make_network(ScriptedGate("*"), find=finding({"docs.example": "127.0.0.1"}))
-    assert Client(network).get(f"http://docs.example:{port}/")[0] == 502
+    assert Client(network).get(f"http://docs.example:{refused_port}/")[0] == 502
     assert Client(network).get("http://unknown.example/")[0] == 502
     assert network.refusals() == ()
 
