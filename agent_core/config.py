@@ -79,6 +79,10 @@ def load(home: Home, overrides: Overrides | None = None, environ: Mapping[str, s
     )
 
 
+_Stamps = tuple[tuple[int, int] | None, tuple[int, int] | None]
+"""Which `config.yaml` and which `.env` were read."""
+
+
 class ConfigSource:
     """The settings as they are now: read at first use and again after `config.yaml` or `.env` changed."""
 
@@ -114,9 +118,6 @@ class ConfigSource:
 
     def _stamps(self) -> _Stamps:
         return _stamp(self.home.config_file), _stamp(self.home.env_file)
-
-
-_Stamps = tuple[tuple[int, int] | None, tuple[int, int] | None]
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -8,144 +8,26 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from tools.approval.dangers.target_tables import (
+    ANY_OUTPUT,
+    COPIES,
+    EVERY_OPERAND,
+    GIT_VALUES,
+    LONG_VALUES,
+    OPTIONS,
+    PACKER_VALUES,
+    PACKERS,
+    PERL_VALUES,
+    SED_VALUES,
+    TAR,
+    TAR_LETTERS,
+    TAR_VALUES,
+    UNPACKERS,
+)
 from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 _HERE = Argument(".")
-
-# The options of a program whose values are written to: letters that take values, then those that are targets.
-_OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "sort": ("okStT", ("-o", "--output")),
-    "shuf": ("no", ("-o", "--output")),
-    **dict.fromkeys(
-        ("curl", "curlie"),
-        (
-            "oDcKduAHXFTebmwxyYzEUCrtPQh",
-            (
-                "-D", "--dump-header", "-c", "--cookie-jar", "--stderr", "--trace", "--trace-ascii",
-                "--libcurl", "--etag-save", "--hsts", "--alt-svc",
-            ),
-        ),
-    ),
-    **dict.fromkeys(
-        ("wget", "wget2"),
-        (
-            "OoaPUtTiQewlBDRAIX",
-            (
-                "-O", "--output-document", "-P", "--directory-prefix", "-o", "-a", "--output-file",
-                "--append-output", "--save-cookies", "--warc-file",
-            ),
-        ),
-    ),
-    "aria2c": ("odixsjkl", ("-d", "--dir", "-l", "--log")),
-    "axel": ("onsUHS", ("-o", "--output")),
-    **dict.fromkeys(("http", "https", "xh", "xhs"), ("oaAps", ("-o", "--output"))),
-    "unzip": ("dx", ("-d",)),
-    "patch": ("pidDoBrYzFg", ("-d", "-o", "-r", "--directory", "--output", "--reject-file")),
-    "gcc": ("oILlDxTe", ("-o",)),
-    "cc": ("oILlDxTe", ("-o",)),
-    "clang": ("oILlDxTe", ("-o",)),
-    "g++": ("oILlDxTe", ("-o",)),
-    "go": ("o", ("-o",)),
-    "pandoc": ("otfr", ("-o", "--output")),
-    "openssl": ("", ("-out", "-keyout")),
-    "ssh-keygen": ("fbtCNPOI", ("-f",)),
-    "xxd": ("", ()),
-    "uniq": ("fsw", ()),
-    "split": ("abClnt", ()),
-    "csplit": ("bfn", ("-f",)),
-    **dict.fromkeys(
-        ("pip", "pip3"),
-        ("trcied", ("-t", "--target", "--prefix", "--root", "-d", "--dest", "--src")),
-    ),
-    "7z": ("o", ("-o",)),
-    "7za": ("o", ("-o",)),
-    "gpg": ("our", ("-o", "--output")),
-    "strace": ("oeps", ("-o",)),
-    "awk": ("Fvf", ()),
-    "mktemp": ("pt", ("-p", "--tmpdir")),
-    "tree": ("oLPI", ("-o",)),
-    "jq": ("", ()),
-    "script": ("cEmoTBIO", ("-B", "-I", "-O", "-T", "--log-io", "--log-in", "--log-out", "--log-timing")),
-    "cpio": ("DFOI", ("-D", "--directory", "-O", "-F")),
-    "base64": ("wio", ("-o",)),
-    "age": ("orRi", ("-o", "--output")),
-    "protoc": ("I", ("-o",)),
-    "tcpdump": ("wirc", ("-w",)),
-    "zip": ("bnPtxi", ()),
-}  # fmt: skip
-_LONG_VALUES = (
-    "--output", "--output-document", "--output-dir", "--dump-header", "--cookie-jar", "--directory-prefix",
-    "--directory", "--target-directory", "--target", "--suffix", "--out", "--dir", "--outfile",
-    "--output-file", "--mode", "--owner", "--group", "--file", "--reference", "--prefix", "--root", "--dest",
-    "--stderr", "--trace", "--trace-ascii", "--size", "--date", "--libcurl", "--header", "--data",
-    "--request", "--user", "--append-output", "--key", "-out", "-keyout", "-in", "-inkey", "-subj", "-newkey",
-    "--exclude", "--include", "--rsh", "--filter",
-)  # fmt: skip
-_ANY_OUTPUT = (
-    "--output",
-    "--outfile",
-    "--output-file",
-    "--out",
-    "--output-dir",
-    "--outdir",
-    "--out-dir",
-    "--dest",
-    "--target-dir",
-)
-_COPIES: Mapping[str, str] = {
-    **dict.fromkeys(("cp", "gcp", "mv", "gmv", "ln", "gln"), "tS"),
-    "install": "tSmog",
-    "ginstall": "tSmog",
-    "rsync": "efMB",
-    "scp": "iPFoclS",
-    **dict.fromkeys(("ditto", "rclone", "robocopy", "mirror"), ""),
-}  # fmt: skip
-_PACKERS = frozenset({
-    "gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "unzstd", "lz4", "compress", "uncompress",
-    "lzma", "brotli",
-})  # fmt: skip
-# Those that write to each of their operands, with the letters whose value is none.
-_EVERY_OPERAND: Mapping[str, str] = {
-    **dict.fromkeys(
-        (
-            "tee", "gtee", "mkfifo", "sponge", "fallocate", "nano", "vi", "vim", "nvim", "ed", "ex", "emacs",
-            "pico", "micro", "code", "crudini", "mkdirhier", "dos2unix", "unix2dos", "visudo", "subl",
-            "rename",
-        ),
-        "",
-    ),
-    "touch": "tdr",
-    "mkdir": "m",
-    "truncate": "sr",
-}  # fmt: skip
-_TAR = frozenset({"tar", "bsdtar", "gtar"})
-_TAR_LETTERS = "fCTXbIFgKLNVH"
-_TAR_VALUES = (
-    "--file", "--directory", "--files-from", "--exclude", "--use-compress-program", "--to-command",
-    "--transform",
-)  # fmt: skip
-_GIT_VALUES = (
-    "CcObBoju",
-    (
-        "--output", "--output-directory", "--git-dir", "--work-tree", "--branch", "--depth", "--origin",
-        "--config", "--reference", "--reference-if-able", "--jobs", "--shallow-since", "--shallow-exclude",
-        "--template", "--separate-git-dir", "--upload-pack", "--initial-branch", "--filter",
-        "--server-option", "--reason",
-    ),
-)  # fmt: skip
-_SED_VALUES = "efl"
-_PERL_VALUES = "eEMmI", (), "iFx", "0l"
-_PACKER_VALUES = "So", ("--suffix", "--output")
-# The letters whose value follows, the options that name the directory, and what makes it unpack, where not all does.
-_UNPACKERS: Mapping[str, tuple[str, tuple[str, ...], frozenset[str]]] = {
-    **dict.fromkeys(_TAR, ("", ("-C", "--directory"), frozenset({"-x", "--extract", "--get"}))),
-    "unzip": ("dxP", ("-d",), frozenset()),
-    "unar": ("o", ("-o", "--output-directory"), frozenset()),
-    **dict.fromkeys(("7z", "7za", "7zr", "7zz"), ("o", ("-o",), frozenset({"x", "e"}))),
-    "cpio": ("DFOI", ("-D", "--directory"), frozenset({"-i", "--extract"})),
-    "unrar": ("", (), frozenset({"x", "e"})),
-}
 
 
 def written_by(call: Invocation) -> Iterator[Argument]:
@@ -154,25 +36,25 @@ def written_by(call: Invocation) -> Iterator[Argument]:
     special = _SPECIAL.get(program)
     if special is not None:
         yield from special(call)
-    elif program in _EVERY_OPERAND:
-        yield from sort_words(call.arguments, _EVERY_OPERAND[program], _LONG_VALUES).operands
-    elif program in _COPIES:
+    elif program in EVERY_OPERAND:
+        yield from sort_words(call.arguments, EVERY_OPERAND[program], LONG_VALUES).operands
+    elif program in COPIES:
         yield from _copied(call)
-    elif program in _PACKERS:
+    elif program in PACKERS:
         yield from _packed(call)
-    elif program in _TAR:
+    elif program in TAR:
         yield from _archived(call)
-    elif program in _OPTIONS:
+    elif program in OPTIONS:
         words, names = _sorted_options(call)
         yield from words.values(*names)
     else:
-        yield from sort_words(call.arguments, long_with_value=_ANY_OUTPUT).values(*_ANY_OUTPUT)
+        yield from sort_words(call.arguments, long_with_value=ANY_OUTPUT).values(*ANY_OUTPUT)
 
 
 def _sorted_options(call: Invocation) -> tuple[Words, tuple[str, ...]]:
     """What `call` is given, and the options whose values it writes to."""
-    letters, names = _OPTIONS[call.program.casefold()]
-    return sort_words(call.arguments, letters, (*_LONG_VALUES, *names)), names
+    letters, names = OPTIONS[call.program.casefold()]
+    return sort_words(call.arguments, letters, (*LONG_VALUES, *names)), names
 
 
 def sources_and_target(call: Invocation) -> tuple[tuple[Argument, ...], Argument]:
@@ -186,7 +68,7 @@ def sources_and_target(call: Invocation) -> tuple[tuple[Argument, ...], Argument
 
 
 def _copy_words(call: Invocation) -> Words:
-    return sort_words(call.arguments, _COPIES[call.program.casefold()], _LONG_VALUES)
+    return sort_words(call.arguments, COPIES[call.program.casefold()], LONG_VALUES)
 
 
 def _copied(call: Invocation) -> Iterator[Argument]:
@@ -205,7 +87,7 @@ def _copied(call: Invocation) -> Iterator[Argument]:
 
 
 def _packed(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, *_PACKER_VALUES)
+    words = sort_words(call.arguments, *PACKER_VALUES)
     if not words.has("-c", "--stdout", "-l", "--list", "-t", "--test"):
         yield from words.operands
     yield from words.values("-o", "--output")
@@ -224,10 +106,10 @@ def _archived(call: Invocation) -> Iterator[Argument]:
 def unpacked_into(call: Invocation) -> str | None:
     """The directory that `call` unpacks an archive into, `.` where none is named; None where it unpacks nothing."""
     program = call.program.casefold()
-    if program not in _UNPACKERS:
+    if program not in UNPACKERS:
         return None
-    letters, names, signs = _UNPACKERS[program]
-    words = tar_words(call) if program in _TAR else sort_words(call.arguments, letters, names)
+    letters, names, signs = UNPACKERS[program]
+    words = tar_words(call) if program in TAR else sort_words(call.arguments, letters, names)
     if signs and not words.has(*signs) and signs.isdisjoint(words.plain):
         return None
     folders = words.operands[2:] if program == "unrar" else words.values(*names)
@@ -240,16 +122,16 @@ def tar_words(call: Invocation) -> Words:
     for bundle in filter(str.isalpha, first):
         # The values follow all the letters, in their order.
         values = rest[1:]
-        rest = [Argument("-" + re.sub(f"[{_TAR_LETTERS}]", "", bundle))]
-        for letter in re.findall(f"[{_TAR_LETTERS}]", bundle):
+        rest = [Argument("-" + re.sub(f"[{TAR_LETTERS}]", "", bundle))]
+        for letter in re.findall(f"[{TAR_LETTERS}]", bundle):
             rest += [Argument(f"-{letter}"), *values[:1]]
             values = values[1:]
         rest += values
-    return sort_words(rest, _TAR_LETTERS, _TAR_VALUES)
+    return sort_words(rest, TAR_LETTERS, TAR_VALUES)
 
 
 def _in_place(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, _SED_VALUES, ("--expression", "--file", "--line-length"))
+    words = sort_words(call.arguments, SED_VALUES, ("--expression", "--file", "--line-length"))
     if not words.has("-i", "--in-place"):
         return
     has_script = words.has("-e", "--expression", "-f", "--file")
@@ -257,7 +139,7 @@ def _in_place(call: Invocation) -> Iterator[Argument]:
 
 
 def _perl(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, *_PERL_VALUES)
+    words = sort_words(call.arguments, *PERL_VALUES)
     if words.has("-i"):
         yield from words.operands if words.has("-e", "-E") else words.operands[1:]
 
@@ -304,12 +186,12 @@ def _last_part(url: str) -> str:
 
 
 def _second(call: Invocation) -> Iterator[Argument]:
-    letters, _ = _OPTIONS[call.program.casefold()]
+    letters, _ = OPTIONS[call.program.casefold()]
     yield from sort_words(call.arguments, letters).operands[1:]
 
 
 def _git(call: Invocation) -> Iterator[Argument]:
-    words = sort_words(call.arguments, *_GIT_VALUES)
+    words = sort_words(call.arguments, *GIT_VALUES)
     below = texts(words.values("-C"))
     yield from words.values("--output-directory")  # `--output` is short for it
     match words.plain:
@@ -365,7 +247,7 @@ def _last(call: Invocation) -> Iterator[Argument]:
 
 
 def _zip(call: Invocation) -> Iterator[Argument]:
-    letters, _ = _OPTIONS["zip"]
+    letters, _ = OPTIONS["zip"]
     yield from _no_stream(sort_words(call.arguments, letters).operands[:1])
 
 
