@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from typing import Any, Protocol
 
 from acp_adapter.card_fields import CardFields
@@ -104,13 +105,29 @@ class SessionCalls:
         return _result(method, future)
 
     async def _request(self, method: str, params: Mapping[str, Any], interrupt: Interrupt) -> Any:
-        # The card that the request is about, and all that came before it, must be there when it comes.
-        await self._outbox.drain()
-        if interrupt.is_set():  # the worker is not awake yet to withdraw this, and its card may have ended
-            raise asyncio.CancelledError
-        if method == _PERMISSION:
-            params = {**params, "toolCall": self._cards.fold(params["toolCall"])}
-        return await self._transport.request(method, params)
+        # Withdrawn at once, whenever the worker wakes: the editor is not to show what nobody waits for.
+        forget = interrupt.on_cancel(self._canceller())
+        try:
+            # The card that the request is about, and all that came before it, must be there when it comes.
+            await self._outbox.drain()
+            if interrupt.is_set():  # its withdrawal has not come here yet, and its card may have ended
+                raise asyncio.CancelledError
+            if method == _PERMISSION:
+                params = {**params, "toolCall": self._cards.fold(params["toolCall"])}
+            return await self._transport.request(method, params)
+        finally:
+            forget()
+
+    def _canceller(self) -> Callable[[], None]:
+        """Cancels the task that asks for it, from any thread."""
+        task = asyncio.current_task()
+        assert task is not None, "called by a coroutine"  # noqa: S101
+
+        def cancel() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(task.cancel)
+
+        return cancel
 
 
 def _result(method: str, future: Future[Any]) -> dict[str, Any]:

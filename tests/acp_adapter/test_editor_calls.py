@@ -155,6 +155,21 @@ async def test_the_end_of_the_turn_withdraws_the_request(desk: Desk) -> None:
     assert (await desk.next())["params"] == {"requestId": request["id"]}
 
 
+async def test_the_request_is_withdrawn_before_the_worker_wakes_and_an_answer_then_is_late(desk: Desk) -> None:
+    desk.token = slow = SlowToWake()
+    call = desk.begin()
+    request = await desk.next()
+    await asyncio.to_thread(slow.sleeps.wait)
+    slow.cancel()
+    try:
+        assert (await desk.next())["params"] == {"requestId": request["id"]}
+        desk.answer(request, result={"content": "late"})
+    finally:
+        slow.wakes.set()
+    with pytest.raises(ToolInterrupted):
+        await call
+
+
 async def test_a_turn_that_is_over_asks_nothing(desk: Desk) -> None:
     desk.token.cancel()
     with pytest.raises(ToolInterrupted):
