@@ -7,14 +7,20 @@ import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_core.errors import SettingsError
 from agent_core.settings.tools import SandboxPart
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_hosts import GatedHosts
 from tools.environments.kept_places import KeptPlaces
-from tools.environments.sandbox.port import Limits
+from tools.environments.sandbox.late import Late, LateSandbox
+from tools.environments.sandbox.port import Limits, Sandbox
 from tools.environments.workspace_secrets import WorkspaceSecrets
+
+if TYPE_CHECKING:
+    from tools.environments.sandbox_network.hosts import HostRules
+    from tools.environments.sandbox_network.session_network import SessionNetwork
 
 _MIB = 1024 * 1024
 
@@ -22,7 +28,7 @@ _MIB = 1024 * 1024
 def containment_of(
     settings: SandboxPart, roots: Sequence[Path], own: Path, unseen: Sequence[Path] = ()
 ) -> Containment:
-    """The containment of a session whose directories are `roots`; nothing of it runs before the first command.
+    """The containment of a session whose directories are `roots`; its sandbox is made with the first command.
 
     Args:
         own: this program's home, which no command sees.
@@ -32,21 +38,21 @@ def containment_of(
         SettingsError: a host in the settings cannot be read.
     """
     real = tuple(Path(os.path.realpath(root)) for root in roots)
-    from tools.environments.sandbox.choice import make_sandbox, why_none  # noqa: PLC0415 - not at the start
-    from tools.environments.sandbox_network.git_remotes import remote_hosts  # noqa: PLC0415
+    from tools.environments.sandbox_network.git_remotes import remote_hosts  # noqa: PLC0415 - not at the start
+    from tools.environments.sandbox_network.hosts import HostRules  # noqa: PLC0415
     from tools.environments.sandbox_network.port import NetworkRules  # noqa: PLC0415
-    from tools.environments.sandbox_network.session_network import SessionNetwork  # noqa: PLC0415
 
     hosts = GatedHosts()
     rules = NetworkRules(settings.allow_hosts, settings.deny_hosts, settings.registries)
     try:
-        network = SessionNetwork(hosts, rules, remote_hosts(real))
+        # Now: what somebody writes into `.git/config` during the session allows nothing.
+        reachable = HostRules(rules, remote_hosts(real))
     except ValueError as problem:
         raise SettingsError(f"The settings of `sandbox` name a host that cannot be read: {problem}") from problem
-    sandbox = make_sandbox(lambda: network)
+    network = Late(lambda: _network(hosts, reachable))
     return Containment(
-        sandbox=sandbox,
-        why_not=why_none() if sandbox is None else "",
+        sandbox=LateSandbox(lambda: _sandbox(network)),
+        why_not=_why_none,
         level=settings.level,
         network=settings.network,
         limits=Limits(
@@ -56,8 +62,39 @@ def containment_of(
         places=KeptPlaces(real),
         secrets=WorkspaceSecrets(real),
         hosts=hosts,
-        on_close=network.close,
+        on_close=lambda: _close(network.end()),
     )
+
+
+def load_sandbox() -> None:
+    """Find out which sandbox works here, and load what a session's first command makes of it."""
+    from tools.environments.sandbox.choice import why_none  # noqa: PLC0415 - in the background
+    from tools.environments.sandbox_network import session_network  # noqa: F401, PLC0415
+
+    why_none()
+
+
+def _why_none() -> str:
+    from tools.environments.sandbox.choice import why_none  # noqa: PLC0415 - with the first command
+
+    return why_none()
+
+
+def _sandbox(network: Late[SessionNetwork]) -> Sandbox | None:
+    from tools.environments.sandbox.choice import make_sandbox  # noqa: PLC0415 - with the first command
+
+    return make_sandbox(network)
+
+
+def _network(gate: GatedHosts, hosts: HostRules) -> SessionNetwork:
+    from tools.environments.sandbox_network.session_network import SessionNetwork  # noqa: PLC0415 - likewise
+
+    return SessionNetwork(gate, hosts)
+
+
+def _close(network: SessionNetwork | None) -> None:
+    if network is not None:
+        network.close()
 
 
 class _Places:

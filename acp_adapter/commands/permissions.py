@@ -85,8 +85,8 @@ def _rules(rules: Rules) -> Iterator[str]:
             yield "\n".join((f"**{title}:**", *(f"- {code(rule.shown)}{_source(rule.source)}" for rule in written)))
     if rules.asks_all:
         yield "You are asked about everything that is not proven harmless (`approvals.mode: all`)."
-    if not rules.confines.active:
-        yield f"No sandbox contains commands: {plain(rules.confines.why_not)}."
+    if why_not := rules.confines.why_not:
+        yield f"No sandbox contains commands: {plain(why_not)}."
 
 
 def _source(source: str) -> str:

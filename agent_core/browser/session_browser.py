@@ -7,10 +7,8 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from agent_core.browser.border import Allow
-from agent_core.browser.live import LiveBrowser
 from agent_core.mcp.service_loop import ServiceLoop
 from tools.browser.port import BrowserError
 from tools.browser.settings import BrowserSettings
@@ -18,11 +16,15 @@ from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
 
+if TYPE_CHECKING:
+    from agent_core.browser.border import Allow
+    from agent_core.browser.live import LiveBrowser
+
 _T = TypeVar("_T")
 _END_SECONDS = 12.0
 _MAX_REASON = 300
 
-Work = Callable[[LiveBrowser], Awaitable[_T]]
+Work: TypeAlias = "Callable[[LiveBrowser], Awaitable[_T]]"
 
 
 class SessionBrowser:
@@ -55,6 +57,8 @@ class SessionBrowser:
             BrowserError: it cannot be done. WebError, Denied: an address may not be reached. ToolInterrupted.
         """
         import httpx2  # noqa: F401, PLC0415 - a tenth of a second, which the loop is not to wait
+
+        import agent_core.browser.live  # noqa: F401, PLC0415 - likewise
 
         if interrupt.is_set():
             raise ToolInterrupted
@@ -114,6 +118,8 @@ class SessionBrowser:
         if self._live is not None and not self._live.is_alive:
             await self._drop()
         if self._live is None:
+            from agent_core.browser.live import LiveBrowser  # noqa: PLC0415 - only who browses pays for it
+
             live = LiveBrowser(self._settings, self._guardian, self._variables)
             await live.start()
             self._live = live

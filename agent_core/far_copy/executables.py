@@ -22,7 +22,7 @@ _MOST = 50
 
 def rules_for(rules: Rules) -> Rules:
     """Those for such a command: it runs on this machine, whatever confines those of the copy."""
-    return replace(rules, confines=Confines(why_not="it is done on this machine, not in the copy"))
+    return replace(rules, confines=Confines(lambda: "it is done on this machine, not in the copy"))
 
 
 def make_executable(copy: FarCopy, changes: Sequence[Change], gate: Gate) -> Sequence[str]:

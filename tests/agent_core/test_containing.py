@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
 from agent_core.containing import containment_of
+from agent_core.errors import SettingsError
 from agent_core.settings.tools import SandboxPart
 from tools.environments.containment import Containment
+from tools.environments.sandbox import kernel
+from tools.environments.sandbox_network.hosts import HostRules
+
+_LATE = {
+    "tools.environments.sandbox.landlock_sandbox",
+    "tools.environments.sandbox.probe",
+    "tools.environments.sandbox_network.session_network",
+    "tools.environments.sandbox_network.proxy",
+}
 
 
 @pytest.fixture
@@ -48,3 +61,65 @@ def test_a_directory_of_the_settings_is_not_led_elsewhere_by_a_link_in_a_root(ho
         assert containment.grounds().writable == writable
     finally:
         containment.close()
+
+
+_LOOK = f"""
+import sys
+from pathlib import Path
+from agent_core.containing import containment_of, load_sandbox
+from agent_core.settings.tools import SandboxPart
+
+def loaded():
+    return [name for name in sys.modules if name in {sorted(_LATE)}]
+
+containment = containment_of(SandboxPart(), [Path(sys.argv[1])], Path(sys.argv[2]))
+print(len(loaded()))
+load_sandbox()
+print(len(loaded()))
+before = set(sys.modules)
+print(containment.contains and containment.sandbox.name)
+print(sorted(set(sys.modules) - before))
+containment.close()
+"""
+
+
+def test_opening_a_session_loads_and_tries_no_sandbox_and_its_first_command_loads_no_more(home: Path) -> None:
+    if not sys.platform.startswith("linux") or kernel.landlock_version() < 1:
+        pytest.skip("the kernel has no Landlock (Linux 5.13), or it is off")
+    command = [sys.executable, "-c", _LOOK, str(home / "project"), str(home / ".own")]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == ["0", str(len(_LATE)), "landlock", "[]"]
+
+
+def test_what_is_written_into_git_s_settings_after_the_session_began_allows_no_host(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, network = list[HostRules](), MagicMock()
+
+    def note(_gate: object, hosts: HostRules) -> MagicMock:
+        made.append(hosts)
+        return network
+
+    monkeypatch.setattr("tools.environments.sandbox_network.session_network.SessionNetwork", note)
+    # Who asks for the network is the sandbox that works here, if there is one.
+    monkeypatch.setattr("tools.environments.sandbox.choice.make_sandbox", lambda make_guard: make_guard())
+    _set_remote(home / "project", "code.example.org")
+    containment = _containment(home, registries=False)
+    _set_remote(home / "project", "evil.example.org")
+    assert containment.sandbox is not None
+    assert containment.sandbox.name
+    (hosts,) = made
+    found = [hosts.allowance(f"{name}.example.org", 443) for name in ("code", "evil")]
+    assert found == ["listed", "no"]
+    containment.close()
+    network.close.assert_called_with()
+
+
+def _set_remote(root: Path, host: str) -> None:
+    (root / ".git").mkdir(exist_ok=True)
+    (root / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{host}/a.git\n')
+
+
+def test_a_host_that_cannot_be_read_is_told_when_the_session_begins(home: Path) -> None:
+    with pytest.raises(SettingsError, match=r"settings of `sandbox` name a host .*'a b'"):
+        _containment(home, allow_hosts=("a b",))

@@ -5,6 +5,7 @@ It is a pure function of the action, the session's mode, the user's rules and th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -47,14 +48,23 @@ rule of the user's that denies it, or that may do so."""
 
 @dataclass(frozen=True, slots=True)
 class Confines:
-    """Whether a sandbox contains what commands do.
+    """Whether a sandbox contains what commands do; it is found out when the first command is judged.
 
     Attributes:
-        why_not: why it does not, in words that follow «is not contained: »; '' where it does.
+        find_out: why it does not, in words that follow «is not contained: »; '' where it does.
     """
 
-    active: bool = False
-    why_not: str = "no sandbox is set up"
+    find_out: Callable[[], str] = lambda: "no sandbox is set up"
+
+    @property
+    def active(self) -> bool:
+        """Whether it does."""
+        return not self.why_not
+
+    @property
+    def why_not(self) -> str:
+        """What `find_out` says."""
+        return self.find_out()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +227,7 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         return Decision("ask", reason, "risk", outside=found.outside, undoable=undoable)
     if rules.asks_all:
         return Decision("ask", found.why or "may have an effect", "containment")
-    why_not = action.uncontained or ("" if rules.confines.active else rules.confines.why_not)
+    why_not = action.uncontained or rules.confines.why_not
     return Decision("ask", f"is not contained: {why_not}", "containment") if why_not else ALLOW
 
 

@@ -22,6 +22,10 @@ def _nowhere_else() -> str:
     return ""
 
 
+def _not_set_up() -> str:
+    return "no sandbox is set up"
+
+
 @dataclass(frozen=True, slots=True)
 class Grounds:
     """Places on this machine, resolved, as in `Confinement`."""
@@ -36,8 +40,9 @@ class Containment:
     """What the commands of one session may do when nobody was asked.
 
     Attributes:
-        sandbox: who sees to it; None where there is nobody.
-        why_not: why there is nobody, in words that follow «it is not contained: …».
+        sandbox: who sees to it, where `why_not` says nothing else; None: nobody.
+        why_not: why there is nobody, in words that follow «it is not contained: …», '' where there is somebody; asked
+            when the first command is judged.
         level, network, limits: what the user's settings say.
         grounds: where commands may change files, and what they do not see; asked when the first of them runs.
         places: what is looked at after a command, because others run it later.
@@ -48,7 +53,7 @@ class Containment:
     """
 
     sandbox: Sandbox | None = None
-    why_not: str = "no sandbox is set up"
+    why_not: Callable[[], str] = _not_set_up
     level: Level = "workspace-write"
     network: Network = "proxy"
     limits: Limits = field(default_factory=Limits)
@@ -62,15 +67,22 @@ class Containment:
     @property
     def confines(self) -> Confines:
         """As the policy wants to know it. Whoever has set `full` has decided that ordinary commands need nobody."""
-        is_settled = self.sandbox is not None or self.level == "full"
-        return Confines(is_settled, "" if is_settled else self.why_not)
+        return Confines(_nowhere_else if self.level == "full" else self._why_nobody)
+
+    @property
+    def contains(self) -> bool:
+        """Whether there is somebody who confines commands."""
+        return not self._why_nobody()
+
+    def _why_nobody(self) -> str:
+        return self.why_not() or ("" if self.sandbox is not None else _not_set_up())
 
     def of(self, decision: Decision, *, is_planning: bool) -> Confinement | None:
         """What a command may do that was let through by `decision`; None: whatever the user may.
 
         `elsewhere` is for the caller to look at: not every command runs where the others do.
         """
-        if self.sandbox is None or decision.outside:
+        if decision.outside or not self.contains:
             return None
         grounds = self.grounds()
         if is_planning or decision.only_looks:
@@ -87,13 +99,12 @@ class Containment:
 
     def runs_along(self, command: str) -> str:
         """What a command that only looks would run with nothing to contain it; '' for nothing."""
-        is_contained = self.sandbox is not None and self.level != "full" and not self.elsewhere()
+        is_contained = self.level != "full" and self.contains and not self.elsewhere()
         return "" if is_contained or "git" not in command else self.places.runs_along()
 
     def reveals(self, command: str, cwd: Path) -> str:
         """Which secret files of the workspace a command that only looks may print where it runs; '' for none."""
-        is_hidden = self.sandbox is not None and not self.elsewhere()
-        if is_hidden:
+        if self.contains and not self.elsewhere():
             return ""
         found = self.secrets() if searches_below(command, cwd) else self.secrets.behind(command, cwd)
         names = sorted(place.name for place in found)
@@ -102,14 +113,14 @@ class Containment:
 
     def variables(self, env: Mapping[str, str] | None, unset: Sequence[str]) -> tuple[str, ...]:
         """What confined commands have left in the shell, as `RunCommand` has it; PATH, which leads most, first."""
-        if self.sandbox is None:
+        if not self.contains:
             return ()
         names = sorted(env or {}, key=lambda name: (name != "PATH", name))
         return (*(f"{name}={(env or {})[name]}" for name in names), *(f"{name} taken away" for name in sorted(unset)))
 
     def is_led_astray(self, env: Mapping[str, str] | None) -> bool:
         """Whether PATH, as confined commands have left it, leads through what they may change."""
-        path = None if self.sandbox is None else (env or {}).get("PATH")
+        path = (env or {}).get("PATH") if self.contains else None
         if path is None:
             return False
         writable = self.grounds().writable

@@ -237,7 +237,7 @@ def test_in_plan_mode_the_model_is_told_how_it_ends(action):
 
 
 def test_a_command_that_is_allowed_says_whether_it_runs_without_the_sandbox():
-    rules = Rules(roots=(ROOT,), confines=Confines(active=True))
+    rules = Rules(roots=(ROOT,), confines=Confines(lambda: ""))
     case = Case(approvals=Approvals(rules, approver=ScriptedApprover("allow_once")))
     assert not case.gate().authorize(RunCommand("make test", ROOT)).outside
     assert not case.gate().authorize(DANGEROUS).outside
@@ -353,7 +353,7 @@ class Judging:
 
 
 def _judged(answer, choice="reject_once"):
-    rules = Rules(roots=(ROOT,), confines=Confines(active=True))
+    rules = Rules(roots=(ROOT,), confines=Confines(lambda: ""))
     judge, approver, told = Judging(answer), ScriptedApprover(choice), []
     approvals = Approvals(rules, approver=approver, judge=judge)
     approvals.on_note = told.append

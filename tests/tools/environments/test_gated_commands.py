@@ -73,7 +73,7 @@ class Bench:
     def run(self, command: str, *, outside: bool = False, env: dict[str, str] | None = None) -> CommandOutcome:
         containment = Containment(
             sandbox=NoSandbox(),  # type: ignore[arg-type]  # nothing is started
-            why_not="",
+            why_not=lambda: "",
             grounds=lambda: Grounds((self.root,), (Path("/srv/secret"),)),
             places=KeptPlaces((self.root,)),
             secrets=WorkspaceSecrets((self.root,)),

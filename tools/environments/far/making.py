@@ -60,7 +60,7 @@ def with_shared_places(backend: str, side: FarSide, wanted: Wanted, why_not: str
         command=side.link.output_of,
         close=side.close,
         shared=tuple(dict.fromkeys((*named, *real))),
-        containment=Containment(why_not=why_not, places=KeptPlaces(real), secrets=SharedSecrets(side, real)),
+        containment=Containment(why_not=lambda: why_not, places=KeptPlaces(real), secrets=SharedSecrets(side, real)),
         wall="container",
         note=note,
     )
@@ -104,7 +104,7 @@ def with_places_there(
         command=side.link.output_of,
         close=side.close,
         containment=Containment(
-            why_not=why_not,
+            why_not=lambda: why_not,
             places=FarPlaces(side.link, lambda: places.real),
             secrets=FarSecrets(side, lambda: places.real),
         ),

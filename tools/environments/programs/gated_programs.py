@@ -84,7 +84,7 @@ class GatedPrograms:
 
         def choose(spec: CommandSpec) -> Interpreter:
             is_unseen = asked_nobody or self._gate.asks_nobody
-            is_free = spec.confinement is None and self._containment.sandbox is not None
+            is_free = spec.confinement is None and self._containment.contains
             if not spec.only_looks and not (is_free and is_unseen):
                 return interpreter
             return replace(system_interpreter(self._local.fresh_variables()), isolated=True)

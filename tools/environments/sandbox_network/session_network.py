@@ -6,7 +6,7 @@ import itertools
 import os
 import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tools.environments.http_connecting import LookUp, look_up
 from tools.environments.sandbox_network.asking import Desk
@@ -37,24 +37,20 @@ class SessionNetwork:
 
     Args:
         gate: asks about what no rule decides.
-        remotes: hosts of the workspace's git remotes, as they were when the session began.
+        hosts: the rules, as they were when the session began; None: what holds without any settings.
         find: looks names up.
         proxies: the user's own proxies by scheme, as `urllib.request.getproxies` has them; None: the environment's.
-
-    Raises:
-        ValueError: an entry of the rules cannot be read.
     """
 
     def __init__(
         self,
         gate: HostGate,
-        rules: NetworkRules | None = None,
-        remotes: Iterable[str] = (),
+        hosts: HostRules | None = None,
         *,
         find: LookUp = look_up,
         proxies: Mapping[str, str] | None = None,
     ) -> None:
-        hosts = HostRules(rules or NetworkRules(), remotes)
+        hosts = hosts or HostRules(NetworkRules())
         own = OwnListeners()
         self._door = ProxyDoor()
         self._desk = Desk(gate)

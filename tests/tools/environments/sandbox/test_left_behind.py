@@ -46,6 +46,7 @@ class Session:
         self._inner = LocalEnvironment(self._guardian, sandbox=sandbox)
         self.containment = Containment(
             sandbox=sandbox,
+            why_not=lambda: "",
             grounds=lambda: Grounds((world.root,)),
             places=KeptPlaces((world.root,)),
             on_close=network.close,

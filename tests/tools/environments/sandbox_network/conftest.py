@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.host_gate import ScriptedGate
 from tests.support.notified import start_notified
-from tools.environments.sandbox_network.port import Watched
+from tools.environments.sandbox_network.hosts import HostRules
+from tools.environments.sandbox_network.port import NetworkRules, Watched
 from tools.environments.sandbox_network.session_network import SessionNetwork
 
 MakeNetwork = Callable[..., SessionNetwork]
@@ -24,8 +25,9 @@ def make_network() -> Iterator[MakeNetwork]:
     """`SessionNetwork` with a gate (one that says no), closed in the end."""
     made: list[SessionNetwork] = []
 
-    def make(gate: ScriptedGate | None = None, *arguments: Any, **options: Any) -> SessionNetwork:
-        network = SessionNetwork(gate or ScriptedGate(), *arguments, **options)
+    def make(gate: ScriptedGate | None = None, rules: NetworkRules | None = None, **options: Any) -> SessionNetwork:
+        hosts = HostRules(rules or NetworkRules(), options.pop("remotes", ()))
+        network = SessionNetwork(gate or ScriptedGate(), hosts, **options)
         made.append(network)
         return network
 
