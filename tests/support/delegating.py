@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.agent import AIAgent
+from agent_core.background.news import News
 from agent_core.messages import Message
 from agent_core.providers.offline import OfflineProvider
+from agent_core.services import SessionServices
 from tests.support.agents import make_agent
 from tests.support.waiting import wait_until
 
@@ -28,6 +30,13 @@ def told(messages: list[Message], number: int = 0) -> Any:
     """What the model was told by the tool call of that number, as data."""
     results = [message for message in messages if message["role"] == "tool"]
     return json.loads(str(results[number]["content"]))
+
+
+def news_of(services: SessionServices) -> list[News]:
+    """What the session hears of from now on, also what is told in the turn that began it: a quick child's end is."""
+    heard: list[News] = []
+    services.news.on_put(heard.append)
+    return heard
 
 
 def copies_left(copies: Path) -> list[str]:

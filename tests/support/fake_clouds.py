@@ -61,21 +61,25 @@ class Box:
     name: str
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     is_gone: bool = False
+    # What is started while the machine ends ends with it, too.
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def popen(self, words: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
-        if self.is_gone:
-            raise RuntimeError(f"the sandbox {self.name} was not found (404)")
         # A machine of its own has a disk of its own, and knows nothing of this process.
         env = {**os.environ, "TMPDIR": str(self.owner.folder)}
         env.pop(VARIABLE, None)
-        process = subprocess.Popen(list(words), env=env, cwd="/", **streams)
-        self.processes.append(process)
+        with self.lock:
+            if self.is_gone:
+                raise RuntimeError(f"the sandbox {self.name} was not found (404)")
+            process = subprocess.Popen(list(words), env=env, cwd="/", **streams)
+            self.processes.append(process)
         # The first process of a machine reaps what has ended.
         threading.Thread(target=process.wait, daemon=True).start()
         return process
 
     def end(self) -> None:
-        self.is_gone = True
+        with self.lock:
+            self.is_gone = True
         self.owner.boxes.pop(self.name, None)
         for process in self.processes:
             with contextlib.suppress(ProcessLookupError):
@@ -94,9 +98,11 @@ class LocalTerminal:
 
     def __init__(self, box: Box, words: Sequence[str], rows: int, columns: int) -> None:
         self._near, far = os.openpty()
-        subprocess.run(["stty", "rows", str(rows), "cols", str(columns)], stdin=far, check=True)
-        self.process = box.popen(["setsid", "-c", *words], stdin=far, stdout=far, stderr=far)
-        os.close(far)
+        try:
+            subprocess.run(["stty", "rows", str(rows), "cols", str(columns)], stdin=far, check=True)
+            self.process = box.popen(["setsid", "-c", *words], stdin=far, stdout=far, stderr=far)
+        finally:
+            os.close(far)
         self._is_over = False
 
     def read(self) -> bytes:

@@ -31,8 +31,8 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_READ_SECONDS", 0.05)
-    monkeypatch.setattr(writing, "WRITE_SECONDS", 0.05)
+    monkeypatch.setattr(files, "_READ_SECONDS", 0.3)
+    monkeypatch.setattr(writing, "WRITE_SECONDS", 0.3)
 
 
 def refuse(editor: HostedEditor, method: str, code: int, text: str) -> None:

@@ -128,9 +128,12 @@ def test_a_turn_of_its_own_without_news_asks_nobody(tmp_path: Path) -> None:
 
 
 def test_a_command_in_the_background_tells_of_its_end(tmp_path: Path, guardian: Guardian) -> None:
-    command = {"command": "sleep 0.4; echo broken pipes; exit 3", "background": True, "notify_on_complete": True}
+    waits = "until test -e gate; do sleep 0.01; done; echo broken pipes; exit 3"
+    command = {"command": waits, "background": True, "notify_on_complete": True}
     agent = make_agent(tmp_path, uses(("a", "terminal", command)), says("ok"), guardian=guardian)
     agent.chat("go")
+    # Not before: what ends in the turn that began it is told there.
+    (tmp_path / "gate").touch()
     wait_until(lambda: bool(_box(agent).waiting()))
     (news,) = _box(agent).waiting()
     (task,) = agent._services.tasks.list()

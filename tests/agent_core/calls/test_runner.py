@@ -376,7 +376,7 @@ def together(add_tool):
             running.add(mine)
             meeting.notify_all()
             # What would run beside it begins within moments.
-            meeting.wait_for(lambda: len(running) > 1, timeout=0.1)
+            meeting.wait_for(lambda: len(running) > 1, timeout=0.3)
             if len(running) > 1:
                 met.update(running)
         with meeting:

@@ -10,7 +10,7 @@ from agent_core.delegation.settings import DelegationSettings
 from agent_core.services import SessionServices
 from agent_core.settings.delegation import DelegationPart
 from tests.support.agents import Ears
-from tests.support.delegating import delegates, delegating_agent, told
+from tests.support.delegating import delegates, delegating_agent, news_of, told
 from tests.support.waiting import wait_until
 from tools.approval.questions import Answer
 
@@ -87,9 +87,10 @@ def test_it_shows_no_cards_and_asks_nobody(tmp_path):
             raise AssertionError("nobody is to be asked")
 
     ears, services = Ears(), SessionServices()
+    news = news_of(services)
     agent = delegating_agent(tmp_path, mode="default", approver=Person(), services=services)
     agent.run_conversation(f"{delegates('write a.txt x', background=True)}\nsay on", callbacks=ears.callbacks())
-    wait_until(services.news.waiting)
+    wait_until(lambda: bool(news))
     assert not (tmp_path / "a.txt").exists()
     assert {step.call_id for step in ears.of("tool")} == {"offline_1"}
 
@@ -100,9 +101,10 @@ def test_what_was_allowed_for_the_session_needs_no_question(tmp_path):
             return Answer(allowed=True, scope="directory")
 
     services = SessionServices()
+    news = news_of(services)
     agent = delegating_agent(tmp_path, mode="default", approver=Person(), services=services)
     agent.run_conversation(f"write a.txt 1\n{delegates('write b.txt x', background=True)}\nsay on")
-    wait_until(services.news.waiting)
+    wait_until(lambda: bool(news))
     assert (tmp_path / "b.txt").read_text() == "x"
 
 

@@ -257,7 +257,7 @@ def test_a_child_whose_tool_ignores_the_cancel_holds_nothing_up_and_has_no_effec
 
 
 @pytest.mark.parametrize(
-    ("part", "word"), [({"idle_seconds": 0.05}, "no sign from its model"), ({"timeout": 0.05}, "")]
+    ("part", "word"), [({"idle_seconds": 0.5}, "no sign from its model"), ({"timeout": 0.5}, "")]
 )
 def test_a_child_without_a_sign_of_life_is_given_up_and_reported(tmp_path, part, word):
     agent = make_agent(

@@ -10,7 +10,7 @@ from agent_core.delegation.settings import DelegationSettings
 from agent_core.services import SessionServices
 from agent_core.settings.delegation import DelegationPart
 from tests.support.agents import Ears
-from tests.support.delegating import delegates, delegating_agent, told
+from tests.support.delegating import delegates, delegating_agent, news_of, told
 from tests.support.waiting import wait_until
 from tools.result import ToolResult
 
@@ -56,10 +56,11 @@ def test_the_person_sees_the_report_without_the_fence(tmp_path):
 
 def test_a_report_in_the_background_is_fenced_too(tmp_path):
     services = SessionServices()
+    heard = news_of(services)
     agent = delegating_agent(tmp_path, services=services)
     agent.run_conversation(f"{delegates(_READS, background=True)}\nsay on")
-    wait_until(services.news.waiting)
-    (news,) = services.news.waiting()
+    wait_until(lambda: bool(heard))
+    (news,) = heard
     head, _, rest = news.text.partition("\n")
     assert json.loads(head.partition(". ")[2])["status"] == "done"
     assert rest.startswith("[untrusted ")
