@@ -12,7 +12,8 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from agent_core.messages import Message, Part
@@ -47,6 +48,7 @@ _WEIGHTS = bytes.fromhex(
     "0c 0e 02 00 31 1d 0f 5a 2c 20 25 2e 3f 36 3f cd"  # f
 )
 _UNIT = 64
+_KNOWN_SIGNS = 256
 
 
 def _class_of(byte: int) -> str:
@@ -85,6 +87,35 @@ def text_tokens(text: str) -> float:
     step = (size - _WINDOW) // (_WINDOWS - 1)
     pieces = "\n".join(text[start : start + _WINDOW] for start in range(0, step * _WINDOWS, step))
     return _counted(pieces) * size / len(pieces)
+
+
+def texts_tokens(texts: Iterable[str]) -> float:
+    """About what `text_tokens` makes of all of them together; many short ones take half of the time."""
+    total, lines, size = 0.0, list[str](), 0
+    for text in texts:
+        if len(text) >= _LONG:
+            total += text_tokens(text)
+            continue
+        size += len(text) + 1
+        if size > _LONG:
+            total += _of_lines(lines)
+            lines, size = [], len(text) + 1
+        if text:
+            lines.append(text)
+    return total + _of_lines(lines)
+
+
+def _of_lines(texts: Sequence[str]) -> float:
+    """The tokens of texts, none of them empty, that are counted as lines: each counts as one that stands alone."""
+    between = sum(_line_end_behind(text[-1]) for text in texts[:-1])
+    return _counted("\n".join(texts)) - between / _UNIT
+
+
+@lru_cache(_KNOWN_SIGNS)
+def _line_end_behind(sign: str) -> int:
+    """What a line's end costs behind a sign."""
+    lead = sign.encode("utf-8", "surrogatepass")[:1]
+    return _WEIGHTS[lead.translate(_CLASSES)[0] << 4 | _BEGINNING[0]]
 
 
 def message_tokens(message: Message, text: Callable[[str], float] = text_tokens) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from agent_core.context.estimate import message_tokens, text_tokens, tools_tokens
+from agent_core.context.estimate import message_tokens, text_tokens, texts_tokens, tools_tokens
 from agent_core.messages import Message
 from agent_core.providers.base import ModelRequest, Usage
 from tools.light_dataclass import dataclass
@@ -117,10 +117,10 @@ class TokenMeter:
     def _of_rest(self, messages: tuple[Message, ...]) -> float:
         # Each request adds to the one before: only what is new is counted.
         known, total = self._summed
-        if messages[: len(known)] == known:
+        if known and messages[: len(known)] == known:
             total += self._sum(messages[len(known) :])
         else:
-            total = self._sum(messages)
+            total = _sum_of_unknown(messages)
         self._summed = (messages, total)
         return total
 
@@ -143,6 +143,18 @@ class TokenMeter:
                 self._texts.clear()
             known = self._texts[text] = text_tokens(text)
         return known
+
+
+def _sum_of_unknown(messages: Sequence[Message]) -> float:
+    """The tokens of messages of which nothing is remembered: a conversation that was just read, as a rule."""
+    texts: list[str] = []
+
+    def later(text: str) -> float:
+        texts.append(text)
+        return 0.0
+
+    beside = sum(message_tokens(message, later) for message in messages)
+    return beside + texts_tokens(texts)
 
 
 def _extends(request: ModelRequest, known: _Learnt) -> bool:

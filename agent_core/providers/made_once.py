@@ -70,6 +70,11 @@ class GroupedOnce:
         # Where the groups end, among the objects and in what was made.
         self._ends: list[tuple[int, int]] = [(0, 0)]
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether it remembers nothing."""
+        return not self._objects
+
     def of(
         self,
         objects: Sequence[_Object],

@@ -13,12 +13,6 @@ from agent_core.providers.pieces import Piece, Pieces
 from agent_core.providers.wire.call_names import fitting_name, id_of_nine, usual_id
 from agent_core.providers.wire.parts import fitting
 
-_FIELDS = {
-    "system": ("role", "content"),
-    "user": ("role", "content"),
-    "assistant": ("role", "content", "tool_calls"),
-    "tool": ("role", "tool_call_id", "content"),
-}
 _MARKED_MESSAGES = 3
 _BETWEEN = Piece({"role": "assistant", "content": "Before I go on, I look at what comes next."})
 
@@ -57,19 +51,22 @@ def _in_mistrals_order(before: Piece | None, messages: Sequence[Piece]) -> Seque
 
 
 def _message(message: Message, choice: ModelChoice, ttl: CacheTtl | None) -> Piece:
-    role = message["role"]
-    sent: dict[str, Any] = {field: message[field] for field in _FIELDS[role] if field in message}  # type: ignore[literal-required]
-    sent["content"] = _plain(message["content"])
-    if role == "system" and choice.dialect.developer_role:
-        sent["role"] = "developer"
-    identify = id_of_nine if choice.dialect.nine_in_ids else usual_id
+    role, content, dialect = message["role"], _plain(message["content"]), choice.dialect
+    identify = id_of_nine if dialect.nine_in_ids else usual_id
     if role == "tool":
-        sent["tool_call_id"] = identify(message.get("tool_call_id", ""))
+        return Piece({"role": role, "tool_call_id": identify(message.get("tool_call_id", "")), "content": content})
+    sent: dict[str, Any] = {"role": role, "content": content}
     if role == "assistant":
         if "tool_calls" in message:
             sent["tool_calls"] = [_call(call, identify) for call in message["tool_calls"]]
-        sent.update(_earlier_reasoning(message, sent, choice))
-    return Piece(_marked(sent, _marker(ttl)) if ttl is not None and role == "system" else sent)
+        if dialect.reasoning_back != "none":
+            sent.update(_earlier_reasoning(message, sent, choice))
+    elif role == "system":
+        if dialect.developer_role:
+            sent["role"] = "developer"
+        if ttl is not None:
+            sent = _marked(sent, _marker(ttl))
+    return Piece(sent)
 
 
 def _call(call: ToolCall, identify: Callable[[str], str]) -> dict[str, Any]:

@@ -25,7 +25,16 @@ def fitting(messages: Sequence[Message], choice: ModelChoice, parts: RequestPart
     """
     parts = parts or RequestParts()
     fit = parts.fitted.of(messages, lambda message: _fitting(message, choice), choice)
-    return fit if takes_images_in_results(choice) else behind_results(fit, parts.placed)
+    if takes_images_in_results(choice):
+        return fit
+    # Nearly no conversation has results with images; what was looked at before had none, or some were placed.
+    if parts.placed.is_unused and not any(map(_is_result_in_parts, fit[parts.fitted.kept :])):
+        return fit
+    return behind_results(fit, parts.placed)
+
+
+def _is_result_in_parts(message: Message) -> bool:
+    return message["role"] == "tool" and isinstance(message["content"], list)
 
 
 def _fitting(message: Message, choice: ModelChoice) -> Message:

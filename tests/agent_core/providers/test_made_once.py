@@ -63,6 +63,27 @@ def test_models_of_several_protocols_by_turns_are_sent_what_each_would_be_sent_a
             assert body_json(protocol.encode(request, chosen)) == body_json(protocol.encode(anew, chosen))
 
 
+def test_the_first_image_of_a_result_stands_where_the_model_takes_it_however_late_it_comes() -> None:
+    parts, whole = RequestParts(), _conversation(3)
+    call = tool_call("seen", "look", "{}")
+    seen: list[Message] = [user_message("look"), assistant_message("", [call])]
+    seen.append({"role": "tool", "tool_call_id": "seen", "name": "look", "content": [_IMAGE]})  # type: ignore[typeddict-item]
+    within = choice("anthropic_messages")
+    longer = [*whole, *seen]
+    goes_on = [*longer, assistant_message("A cat."), user_message("Sure?")]
+    turns = (
+        (whole, choice()),
+        (longer, within),
+        (longer, choice()),
+        (goes_on, choice()),
+        (whole, choice()),
+    )
+    for messages, chosen in turns:
+        protocol = ANTHROPIC_MESSAGES if chosen is within else CHAT_COMPLETIONS
+        request, anew = ModelRequest("m", messages, parts=parts), ModelRequest("m", messages)
+        assert body_json(protocol.encode(request, chosen)) == body_json(protocol.encode(anew, chosen))
+
+
 def test_another_model_is_sent_what_it_takes() -> None:
     parts, whole = RequestParts(), _conversation(3)
     sent = [
