@@ -1,4 +1,8 @@
-"""The session that was opened last is made ready for its first prompt, once all is loaded and nobody waits."""
+"""The session that was opened last is made ready for its first prompt: in part by its load, then once all is loaded.
+
+A load reads, repairs and counts the messages when everything is shown and its answer is what is left to do: a prompt
+that is sent at once then begins with them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from concurrent.futures import Executor
 from acp_adapter.session import SessionState
 from agent_core.errors import HermesError, public_text
 from agent_core.factory import AgentFactory
-from agent_core.rehearsing import Rehearsed
+from agent_core.rehearsing import Rehearsed, recall
 
 log = logging.getLogger(__name__)
 
@@ -48,9 +52,20 @@ class Rehearsals:
         self._is_loaded = True
         self._begin()
 
-    def of(self, session: SessionState) -> None:
-        """A session was opened: a prompt in it may follow."""
+    def recall(self, session: SessionState) -> Rehearsed | None:
+        """What can be made ready before its model is there; None for nothing. Blocks, on any thread."""
+        return self._tried(session, lambda: recall(self._factory.sessions.store, session.id))
+
+    def of(self, session: SessionState, recalled: Rehearsed | None = None) -> None:
+        """A session was opened: a prompt in it may follow.
+
+        Args:
+            recalled: what is ready of it already.
+        """
         self._next = None if session.is_new else session
+        if recalled is not None:
+            self._hold(session)
+            session.rehearsed = recalled
         if self._is_loaded:
             self._begin()
 
@@ -64,20 +79,30 @@ class Rehearsals:
         session, self._next = self._next, None
         if session is None or session.services is not None or self._is_prompted():
             return
-        if self._last is not None:
-            self._last.rehearsed = None
-        self._last = session
+        self._hold(session)
         asyncio.get_running_loop().run_in_executor(self._executor, self._made, session).add_done_callback(
             lambda done: None if done.cancelled() else self._hand_over(session, done.result())
         )
+
+    def _hold(self, session: SessionState) -> None:
+        if self._last is not None and self._last is not session:
+            self._last.rehearsed = None
+        self._last = session
 
     def _made(self, session: SessionState) -> Rehearsed | None:
         with self._working:
             return None if self._is_over else self._rehearsed(session)
 
     def _rehearsed(self, session: SessionState) -> Rehearsed | None:
+        recalled = session.rehearsed or self.recall(session)
+        if recalled is None:
+            return None
+        return self._tried(session, lambda: self._factory.rehearse(recalled, session.choices, session.stored_model))
+
+    @staticmethod
+    def _tried(session: SessionState, make: Callable[[], Rehearsed | None]) -> Rehearsed | None:
         try:
-            return self._factory.rehearse(session.id, session.choices, session.stored_model)
+            return make()
         except HermesError as problem:  # the first prompt meets it again, and tells it
             log.info("session %s is not made ready: %s", session.id, public_text(problem))
         except Exception:
@@ -86,5 +111,5 @@ class Rehearsals:
 
     def _hand_over(self, session: SessionState, made: Rehearsed | None) -> None:
         # A prompt that came meanwhile has its worker look for it, or has begun without.
-        if not session.tickets and session.services is None and self._is_live(session):
+        if made is not None and not session.tickets and session.services is None and self._is_live(session):
             session.rehearsed = made

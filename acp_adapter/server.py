@@ -44,6 +44,7 @@ from agent_core.events import CommandsOffered, SessionEvent
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.options import Option
+from agent_core.rehearsing import Rehearsed
 from agent_core.sessions.records import SessionPage
 
 log = logging.getLogger(__name__)
@@ -163,11 +164,11 @@ class HermesACPAgent:
         """ACP `session/load`: everything that happened is shown before the answer."""
         session = await self._sessions.restore(session_id, self._place(cwd, hermes_meta))
         try:
-            await self._blocking(lambda: self._replay(session))
+            recalled = await self._blocking(lambda: self._replay(session))
         except BaseException:
             await self._sessions.give_up(session)
             raise
-        self._start(session, hermes_meta, lambda: self._sessions.begin(session))
+        self._start(session, hermes_meta, lambda: self._sessions.begin(session), recalled)
         return session_choices(await self._chooser.options(session), self._sessions.client)
 
     @_method
@@ -257,7 +258,7 @@ class HermesACPAgent:
     async def _open(self, sow: Callable[[], SessionSeed], *, held: bool) -> SessionState:
         session = await self._sessions.open(sow, held=held)
         session.outbox.put(_offered(session))
-        self._warm_once()
+        self._warm_once(session)
         self._sessions.rest(session)
         if not held:
             self._requests.submit(refresh_offer, session.shelf, session.outbox)
@@ -265,8 +266,8 @@ class HermesACPAgent:
                 session.servers.start()
         return session
 
-    def _warm_once(self) -> None:
-        self._warming.begin()
+    def _warm_once(self, session: SessionState) -> None:
+        self._warming.begin(for_stored=not session.is_new)
         self._chooser.renew_when_quiet()
 
     def _is_prompted(self) -> bool:
@@ -295,18 +296,21 @@ class HermesACPAgent:
 
         return await self._blocking(look)
 
-    def _start(self, session: SessionState, meta: RequestMeta, begin: Callable[[], None]) -> None:
+    def _start(
+        self, session: SessionState, meta: RequestMeta, begin: Callable[[], None], recalled: Rehearsed | None = None
+    ) -> None:
         """A session that was made live for a request begins to tell, once the request is answered."""
-        self._warm_once()
+        self._warm_once(session)
         self._sessions.rest(session)
         self._transport.after_answer(meta.request_id, begin)
-        self._rehearsals.of(session)
+        self._rehearsals.of(session, recalled)
         # Skills are read while the person types.
         self._requests.submit(refresh_offer, session.shelf, session.outbox)
         if session.servers is not None:
             self._transport.after_answer(meta.request_id, session.servers.start)
 
-    def _replay(self, session: SessionState) -> None:
+    def _replay(self, session: SessionState) -> Rehearsed | None:
+        """Show what happened; then, while the person reads, what the next prompt begins with is read."""
         library = self._factory.sessions
         transcript = library.archive.story(session.id)
         elsewhere = library.runs_elsewhere(transcript.session)
@@ -319,6 +323,7 @@ class HermesACPAgent:
             call_ids=session.call_ids,
         )
         self._transport.pour("session/update", updates)
+        return self._rehearsals.recall(session)
 
     def _deliver(self, session: SessionState, event: SessionEvent) -> int:
         position = 0

@@ -41,15 +41,19 @@ class Warming:
     pause: float = 0.1
     _begun: bool = False
 
-    def begin(self) -> None:
-        """Begin, if that was not done before. On the loop."""
+    def begin(self, *, for_stored: bool = False) -> None:
+        """Begin, if that was not done before. On the loop.
+
+        Args:
+            for_stored: the session that was opened is a stored one.
+        """
         if not self._begun:
             self._begun = True
-            self.executor.submit(self._for_the_prompt, asyncio.get_running_loop())
+            self.executor.submit(self._for_the_prompt, asyncio.get_running_loop(), for_stored)
 
-    def _for_the_prompt(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _for_the_prompt(self, loop: asyncio.AbstractEventLoop, for_stored: bool) -> None:
         try:
-            self.factory.warm()
+            self.factory.warm(for_stored=for_stored)
         except Exception:  # the first prompt meets it again, and tells it
             log.exception("what the first prompt needs could not be loaded")
         self.look_again(loop)

@@ -27,6 +27,7 @@ from agent_core.guardrails import Thresholds
 from agent_core.home import Home
 from agent_core.hooks.news import as_news
 from agent_core.known_secrets import teach
+from agent_core.loading import load_for_calls, load_for_prompt
 from agent_core.memory.memories import Memories
 from agent_core.plugins.plugins import Plugins
 from agent_core.project_context import context_file_settings
@@ -41,20 +42,17 @@ from agent_core.services import SessionServices
 from agent_core.session_model import session_model
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.records import SessionRecord
-from agent_core.settings.context import CompressionPart
 from agent_core.settings.model import Settings
 from agent_core.signed_out import SignedOut, sign_out
 from agent_core.telemetry.exporting import Traces
 from agent_core.workspace import Workspace
 from agent_core.workspaces import Workspaces
-from tools.approval.commands import load_classifier
 from tools.context import Interrupt
-from tools.redaction.redactor import Redactor, redact
+from tools.redaction.redactor import Redactor
 from tools.registry import registry
 from tools.result import ResultImage
 from tools.toolbox import Toolbox
-from tools.toolsets import get_tool_definitions, load_tools
-from tools.untrusted.scanner import scan
+from tools.toolsets import load_tools
 
 if TYPE_CHECKING:
     from agent_core.mcp.session_servers import SessionServers
@@ -298,20 +296,20 @@ class AgentFactory:
         choices = SessionChoices.from_record(record)
         return replace(choices, model="") if command_line_decides(self._config.load()) else choices
 
-    def rehearse(self, session_id: str, choices: SessionChoices, used: str) -> Rehearsed | None:
-        """Make a stored session's next request ready, as far as it can be known; None for one without messages.
+    def rehearse(self, recalled: Rehearsed, choices: SessionChoices, used: str) -> Rehearsed:
+        """Make the next request of a stored session that was recalled ready for the model that it goes to.
 
         Args:
             used: the provider:model that it used last; '' for none.
 
         Raises:
-            AuthRequired, SettingsError: no usable model. StoreError, UnknownSession: it cannot be read.
+            AuthRequired, SettingsError: no usable model.
         """
         config = self._config.load()
         choice = session_model(config, choices.model, used, lambda _: None)
         effort = effort_in_use(choices.effort, config.settings.agent.reasoning_effort, choice)
         asked = Asked(self._routes.provider(choice), choice, effort, config.settings.prompt_caching.cache_ttl)
-        return rehearse(self.sessions.store, session_id, asked)
+        return rehearse(recalled, asked)
 
     def switch(self, agent: AIAgent, choices: SessionChoices, used: str) -> None:
         """Let a session's agent ask the model that was chosen, with the effort that was, from its next request on.
@@ -369,13 +367,13 @@ class AgentFactory:
         """
         sign_out(self.signed_out, self._config.load, self._routes.tokens)
 
-    def warm(self) -> None:
-        """Load what the first prompt needs; a model that cannot be used is no error here."""
-        import agent_core.prompt.session_prompt  # noqa: F401, PLC0415 - the first prompt builds one
+    def warm(self, *, for_stored: bool = False) -> None:
+        """Load what the first prompt needs; a model that cannot be used is no error here.
 
-        get_tool_definitions(quiet=True)
-        engine_of(CompressionPart(), "", redact)
-        scan("", "context")
+        Args:
+            for_stored: the session is a stored one, for which less is needed.
+        """
+        load_for_prompt(for_stored=for_stored)
         try:
             self._routes.provider(self.check_model()).warm()
         except HermesError:
@@ -384,7 +382,7 @@ class AgentFactory:
     def warm_calls(self) -> None:
         """Load what the first calls need, and remove what killed processes have left."""
         self.sessions.warm()
-        load_classifier()
+        load_for_calls()
         tidy_left_over()
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ needs. While the person reads what was loaded there is time for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import replace
 
 from agent_core.context.tokens import TokenMeter
 from agent_core.context.view import shown
@@ -39,21 +39,24 @@ class Rehearsed:
     """What was made of a conversation's messages.
 
     It is used for equal messages only: whatever happens to the conversation meanwhile, it is never out of date.
+
+    Attributes:
+        request: the next one as far as it is known; it names no model before `rehearse`.
     """
 
-    sound: SoundHistory = field(default_factory=SoundHistory)
-    call_ids: set[str] = field(default_factory=set)
-    parts: RequestParts = field(default_factory=RequestParts)
-    meter: TokenMeter = field(default_factory=TokenMeter)
+    sound: SoundHistory
+    call_ids: set[str]
+    meter: TokenMeter
+    request: ModelRequest
 
     def hand_over(self, services: SessionServices) -> None:
         """Have a session that was not prompted in this process go on from it."""
-        services.sound, services.parts, services.meter = self.sound, self.parts, self.meter
+        services.sound, services.parts, services.meter = self.sound, self.request.parts, self.meter
         services.call_ids |= self.call_ids
 
 
-def rehearse(store: SessionStore, session_id: str, asked: Asked) -> Rehearsed | None:
-    """Make all that the next request is made of, as far as it is known; None for no conversation, or a huge one.
+def recall(store: SessionStore, session_id: str) -> Rehearsed | None:
+    """Read, repair and count a conversation, for which no model is needed; None for none, or a huge one.
 
     Raises:
         StoreError: it cannot be read. UnknownSession: there is none.
@@ -62,23 +65,33 @@ def rehearse(store: SessionStore, session_id: str, asked: Asked) -> Rehearsed | 
     if not messages or sum(map(_size, messages)) > MOST_CHARS:
         store.forget_ahead(session_id)
         return None
-    kept, made = store.kept(session_id), Rehearsed()
-    history = made.sound.take_up(messages, made.call_ids)
+    kept, sound, meter = store.kept(session_id), SoundHistory(), TokenMeter()
+    call_ids = set[str]()
+    history = sound.take_up(messages, call_ids)
     told = shown(history, omissions_of(kept), store.compaction(session_id))
     request = ModelRequest(
-        model=asked.choice.model,
+        model="",
         # It may be another by then; what follows it is of use all the same.
         messages=({"role": "system", "content": (kept and kept.system) or ""}, *told),
         tools=(kept and kept.tools) or (),
+        session_id=session_id,
+    )
+    meter.tokens(request.model, request)
+    return Rehearsed(sound, call_ids, meter, request)
+
+
+def rehearse(recalled: Rehearsed, asked: Asked) -> Rehearsed:
+    """Convert and write for `asked` what was recalled, which stays as it is: a prompt may go on from it meanwhile."""
+    request = replace(
+        recalled.request,
+        model=asked.choice.model,
         max_tokens=asked.choice.max_tokens,
         reasoning=asked.reasoning,
         cache_ttl=asked.cache_ttl,
-        session_id=session_id,
-        parts=made.parts,
+        parts=RequestParts(),
     )
-    made.meter.tokens(asked.choice.name, request)
     asked.provider.rehearse(request)
-    return made
+    return replace(recalled, request=request)
 
 
 def _size(message: Message) -> int:

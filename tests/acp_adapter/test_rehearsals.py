@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from acp_adapter.rehearsals import Rehearsals
 from agent_core.config import ConfigSource
-from agent_core.errors import StoreError
+from agent_core.errors import SettingsError, StoreError
 from agent_core.home import Home
+from agent_core.messages import user_message
 from agent_core.rehearsing import Rehearsed
+from agent_core.sessions.memory import InMemorySessionStore
 from tests.support.in_memory import serving
 from tests.support.model_replies import Reply
 from tests.support.model_server import ModelServer
@@ -38,14 +42,23 @@ class _Factory:
         self.asked: list[str] = []
         self.gate = threading.Event()
         self.gate.set()
+        self.sessions = SimpleNamespace(store=InMemorySessionStore())
         self._fails = fails
 
-    def rehearse(self, session_id: str, *_: object) -> Rehearsed:
-        self.asked.append(session_id)
+    def rehearse(self, recalled: Rehearsed, *_: object) -> Rehearsed:
+        self.asked.append(recalled.request.session_id)
         assert self.gate.wait(10)
         if self._fails:
-            raise StoreError("it cannot be read", kind="io")
-        return Rehearsed()
+            raise SettingsError("the model's key is gone")
+        return replace(recalled, request=replace(recalled.request, model="m"))
+
+    def store(self, session_id: str) -> None:
+        """A session of that id, with something said in it."""
+        store = self.sessions.store
+        store.create(session_id, "/srv")
+        store.begin_turn(session_id, "t")
+        store.append(session_id, "t", user_message("look"))
+        store.end_turn(session_id, "t")
 
 
 class _Line:
@@ -61,9 +74,10 @@ class _Line:
             factory, executor, lambda: self.is_prompted, lambda session: session not in self.closed
         )
 
-    def open(self, session_id: str) -> Any:
+    def open(self, session_id: str, *, is_recalled: bool = False) -> Any:
         session: Any = _Session(session_id)
-        self.rehearsals.of(session)
+        self.factory.store(session_id)
+        self.rehearsals.of(session, self.rehearsals.recall(session) if is_recalled else None)
         return session
 
     async def settled(self) -> None:
@@ -95,6 +109,48 @@ async def test_one_at_a_time_holds_what_was_made_ready(line: _Line) -> None:
     last = line.open("last")
     await line.settled()
     assert (first.rehearsed, last.rehearsed is not None) == (None, True)
+
+
+@pytest.mark.parametrize("second_is_recalled", [False, True])
+async def test_one_at_a_time_holds_what_was_recalled(line: _Line, second_is_recalled: bool) -> None:
+    first = line.open("first", is_recalled=True)
+    assert first.rehearsed.request.model == ""
+    last = line.open("last", is_recalled=second_is_recalled)
+    line.rehearsals.all_loaded()
+    await line.settled()
+    assert line.factory.asked == ["last"]
+    assert (first.rehearsed, last.rehearsed.request.model) == (None, "m")
+
+
+async def test_what_was_recalled_is_not_read_again(line: _Line, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = line.open("one", is_recalled=True)
+    monkeypatch.setattr("acp_adapter.rehearsals.recall", None)
+    line.rehearsals.all_loaded()
+    await line.settled()
+    assert session.rehearsed.request.model == "m"
+
+
+async def test_what_was_recalled_stays_where_no_model_can_be_used() -> None:
+    with ThreadPoolExecutor(1) as executor:
+        line = _Line(executor, fails=True)
+        session = line.open("one", is_recalled=True)
+        recalled = session.rehearsed
+        line.rehearsals.all_loaded()
+        await line.settled()
+        assert line.factory.asked == ["one"]
+        assert session.rehearsed is recalled
+
+
+@pytest.mark.parametrize("problem", [StoreError("it cannot be read", kind="io"), ValueError("bad")])
+def test_what_cannot_be_recalled_is_left_to_the_prompt(
+    line: _Line, monkeypatch: pytest.MonkeyPatch, problem: Exception
+) -> None:
+    def fails(*_: object) -> None:
+        raise problem
+
+    monkeypatch.setattr("acp_adapter.rehearsals.recall", fails)
+    session: Any = _Session("one")
+    assert line.rehearsals.recall(session) is None
 
 
 async def test_under_a_prompt_nothing_is_begun(line: _Line) -> None:
@@ -159,6 +215,30 @@ async def test_what_fails_is_left_to_the_prompt() -> None:
         await line.settled()
         assert line.factory.asked == ["one"]
         assert session.rehearsed is None
+
+
+async def test_a_prompt_sent_at_once_with_its_load_goes_on_from_what_was_recalled(
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed_over, taken = list[Rehearsed](), Rehearsed.hand_over
+    monkeypatch.setattr(
+        Rehearsed, "hand_over", lambda made, services: (handed_over.append(made), taken(made, services))
+    )
+    # Nothing was loaded yet when it comes.
+    monkeypatch.setattr(Rehearsals, "all_loaded", lambda _: None)
+    with ModelServer(default=lambda _: Reply("Fine.")) as server:
+        use_model(home, server)
+        async with serving(home, config=ConfigSource(Home(home))) as editor:
+            await editor.initialize()
+            session = await editor.new_session(workspace)
+            await editor.prompt(session, "mind the gate")
+        async with serving(home, config=ConfigSource(Home(home))) as editor:
+            await editor.initialize()
+            await editor.load_session(session, workspace)
+            await editor.prompt(session, "and now?")
+        told = [message["content"] for message in server.requests[-1].body["messages"]]
+    (made,) = handed_over
+    assert [message["content"] for message in made.request.messages[1:]] == told[1:3] == ["mind the gate", "Fine."]
 
 
 async def test_a_loaded_sessions_first_prompt_goes_on_from_what_was_made(

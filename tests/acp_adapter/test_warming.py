@@ -16,8 +16,8 @@ class _Factory:
     def __init__(self, told: Callable[[str], None], fails: bool = False) -> None:
         self._told, self._fails = told, fails
 
-    def warm(self) -> None:
-        self._told("prompt")
+    def warm(self, *, for_stored: bool) -> None:
+        self._told("stored prompt" if for_stored else "prompt")
         if self._fails:
             raise RuntimeError("not to be had")
 
@@ -25,7 +25,9 @@ class _Factory:
         self._told("calls")
 
 
-def _lived(is_prompted: Callable[[list[str]], bool], *, fails: bool = False, begins: int = 1) -> list[str]:
+def _lived(
+    is_prompted: Callable[[list[str]], bool], *, fails: bool = False, begins: int = 1, for_stored: bool = False
+) -> list[str]:
     """What happened until all is loaded."""
     seen: list[str] = []
 
@@ -47,7 +49,7 @@ def _lived(is_prompted: Callable[[list[str]], bool], *, fails: bool = False, beg
                 factory, executor, prompted, lambda: told("loaded"), lambda _: told("looked again"), pause=0.001
             )
             for _ in range(begins):
-                warming.begin()
+                warming.begin(for_stored=for_stored)
             await done.wait()
 
     asyncio.run(live())
@@ -56,6 +58,10 @@ def _lived(is_prompted: Callable[[list[str]], bool], *, fails: bool = False, beg
 
 def test_what_the_prompt_needs_is_loaded_once_and_then_what_its_calls_need() -> None:
     assert _lived(lambda _: False, begins=2) == ["prompt", "looked again", "?", "calls", "?", "loaded"]
+
+
+def test_for_a_stored_session_only_that_is_loaded_first_which_its_prompt_needs() -> None:
+    assert _lived(lambda _: False, for_stored=True)[0] == "stored prompt"
 
 
 def test_a_prompt_that_was_sent_at_once_goes_before_what_its_calls_need() -> None:

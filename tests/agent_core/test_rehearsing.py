@@ -13,11 +13,12 @@ from agent_core.context import tokens
 from agent_core.context.view import shown
 from agent_core.messages import Message, assistant_message, tool_call, tool_message, user_message
 from agent_core.providers.base import ModelRequest
+from agent_core.providers.made_once import RequestParts
 from agent_core.providers.pieces import body_json
 from agent_core.providers.wire import chat_messages
 from agent_core.providers.wire.chat_completions import CHAT_COMPLETIONS
 from agent_core.providers.wire.http_provider import HttpProvider
-from agent_core.rehearsing import Asked, Rehearsed, rehearse
+from agent_core.rehearsing import Asked, Rehearsed, recall, rehearse
 from agent_core.services import SessionServices
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.memory import InMemorySessionStore
@@ -46,9 +47,9 @@ def _store(messages: list[Message]) -> InMemorySessionStore:
 
 
 def _made(store: InMemorySessionStore) -> Rehearsed:
-    made = rehearse(store, "s", _ASKED)
-    assert made is not None
-    return made
+    recalled = recall(store, "s")
+    assert recalled is not None
+    return rehearse(recalled, _ASKED)
 
 
 @pytest.fixture
@@ -93,17 +94,34 @@ def test_the_next_request_converts_and_counts_only_what_is_new(
     assert services.call_ids == {"c1"}
 
 
+def test_what_was_recalled_needs_only_to_be_converted(worked_on: list[tuple[str, str]]) -> None:
+    store, services = _store(_SAID), SessionServices()
+    recalled = recall(store, "s")
+    assert recalled is not None
+    rehearse(recalled, _ASKED)
+    recalled.hand_over(services)
+    worked_on.clear()
+    history = services.sound.take_up(store.messages("s"), services.call_ids)
+    _ask(services, history, Omissions())
+    assert [role for what, role in worked_on if what == "counted"] == ["system", "user"]
+    # What was made of it for a model beside it is not the prompt's, which may have begun.
+    assert [role for what, role in worked_on if what == "converted"] == [
+        "system", *(message["role"] for message in _SAID), "user",
+    ]  # fmt: skip
+
+
 def test_the_next_request_is_the_one_that_would_be_sent_without() -> None:
     store = _store(_SAID)
     made = _made(store)
     for said in (_SAID, _SAID[:2], [user_message("other"), *_SAID[1:]]):
         messages: list[Message] = [{"role": "system", "content": "Be brief."}, *said, user_message("and now?")]
-        one, other = (ModelRequest("m", messages, parts=parts) for parts in (made.parts, ModelRequest("m", ()).parts))
+        all_parts = (made.request.parts, RequestParts())
+        one, other = (ModelRequest("m", messages, parts=parts) for parts in all_parts)
         assert body_json(CHAT_COMPLETIONS.encode(one, _CHOICE)) == body_json(CHAT_COMPLETIONS.encode(other, _CHOICE))
 
 
 def test_without_messages_nothing_is_made() -> None:
-    assert rehearse(_store([]), "s", _ASKED) is None
+    assert recall(_store([]), "s") is None
 
 
 @pytest.mark.parametrize("is_image", [False, True])
@@ -111,8 +129,8 @@ def test_of_a_huge_conversation_nothing_is_made(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr("agent_core.rehearsing.MOST_CHARS", 1_000)
     image: Any = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 990}}
     huge = user_message([{"type": "text", "text": "look"}, image] if is_image else "x" * 1_001)
-    assert rehearse(_store([huge, assistant_message("ok")]), "s", _ASKED) is None
-    assert rehearse(_store([user_message("x" * 900), assistant_message("ok")]), "s", _ASKED) is not None
+    assert recall(_store([huge, assistant_message("ok")]), "s") is None
+    assert recall(_store([user_message("x" * 900), assistant_message("ok")]), "s") is not None
 
 
 def test_of_a_huge_conversation_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -125,7 +143,7 @@ def test_of_a_huge_conversation_nothing_is_kept(monkeypatch: pytest.MonkeyPatch,
     (read,) = desk.store.read_ahead("s")
     assert desk.store.messages("s")[0] is read
 
-    assert rehearse(desk.store, "s", _ASKED) is None
+    assert recall(desk.store, "s") is None
 
     assert desk.store.messages("s")[0] is not read
     desk.close()
