@@ -30,6 +30,7 @@ _APPENDS = 500
 _SESSIONS = 10_000
 _SEARCHED = 100_000
 _IDLE = 100
+_PAUSE = 2.0
 _APPEND = Quantity("append of a message, with what happened")
 _LIST = Quantity(f"session/list: a page of {_SESSIONS:,} sessions")
 _SEARCH = Quantity(f"search in {_SEARCHED:,} messages")
@@ -85,6 +86,7 @@ def _idle_ones(stage: Stage, samples: Samples) -> None:
         with stage.start(HERMES) as agent:
             agent.open()
             agent.request("session/load", {"sessionId": "idle-0", **place})
+            time.sleep(_PAUSE)  # what is loaded behind it is the process's, not the next ones'
             before = agent.resident_megabytes()
             for number in range(1, _IDLE):
                 agent.request("session/load", {"sessionId": f"idle-{number}", **place})

@@ -54,7 +54,7 @@ FULL = Repetitions(
     prompts=21,
     cancels=9,
     crowds=5,
-    long_runs=3,
+    long_runs=5,
     seconds=5.0,
 )
 QUICK = Repetitions(
