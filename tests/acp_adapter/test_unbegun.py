@@ -36,8 +36,10 @@ async def test_a_command_that_is_cancelled_at_once_is_done_and_told_or_neither(
     await agent.prompt(session, "say one")
     turn = agent.begin_prompt(session, "/undo")
     agent.cancel(session)
-    assert (await agent.answer(turn))["stopReason"] == "cancelled"
+    stop = (await agent.answer(turn))["stopReason"]
     was_told = "«say one»" in agent.text(session)
+    # It may have been over when the cancel came.
+    assert stop == "cancelled" or (stop == "end_turn" and was_told)
     await agent.load_session(session, workspace)
     assert agent.text(session, "user_message_chunk") == ("/undo" if was_told else "say one")
 

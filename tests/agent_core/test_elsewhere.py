@@ -18,7 +18,7 @@ from agent_core.workspace import CallIdentity, local_workspace
 from tests.support.choices import choice_for
 from tests.support.fake_engine import FakeEngine
 from tests.support.services import turn_services
-from tests.support.ssh_server import needs_other_disk, needs_sshd, ssh_server
+from tests.support.ssh_server import needs_sshd, ssh_server, why_no_other_disk
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.rules.matching import denied_by
@@ -59,6 +59,8 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(place, tmp_path_factory):
+    if why := why_no_other_disk():
+        pytest.skip(why)
     with ssh_server(tmp_path_factory.mktemp("sshd"), (place / "there", place / "project")) as server:
         yield server
 
@@ -114,7 +116,6 @@ def session(server, place, guardian):
     session.workspace.close()
 
 
-@needs_other_disk
 def test_the_tools_reach_the_files_of_the_other_machine(session, place):
     project = place / "project"
     assert session.workspace.cwd == project
@@ -133,7 +134,6 @@ def test_the_tools_reach_the_files_of_the_other_machine(session, place):
     assert session.approver.asked == []
 
 
-@needs_other_disk
 def test_commands_run_there_and_are_asked_about_unless_they_only_look(session, place):
     assert session.call("terminal", command="cat src/where.py")["output"].strip() == "WHERE = 'there'"
     assert session.approver.asked == []
@@ -146,7 +146,6 @@ def test_commands_run_there_and_are_asked_about_unless_they_only_look(session, p
     assert not (place / "there" / "made").exists()
 
 
-@needs_other_disk
 def test_a_link_there_leads_where_it_leads_there(session, place):
     session.call("read_file", path="out")
     (asked,) = session.approver.asked
@@ -154,7 +153,6 @@ def test_a_link_there_leads_where_it_leads_there(session, place):
     assert asked.path == Path("/etc/hostname")
 
 
-@needs_other_disk
 def test_what_the_person_denies_is_denied_under_the_names_that_it_has_there(
     session, place, server, guardian, tmp_path
 ):
@@ -199,7 +197,6 @@ def test_secrets_there_are_not_printed_by_a_search_unasked(session):
     assert ".env" in session.approver.questions[0].reason
 
 
-@needs_other_disk
 def test_a_link_there_to_a_secret_is_not_printed_unasked(session, place):
     there = place / "there"
     (there / "deep").mkdir()
@@ -224,7 +221,6 @@ def test_settings_of_git_there_that_name_programs_are_asked_about(session, place
         shutil.rmtree(git)
 
 
-@needs_other_disk
 def test_the_session_s_saved_outputs_stay_on_this_machine(server, place, guardian, tmp_path):
     (tmp_path / "outputs").mkdir()
     (tmp_path / "outputs" / "1.txt").write_text("all of it\n")
@@ -239,7 +235,6 @@ def prompt_of(session):
     return session_prompt(session.workspace, PromptSettings(None), choice, platform="acp", tools=())
 
 
-@needs_other_disk
 def test_the_prompt_tells_of_the_other_machine_and_has_its_rules(session, place):
     (place / "there" / ".cursorrules").symlink_to("/etc/hostname")
     prompt, _notes = prompt_of(session)
@@ -251,7 +246,6 @@ def test_the_prompt_tells_of_the_other_machine_and_has_its_rules(session, place)
     assert "hermes-rules-" not in prompt.text
 
 
-@needs_other_disk
 def test_the_rules_of_a_repository_there_reach_down_to_the_session_s_directory(server, place, guardian):
     subprocess.run(["git", "init", "-q", place / "there"], check=True)
     (place / "there" / "src" / "AGENTS.md").write_text("Only seconds here.\n")
@@ -269,7 +263,6 @@ def test_the_rules_of_a_repository_there_reach_down_to_the_session_s_directory(s
         shutil.rmtree(place / "there" / ".git")
 
 
-@needs_sshd
 @pytest.mark.parametrize(("cwd", "expected"), [("~/", "home"), ("/usr/share", "/usr/share")])
 def test_the_directory_there_is_that_of_the_settings(cwd, expected, server, guardian, tmp_path):
     elsewhere = elsewhere_of(settings_for(server, cwd=cwd), "s", (tmp_path,), ToolSettings(), guardian)
