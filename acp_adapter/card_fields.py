@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,22 +12,24 @@ _UNKNOWN = object()
 
 
 class CardFields:
-    """The fields of one session's open cards as they were last sent. Used on one thread.
+    """The fields of one session's open cards as they were last sent. Safe to use from several threads.
 
     (ACP v1, tool calls: an update carries only the fields that change.)
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._sent: dict[str, dict[str, Any]] = {}
 
     def trim(self, update: dict[str, Any]) -> dict[str, Any] | None:
         """`update` without what the editor has already; None where nothing is left to send."""
         match update.get("sessionUpdate"):
             case "tool_call":
-                self._sent[update["toolCallId"]] = _fields(update)
-                return update
+                with self._lock:
+                    self._sent[update["toolCallId"]] = _fields(update)
             case "tool_call_update":
-                return self._changed(update)
+                with self._lock:
+                    return self._changed(update)
         return update
 
     def fold(self, call: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,14 +38,15 @@ class CardFields:
         Some editors take the fields over into the card, some show them with the question only. So what is not the
         same in both is sent again.
         """
-        sent = self._sent.get(str(call.get("toolCallId")))
-        if sent is None:
+        with self._lock:
+            sent = self._sent.get(str(call.get("toolCallId")))
+            if sent is None:
+                return dict(call)
+            if sent.get("status") == "in_progress":
+                call = {name: value for name, value in call.items() if name != "status"}
+            asked = _fields(call).items()
+            sent.update({name: _UNKNOWN for name, value in asked if sent.get(name, _UNKNOWN) != value})
             return dict(call)
-        if sent.get("status") == "in_progress":
-            call = {name: value for name, value in call.items() if name != "status"}
-        asked = _fields(call).items()
-        sent.update({name: _UNKNOWN for name, value in asked if sent.get(name, _UNKNOWN) != value})
-        return dict(call)
 
     def _changed(self, update: dict[str, Any]) -> dict[str, Any] | None:
         call_id = update["toolCallId"]

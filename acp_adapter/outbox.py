@@ -3,9 +3,9 @@
 Workers put events; one flush at a time carries them over the event loop into the transport's FIFO. While a flush
 is under way, adjacent text of one message grows together: no timers, no added delay, and a flood becomes a few big
 pieces. A flush is a plain callback of the loop: a task for each piece of text would cost more than all else. Text
-that comes alone is carried by its own worker: nothing but the FIFO has a part in it, and waking the loop for it costs
-more than writing it. Beyond a bound the worker waits, so that an editor that stops reading pauses its turn and loses
-nothing.
+that comes alone, and what a turn tells of its tools, is carried by its own worker where nothing is on its way: to
+wake the loop for it costs more than writing it. Beyond a bound the worker waits, so that an editor that stops reading
+pauses its turn and loses nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from agent_core.events import AgentText, AgentThought, SessionEvent, ToolFinished, ToolOutput, ToolRequested
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ContextUsed,
+    SessionEvent,
+    ToolAnnounced,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolRunning,
+)
 from agent_core.interrupt import CancelToken
 from tools.result import Shown, ShownDiff, ShownOutput, ShownText
 
@@ -36,12 +46,14 @@ _ALONE_SECONDS = 0.0001
 Deliver = Callable[[SessionEvent], int]
 """Puts an event's messages into the transport's FIFO; returns the position of their end there.
 
-On the loop; text of the agent's on any thread."""
+On any thread, one event of a session at a time."""
 
 OnceWritten = Callable[[int, Callable[[], None]], bool]
 """Whether the FIFO is written up to a position; if not, the callback is called on the loop once it is. Any thread."""
 
 _Streamed = AgentText | AgentThought | ToolOutput
+_Told = ToolAnnounced | ToolRequested | ToolRunning | ToolFinished | ContextUsed
+"""What workers tell of a turn that merges with nothing."""
 
 
 class Outbox:
@@ -87,8 +99,8 @@ class Outbox:
                 self._queue.append(_Pending(event))
             self._put += 1
             self._waiting += _size(event)
-            starts, alone = self._claim_flush(), self._comes_alone(event)
-        if starts and alone:
+            starts, is_carried = self._claim_flush(), self._is_carried(event)
+        if starts and is_carried:
             self._flush()
         elif starts:
             self._loop.call_soon_threadsafe(self._flush)
@@ -139,11 +151,12 @@ class Outbox:
         self._flushing = True
         return True
 
-    def _comes_alone(self, event: SessionEvent) -> bool:
-        """Whether its worker carries it: text that nothing came shortly before."""
+    def _is_carried(self, event: SessionEvent) -> bool:
+        """Whether its worker carries it: what would merge with nothing, and text that nothing came shortly before."""
         before, self._came = self._came, self._clock()
-        is_text = isinstance(event, AgentText | AgentThought)
-        return is_text and self._came - before >= _ALONE_SECONDS and not self._on_loop()
+        if isinstance(event, _Streamed) and self._came - before < _ALONE_SECONDS:
+            return False
+        return isinstance(event, _Streamed | _Told) and not self._on_loop()
 
     def _on_loop(self) -> bool:
         return threading.get_ident() == self._loop_thread

@@ -13,9 +13,21 @@ from dataclasses import replace
 import pytest
 
 from acp_adapter.outbox import MAX_WAITING_CHARS, Outbox
-from agent_core.events import AgentText, AgentThought, ModeChanged, SessionEvent, ToolOutput, ToolRunning
+from agent_core.events import (
+    AgentText,
+    AgentThought,
+    ContextUsed,
+    ModeChanged,
+    SessionEvent,
+    ToolAnnounced,
+    ToolFinished,
+    ToolOutput,
+    ToolRequested,
+    ToolRunning,
+)
 from agent_core.interrupt import CancelToken
 from tests.support.gate import Gate
+from tools.result import ToolResult
 
 _OTHER = ToolRunning("c", "read_file", {}, "/")
 
@@ -61,7 +73,7 @@ def _text(text: str, message: str = "m") -> AgentText:
 
 async def test_events_arrive_in_the_order_they_were_put() -> None:
     editor = Editor()
-    events = [
+    events: list[SessionEvent] = [
         _text("a"),
         AgentThought("t", "b"),
         _OTHER,
@@ -188,10 +200,11 @@ def _joined(events: list[SessionEvent]) -> list[SessionEvent]:
 
 async def test_text_that_comes_alone_is_carried_by_its_worker() -> None:
     editor = Editor(clock=_slow())
-    for number, event in enumerate([_text("a"), AgentThought("t", "b"), _text("c")], 1):
+    texts: list[SessionEvent] = [_text("a"), AgentThought("t", "b"), ToolOutput("c", "x", "x"), _text("c")]
+    for number, event in enumerate(texts, 1):
         worker = await asyncio.to_thread(_put, editor.outbox, event)
         assert editor.threads[number - 1 :] == [worker]
-    assert await editor.all() == [_text("a"), AgentThought("t", "b"), _text("c")]
+    assert await editor.all() == texts
 
 
 async def test_text_that_follows_closely_is_carried_by_the_loop_so_that_it_can_merge() -> None:
@@ -202,19 +215,41 @@ async def test_text_that_follows_closely_is_carried_by_the_loop_so_that_it_can_m
     assert len(editor.threads) > 1
 
 
-@pytest.mark.parametrize("event", [_OTHER, ToolOutput("c", "x", "x"), ModeChanged("plan")])
-async def test_what_is_more_than_text_is_carried_by_the_loop(event: SessionEvent) -> None:
+async def test_what_a_turn_tells_of_its_tools_is_carried_by_its_worker_however_closely_it_follows() -> None:
+    editor = Editor(clock=lambda: 0.0)
+    told: list[SessionEvent] = [
+        ToolAnnounced("c", "t", "/"),
+        ToolRequested("c", "t", {}, "/", announced=True),
+        _OTHER,
+        ContextUsed(1, 2),
+        ToolFinished("c", "t", {}, "/", ToolResult("ok"), ran=True),
+    ]
+    worker = await asyncio.to_thread(_put, editor.outbox, *told)
+    assert editor.threads == [worker] * len(told)
+    assert await editor.all() == told
+
+
+async def test_what_is_told_behind_something_on_its_way_is_carried_behind_it() -> None:
+    editor = Editor()
+    editor.gate.clear()
+    await asyncio.to_thread(_put, editor.outbox, _OTHER, ContextUsed(1, 2), _OTHER)
+    assert editor.seen == [_OTHER]
+    assert await editor.all() == [_OTHER, ContextUsed(1, 2), _OTHER]
+
+
+async def test_how_the_session_stands_is_carried_by_the_loop() -> None:
     editor = Editor(clock=_slow())
-    await asyncio.to_thread(_put, editor.outbox, event)
-    assert await editor.all() == [event]
+    await asyncio.to_thread(_put, editor.outbox, ModeChanged("plan"))
+    assert await editor.all() == [ModeChanged("plan")]
     assert editor.threads == [threading.get_ident()]
 
 
 async def test_nothing_is_carried_within_a_put_on_the_loop() -> None:
     editor = Editor(clock=_slow())
     editor.outbox.put(_text("a"))
+    editor.outbox.put(_OTHER)
     assert editor.seen == []
-    assert await editor.all() == [_text("a")]
+    assert await editor.all() == [_text("a"), _OTHER]
 
 
 async def test_text_waits_behind_a_full_pipe_whoever_carries_it() -> None:
