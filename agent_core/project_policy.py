@@ -62,6 +62,8 @@ def read_project_policy(root: Path, home: Path) -> ProjectPolicy:
         home: the user's own directory of settings, which is no project's.
     """
     path = root / FILE
+    if not _may_be_there(path):  # as in nearly every project: it needs no paths to be resolved
+        return ProjectPolicy()
     # With another home (HERMES_HOME, --profile) the usual one's settings are no project's either.
     settings = (home / "config.yaml", Path.home() / FILE)
     if os.path.realpath(path) in map(os.path.realpath, settings):
@@ -169,6 +171,16 @@ def _rules(written: object, path: Path) -> Iterator[PermissionRule | str]:
 
 def _left_out(key: str, path: Path) -> str:
     return f"{key} in {path} is ignored: a project can only deny more, and ask more often, than your own settings."
+
+
+def _may_be_there(path: Path) -> bool:
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:  # whoever reads it is told why
+        return True
+    return True
 
 
 def _read(path: Path) -> Mapping[Any, Any]:

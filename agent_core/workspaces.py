@@ -37,6 +37,7 @@ from tools.approval.kept_grants import KeptGrants
 from tools.approval.rules.paths import moved, places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
+from tools.calling.remembered_check import RememberedCheck
 from tools.environments.guardian import Guardian
 from tools.files.history import FileHistory, NoHistory
 from tools.toolbox import Toolbox
@@ -66,6 +67,8 @@ class Workspaces:
         self._guardian = Guardian()
         self.hooks = HookSessions(config, plugins, self._guardian, self._transcript)
         self._web = WebAccess()
+        # To look through PATH and packages would be a quarter of opening a session.
+        self._can_browse = RememberedCheck(can_browse)
         self._kept = KeptGrants(config.home.root / PERMISSIONS_FILE)
         self._lock = threading.Lock()
         self._service_loop: ServiceLoop | None = None
@@ -286,7 +289,7 @@ class Workspaces:
 
     def _browser(self, limits: BrowserSettings, settings: Settings) -> SessionBrowser | None:
         """A session's browser, not started yet; None where there is none."""
-        if not can_browse():
+        if not self._can_browse():
             return None
         from agent_core.browser.session_browser import SessionBrowser  # noqa: PLC0415 - most machines have none
 

@@ -23,6 +23,7 @@ from tests.support.scenarios.scenario import Scenario
 from tests.support.scenarios.stage import Stage
 from tests.support.scenarios.transcript import transcript
 from tools.browser.settings import CDP_URL
+from tools.registry import registry
 
 GOLDEN = Path(__file__).parent / "golden"
 _DIFFERENT = ("zed", "minimal")
@@ -31,9 +32,12 @@ UPDATES = os.environ.get("GOLDEN_UPDATE") == "1"
 
 
 @pytest.fixture(autouse=True)
-def _a_browser_to_connect_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which tools there are must not depend on whether this machine has a browser."""
+def _a_browser_to_connect_to(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Which tools there are must not depend on whether this machine has a browser, nor on who has asked before."""
     monkeypatch.setenv(CDP_URL, "http://127.0.0.1:9")
+    registry.forget_checks()
+    yield
+    registry.forget_checks()
 
 
 async def _played(scenario: Scenario, root: Path, profile: str) -> str:

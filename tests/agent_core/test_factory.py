@@ -312,6 +312,15 @@ def restored(factory, cwd, on_note=lambda _: None, session_id="session-1"):
     return factory.agent(session_id, workspace, factory.services(session_id), on_note=on_note)
 
 
+def test_sessions_that_are_opened_one_after_the_other_look_for_a_browser_once(home, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("agent_core.workspaces.can_browse", lambda: asked.append(1) or True)
+    factory = AgentFactory(ConfigSource(Home(home)))
+    browsers = [factory.workspace(tmp_path, (), SessionChoices()).browser for _ in range(3)]
+    factory.close()
+    assert (len(asked), None in browsers) == (1, False)
+
+
 def test_the_sandboxes_own_directories_go_with_the_process(home, tmp_path, factory):
     containment = factory.workspace(tmp_path, (), SessionChoices()).containment
     if not containment.contains:

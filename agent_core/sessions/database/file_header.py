@@ -107,7 +107,8 @@ def files_of(path: Path) -> tuple[Path, ...]:
     No process that has the database open may open one of them in another way: closing that drops, as POSIX has it,
     the locks that SQLite holds on the file. Others then take the database for unused and remove its log.
     """
-    return Path(os.path.realpath(path)), wal_of(path), shm_of(path), journal_of(path)
+    real = os.path.realpath(path)
+    return Path(real), *(Path(f"{real}-{kind}") for kind in ("wal", "shm", "journal"))
 
 
 def _page_size(start: bytes) -> int:
