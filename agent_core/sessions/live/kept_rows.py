@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import sqlite3
 from dataclasses import asdict
 
@@ -35,8 +36,33 @@ class PackedState:
     tools: tuple[str, str] | None
 
 
-def packed_state(state: KeptState) -> PackedState:
+class ToolsText:
+    """The text of tool definitions. Each prompt stores them, and they are nearly always those of the one before.
+
+    Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[tuple[dict[str, object], ...], tuple[str, str]] | None = None
+
+    def of(self, tools: tuple[dict[str, object], ...]) -> tuple[str, str]:
+        """Its hash, and the text.
+
+        Raises:
+            TypeError, ValueError: they hold what is no JSON.
+        """
+        last = self._last
+        # Not by ==, for which 1 is True and 1.0.
+        if last is None or len(last[0]) != len(tools) or not all(map(operator.is_, last[0], tools)):
+            last = self._last = tools, _hashed(json.dumps(tools))
+        return last[1]
+
+
+def packed_state(state: KeptState, tools_text: ToolsText | None = None) -> PackedState:
     """`state` as it will lie in its row.
+
+    Args:
+        tools_text: remembers the text of the tools that were packed last.
 
     Raises:
         TypeError, ValueError: it holds what is no JSON.
@@ -56,7 +82,7 @@ def packed_state(state: KeptState) -> PackedState:
         json.dumps(kept),
         usage_text(state.spent),
         None if state.system is None else _hashed(state.system),
-        None if state.tools is None else _hashed(json.dumps(state.tools)),
+        None if state.tools is None else (tools_text or ToolsText()).of(state.tools),
     )
 
 

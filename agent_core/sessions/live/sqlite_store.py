@@ -17,7 +17,7 @@ from agent_core.sessions.live.backlog import AddCompaction, AddMessage, BeginTur
 from agent_core.sessions.live.compaction_rows import packed_compaction
 from agent_core.sessions.live.housekeeping import Housekeeper, Rhythm
 from agent_core.sessions.live.journals import Journals
-from agent_core.sessions.live.kept_rows import packed_state, read_state
+from agent_core.sessions.live.kept_rows import ToolsText, packed_state, read_state
 from agent_core.sessions.live.leases import ProcessIdentity, read_holder
 from agent_core.sessions.live.live_sessions import LiveSessions
 from agent_core.sessions.live.live_turn import LiveTurn
@@ -62,6 +62,7 @@ class SqliteSessionStore:
         self.identity = identity or ProcessIdentity.current()
         saver = Saver(database, self.identity, self._rhythm.patience)
         self._journals = Journals(database.clock)
+        self._tools_text = ToolsText()
         self._sessions = LiveSessions(saver, self._rhythm, clock, self._wake)
         self._housekeeper = Housekeeper(self._sessions, clock, self._rhythm, database.checkpoint, idle_jobs)
         self._ticker = Ticker(self._housekeeper.tick) if background else None
@@ -298,7 +299,7 @@ class SqliteSessionStore:
 
         Nothing happens where the session is gone, or another process's now.
         """
-        operation = Keep(packed_state(state))
+        operation = Keep(packed_state(state, self._tools_text))
         with self._sessions.entered(session_id) as live:
             live.kept = None
             live.backlog = [one for one in live.backlog if not isinstance(one, Keep)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -93,3 +94,16 @@ def test_what_is_damaged_is_told(desk, damage):
     with pytest.raises(StoreError, match="hermes-acp doctor") as problem:
         desk.store.kept("s")
     assert problem.value.kind == "corrupt"
+
+
+def test_tools_are_written_anew_only_when_they_are_others(desk, monkeypatch):
+    tools = EVERYTHING.tools
+    written, dumps = [], json.dumps
+    monkeypatch.setattr(
+        "agent_core.sessions.live.kept_rows.json.dumps", lambda value: written.append(value) or dumps(value)
+    )
+    said = [tools, (*tools,), tools[:1], (*tools[:1], {"name": 1}), (*tools[:1], {"name": True})]
+    for number, each in enumerate(said):
+        desk.store.keep("s", replace(EVERYTHING, sealed_before=number, tools=each))
+        assert dumps(desk.store.kept("s").tools) == dumps(each)
+    assert [each for each in written if isinstance(each, tuple)] == [said[0], *said[2:]]
