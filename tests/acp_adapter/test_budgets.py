@@ -38,6 +38,8 @@ _BUDGETS: Mapping[str, float] = {
     "bytes of the tools' definitions": 13_600,
     "SQL statements of a prompt without tools": 38,
     "SQL statements of a turn with one read_file": 14,
+    # It reads and writes at the model's server and writes to the editor; it wakes no other thread for that.
+    "system calls of a turn with one read_file": 12,
     # Streamed text is put aside each second: on a slow day a few, but none for each delta.
     "SQL statements of a delta": 0.05,
     # It is read and written, on one thread.
@@ -110,12 +112,19 @@ def _spent(lived: _Lived) -> dict[str, float]:
         "bytes of the tools' definitions": len(_as_sent(json.loads(lived.request)["tools"])),
         "SQL statements of a prompt without tools": prompt_sql,
         "SQL statements of a turn with one read_file": (read["sql"] - before_read["sql"] - prompt_sql) / _CALLS,
+        "system calls of a turn with one read_file": _system_calls(read, before_read, _system_calls(said, read))
+        / _CALLS,
         "SQL statements of a delta": (again["sql"] - flood["sql"] - prompt_sql) / _DELTAS,
         "writes of a delta that comes alone": (slow["write"] - said["write"]) / _SLOW,
-        "system calls of a delta that comes alone": sum(slow[kind] - said[kind] for kind in _SYSTEM_CALLS) / _SLOW,
+        "system calls of a delta that comes alone": _system_calls(slow, said) / _SLOW,
         "memory blocks that a delta leaves behind": (again["blocks"] - flood["blocks"]) / _DELTAS,
         "memory blocks that a delta needs at most": (again["peak"] - flood["blocks"]) / _DELTAS,
     }
+
+
+def _system_calls(after: Mapping[str, Any], before: Mapping[str, Any], others: float = 0) -> float:
+    """Of sockets, pipes and waiting between two answers, without `others`."""
+    return float(sum(after[kind] - before[kind] for kind in _SYSTEM_CALLS) - others)
 
 
 def _as_sent(value: object) -> bytes:
