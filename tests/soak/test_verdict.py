@@ -57,6 +57,15 @@ def test_prompts_that_take_longer_and_longer_are_told() -> None:
     assert problems(_samples(), longer, longer, LONG) == []  # so does all else: it is the machine
 
 
+def test_acts_that_cost_more_and_more_are_told() -> None:
+    flat = _samples()
+    dearer = [replace(sample, cpu=sample.cpu + sample.at**2 / 4_000) for sample in flat]
+    (problem,) = problems(dearer, _STEADY, _STEADY, LONG)
+    assert "the processor's time" in problem
+    slower = [took * (1 + (at / 300)) for at, took in enumerate(_STEADY)]
+    assert problems(dearer, slower, slower, LONG) == []  # a machine that is slower is so for everything
+
+
 def test_too_few_values_say_nothing() -> None:
     with pytest.raises(ValueError, match="too few"):
         drift([1.0] * 5)
