@@ -217,21 +217,31 @@ async def test_what_fails_is_left_to_the_prompt() -> None:
         assert session.rehearsed is None
 
 
+@pytest.fixture
+def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[Rehearsed]:
+    """What first prompts have gone on from."""
+    seen, taken = list[Rehearsed](), Rehearsed.hand_over
+    monkeypatch.setattr(Rehearsed, "hand_over", lambda made, services: (seen.append(made), taken(made, services)))
+    return seen
+
+
+async def _stored(home: Path, workspace: Path) -> str:
+    """A session of an earlier process, with one prompt in it."""
+    async with serving(home, config=ConfigSource(Home(home))) as editor:
+        await editor.initialize()
+        session = await editor.new_session(workspace)
+        await editor.prompt(session, "mind the gate")
+    return session
+
+
 async def test_a_prompt_sent_at_once_with_its_load_goes_on_from_what_was_recalled(
-    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, handed_over: list[Rehearsed]
 ) -> None:
-    handed_over, taken = list[Rehearsed](), Rehearsed.hand_over
-    monkeypatch.setattr(
-        Rehearsed, "hand_over", lambda made, services: (handed_over.append(made), taken(made, services))
-    )
     # Nothing was loaded yet when it comes.
     monkeypatch.setattr(Rehearsals, "all_loaded", lambda _: None)
     with ModelServer(default=lambda _: Reply("Fine.")) as server:
         use_model(home, server)
-        async with serving(home, config=ConfigSource(Home(home))) as editor:
-            await editor.initialize()
-            session = await editor.new_session(workspace)
-            await editor.prompt(session, "mind the gate")
+        session = await _stored(home, workspace)
         async with serving(home, config=ConfigSource(Home(home))) as editor:
             await editor.initialize()
             await editor.load_session(session, workspace)
@@ -242,10 +252,9 @@ async def test_a_prompt_sent_at_once_with_its_load_goes_on_from_what_was_recalle
 
 
 async def test_a_loaded_sessions_first_prompt_goes_on_from_what_was_made(
-    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, handed_over: list[Rehearsed]
 ) -> None:
-    is_ready, handed_over = asyncio.Event(), list[Rehearsed]()
-    hand_over = Rehearsals._hand_over
+    is_ready, hand_over = asyncio.Event(), Rehearsals._hand_over
 
     def noted(of: Rehearsals, session: Any, made: Rehearsed | None) -> None:
         hand_over(of, session, made)
@@ -253,16 +262,9 @@ async def test_a_loaded_sessions_first_prompt_goes_on_from_what_was_made(
             is_ready.set()
 
     monkeypatch.setattr(Rehearsals, "_hand_over", noted)
-    taken = Rehearsed.hand_over
-    monkeypatch.setattr(
-        Rehearsed, "hand_over", lambda made, services: (handed_over.append(made), taken(made, services))
-    )
     with ModelServer(default=lambda _: Reply("Fine.")) as server:
         use_model(home, server)
-        async with serving(home, config=ConfigSource(Home(home))) as editor:
-            await editor.initialize()
-            session = await editor.new_session(workspace)
-            await editor.prompt(session, "mind the gate")
+        session = await _stored(home, workspace)
         async with serving(home, config=ConfigSource(Home(home))) as editor:
             await editor.initialize()
             await editor.load_session(session, workspace)
