@@ -6,7 +6,6 @@ import asyncio
 import ipaddress
 import logging
 import shlex
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from tools.browser.port import BrowserError
 from tools.browser.settings import BrowserSettings
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
+from tools.environments.own_directories import own_directory
 from tools.environments.process_groups import signal_group
 from tools.light_dataclass import dataclass
 from tools.os_flags import SIGKILL, own_user
@@ -129,11 +129,11 @@ async def _started(
     if program is None:
         raise BrowserError(missing())
     await asyncio.to_thread(guardian.ready)
-    with tempfile.TemporaryDirectory(prefix="hermes-browser-") as folder:
-        wrapper, note = Path(folder, "browser"), Path(folder, "pid")
+    with own_directory("hermes-browser-") as folder:
+        wrapper, note = folder / "browser", folder / "pid"
         await asyncio.to_thread(_write_wrapper, wrapper, note, program)
         environment: dict[str, str | float | bool] = dict(child_environment(variables))
-        environment["BREAKPAD_DUMP_LOCATION"] = folder  # else it makes a directory in the person's home
+        environment["BREAKPAD_DUMP_LOCATION"] = str(folder)  # else it makes a directory in the person's home
         browser = await driver.chromium.launch(
             executable_path=str(wrapper),
             args=list(_ARGUMENTS),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
@@ -15,6 +14,7 @@ from agent_core.quiet_git import git
 from tools.context import Interrupt
 from tools.environments.git_state import git_root
 from tools.environments.ignore_files import ignored_everywhere
+from tools.environments.own_directories import own_directory
 from tools.light_dataclass import dataclass
 
 ADVICE = "terminal.sync needs git on this machine; with terminal.sync: off nothing is copied."
@@ -139,8 +139,7 @@ def _listed(top: Path, interrupt: Interrupt | None) -> list[str]:
 @contextmanager
 def _scratch(top: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
     """A repository of ours with nothing in it but what is ignored everywhere, for a work tree that has none."""
-    with tempfile.TemporaryDirectory(prefix="hermes-acp-") as held:
-        folder = Path(os.path.realpath(held))
+    with own_directory("hermes-ignored-") as folder:
         own = folder / "git"
         git("init", "--quiet", "--bare", str(own), cwd=folder, advice=ADVICE)
         rules = [_read(path) for path in ignored_everywhere()]

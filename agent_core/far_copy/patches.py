@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from agent_core.far_copy.packing import read_here, sent_before
 from agent_core.leavings import how_to_apply, write_rest
 from agent_core.quiet_git import git
 from tools.environments.git_state import git_root
+from tools.environments.own_directories import own_directory
 from tools.errors import ToolError
 
 _DIFF = ("diff", "--no-index", "--binary", "--no-renames", "--no-prefix", "--no-ext-diff", "--no-textconv")
@@ -37,8 +37,7 @@ def keep_as_patches(copy: FarCopy, changes: Sequence[Change]) -> tuple[Path, str
     root = git_root(copy.top) or copy.top
     below = copy.top.relative_to(root)
     befores = _befores(copy, kept)
-    with tempfile.TemporaryDirectory(prefix="hermes-acp-") as held:
-        folder = Path(os.path.realpath(held))
+    with own_directory("hermes-patches-") as folder:
         for side in ("a", "b"):
             (folder / side).mkdir()
         for change in kept:

@@ -24,14 +24,17 @@ class OwnDirectory:
         path: resolved.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, within: str | None = None) -> None:
         """Make it, and remove what is left of others with this prefix.
+
+        Args:
+            within: the directory for it; None for the one for temporary files.
 
         Raises:
             OSError: it cannot be made.
         """
-        _remove_left(prefix)
-        self.path, self._descriptor = _made(prefix)
+        _remove_left(prefix, within)
+        self.path, self._descriptor = _made(prefix, within)
 
     def close(self) -> None:
         """Remove it with all that is in it."""
@@ -41,9 +44,23 @@ class OwnDirectory:
         self._descriptor = None
 
 
-def _made(prefix: str) -> tuple[Path, int | None]:
+@contextlib.contextmanager
+def own_directory(prefix: str) -> Iterator[Path]:
+    """The path of an `OwnDirectory`, which is removed at the end of the block.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    made = OwnDirectory(prefix)
+    try:
+        yield made.path
+    finally:
+        made.close()
+
+
+def _made(prefix: str, within: str | None) -> tuple[Path, int | None]:
     while True:
-        path = Path(tempfile.mkdtemp(prefix=prefix)).resolve()
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=within)).resolve()
         descriptor = _locked(path, waits=True)
         if path.is_dir():
             return path, descriptor
@@ -66,8 +83,8 @@ def _locked(path: Path, *, waits: bool) -> int | None:
     return descriptor
 
 
-def _remove_left(prefix: str) -> None:
-    for path in _of_this_user(prefix):
+def _remove_left(prefix: str, within: str | None) -> None:
+    for path in _of_this_user(prefix, within):
         descriptor = _locked(path, waits=False)
         if descriptor is None:
             continue
@@ -77,9 +94,9 @@ def _remove_left(prefix: str) -> None:
             os.close(descriptor)
 
 
-def _of_this_user(prefix: str) -> Iterator[Path]:
+def _of_this_user(prefix: str, within: str | None) -> Iterator[Path]:
     with contextlib.suppress(OSError):
-        for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        for path in Path(within or tempfile.gettempdir()).glob(f"{prefix}*"):
             with contextlib.suppress(OSError):
                 facts = path.lstat()
                 if stat.S_ISDIR(facts.st_mode) and facts.st_uid == own_user():

@@ -13,13 +13,13 @@ import stat
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tools.environments.ignore_files import ignore_files
+from tools.environments.own_directories import own_directory
 from tools.environments.resolved_open import open_resolved
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK
@@ -171,8 +171,8 @@ def _can_confine(command: tuple[str, ...]) -> bool:
             if start.read(len(_ELF)) != _ELF or not kernel.landlock_version():
                 return False
         with (
-            tempfile.TemporaryDirectory(prefix="hermes-search-") as empty,
-            held_for_search(Path(os.path.realpath(empty)), is_file=False) as ground,
+            own_directory("hermes-search-") as empty,
+            held_for_search(empty, is_file=False) as ground,
             _confined(
                 ground,
                 command,

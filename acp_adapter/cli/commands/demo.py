@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -20,6 +19,7 @@ from acp_adapter.cli.demo_project import make_project, run_tests, script
 from acp_adapter.cli.terminal.failing import drop_output, say_failed
 from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import Style, style_for
+from tools.environments.own_directories import own_directory
 
 _SECONDS_FOR_THE_TURN = 120.0
 _INTERRUPTED = 130
@@ -55,8 +55,7 @@ def main(argv: list[str]) -> int:
 
 def run_demo(command: Sequence[str], out: TextIO) -> int:
     """Let the agent that `command` starts repair a new project, and tell `out` about it."""
-    with tempfile.TemporaryDirectory(prefix="hermes-acp-demo-") as name:
-        base = Path(name).resolve()
+    with own_directory("hermes-demo-") as base:
         project, home = base / "project", base / "home"
         project.mkdir()
         home.mkdir()

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import style_for
 from acp_adapter.version import __version__
 from agent_core.errors import HermesError
+from tools.environments.own_directories import OwnDirectory
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -104,13 +104,13 @@ def _load() -> None:
 @contextlib.contextmanager
 def _case(home: Home, profile: str | None) -> Iterator[Case]:
     try:
-        scratch = tempfile.TemporaryDirectory(prefix="hermes-doctor-", ignore_cleanup_errors=True)
+        scratch = OwnDirectory("hermes-doctor-")
     except OSError as problem:
         raise HermesError(
             f"No temporary directory could be made: {problem.strerror}. Set TMPDIR to one that can be written."
         ) from problem
-    with scratch as place:
-        yield Case(home, Path(os.path.expanduser("~")), dict(os.environ), profile, Path(place))  # noqa: PTH111
+    with contextlib.closing(scratch):
+        yield Case(home, Path(os.path.expanduser("~")), dict(os.environ), profile, scratch.path)  # noqa: PTH111
 
 
 @contextlib.contextmanager

@@ -5,7 +5,6 @@ Files that they mention are not fetched, and neither are those of folders that w
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from agent_core.prompt.context_files.reading import MOST_BYTES, Region
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from tools.environments.backends import Elsewhere
 from tools.environments.far.wrapping import quoted
+from tools.environments.own_directories import own_directory
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
@@ -83,8 +83,7 @@ def far_context_files(
         return ContextFiles()
     top, cwd = Path(head[4:].decode(errors="surrogateescape")), Path(here.decode(errors="surrogateescape"))
     wider = replace(region, roots=(*region.roots, top))
-    with tempfile.TemporaryDirectory(prefix="hermes-rules-") as folder:
-        mirror = Path(folder).resolve()
+    with own_directory("hermes-rules-") as mirror:
         _below(mirror, top).joinpath(".git").mkdir(parents=True)
         _below(mirror, cwd).mkdir(parents=True, exist_ok=True)
         for file in _files(body):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.environments.own_directories import OwnDirectory
+from tools.environments.own_directories import OwnDirectory, own_directory
 
 PREFIX = "hermes-test-"
 
@@ -22,6 +22,23 @@ def test_it_is_gone_with_what_is_in_it():
     (own.path / "some").mkdir()
     own.close()
     assert not own.path.exists()
+    own.close()
+
+
+def test_one_is_lent_for_a_block_that_may_fail(tmp_path):
+    with pytest.raises(FileNotFoundError), own_directory(PREFIX) as path:
+        (path / "missing" / "some").mkdir()
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_elsewhere_is_looked_for_there(tmp_path):
+    within = tmp_path / "elsewhere"
+    within.mkdir()
+    here, left = Path(tempfile.mkdtemp(prefix=PREFIX)), Path(tempfile.mkdtemp(prefix=PREFIX, dir=within))
+    own = OwnDirectory(PREFIX, str(within))
+    assert own.path.parent == within
+    assert not left.exists()
+    assert here.is_dir()
     own.close()
 
 

@@ -29,10 +29,10 @@ def own_prefix() -> str:
 def is_left(name: str) -> bool:
     """Whether `name` is of a process of this user's on this machine that is gone."""
     found = _OWNED.fullmatch(name)
-    return found is not None and found["host"] == _host() and is_gone(found["pid"], found["began"])
+    return found is not None and found["host"] == _host() and _is_gone(found["pid"], found["began"])
 
 
-def is_gone(pid: str, since: str) -> bool:
+def _is_gone(pid: str, since: str) -> bool:
     """Whether the process that began then, as names tell it, is no more; another may have its number now."""
     return pid.isdigit() and since.isdigit() and began(int(pid)) != int(since)
 

@@ -6,13 +6,11 @@ host key is an error, never accepted, and so is a sign-in that wants to be typed
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import string
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -22,7 +20,7 @@ from pathlib import Path
 from tools.environments.child_env import client_environment
 from tools.environments.far.link import line_from
 from tools.environments.far.machine import NotConnected, Streams
-from tools.environments.far.owning import began, is_gone
+from tools.environments.own_directories import OwnDirectory
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
@@ -49,7 +47,7 @@ _ALWAYS = (
 _ONLY_SHARED = ("ControlMaster=no", "ProxyCommand=false")
 # A short path: the name of a socket is limited to about a hundred characters.
 _SHORT = "/tmp"  # noqa: S108 - a directory in it, for us alone
-_FOLDERS = "hermes-ssh-"
+_FOLDERS = "hermes-acp-ssh-"
 # What a program says that tries to connect by itself: nobody is behind `false`.
 _OF_ITS_OWN = r"(?:kex|ssh)_exchange_identification|UNKNOWN port 65535|banner exchange"
 _PLAIN = frozenset(string.ascii_letters + string.digits + " _-./:=,+@%")
@@ -148,7 +146,7 @@ class SshMachine:
         self._variables = variables
         self._lock = threading.Lock()
         self._masters: list[_Master] = []
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: OwnDirectory | None = None
         self._made = 0
 
     @property
@@ -195,7 +193,7 @@ class SshMachine:
         with self._lock:
             self._forget_masters()
             if self._folder is not None:
-                self._folder.cleanup()
+                self._folder.close()
                 self._folder = None
 
     def _further(self) -> _Master:
@@ -214,11 +212,9 @@ class SshMachine:
 
     def _master(self, script: str, streams: Streams) -> _Master:
         if self._folder is None:
-            _remove_leftovers()
-            mine = f"{_FOLDERS}{os.getpid()}-{began(os.getpid())}-"
-            self._folder = tempfile.TemporaryDirectory(prefix=mine, dir=_SHORT)
+            self._folder = OwnDirectory(_FOLDERS, _SHORT)
         self._made += 1
-        socket = Path(self._folder.name, str(self._made))
+        socket = self._folder.path / str(self._made)
         process = self._popen([f"-S{socket}", "-oControlMaster=yes", "-oControlPersist=no", "-T"], script, streams)
         master = _Master(socket, process)
         self._masters.append(master)
@@ -254,12 +250,3 @@ class SshMachine:
         for stream in (master.process.stdin, master.process.stdout) if closes else ():
             if stream is not None:
                 stream.close()
-
-
-def _remove_leftovers() -> None:
-    """Remove the directories of processes that were killed; nothing but sockets is in them."""
-    for folder in Path(_SHORT).glob(f"{_FOLDERS}*-*-*"):
-        pid, _, rest = folder.name.removeprefix(_FOLDERS).partition("-")
-        with contextlib.suppress(OSError):
-            if folder.lstat().st_uid == os.getuid() and is_gone(pid, rest.partition("-")[0]):
-                shutil.rmtree(folder, ignore_errors=True)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 
 from tools.approval.gate import Gate
 from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment
 from tools.environments.gated_commands import GatedEnvironment
 from tools.environments.local_commands import LocalEnvironment
-from tools.environments.own_directories import OwnDirectory
+from tools.environments.own_directories import own_directory
 from tools.environments.programs.interpreter import Interpreter, project_interpreter, system_interpreter
 from tools.environments.programs.local_programs import ProgramEnvironment
 from tools.environments.programs.starting import asked_command
@@ -56,7 +55,7 @@ class GatedPrograms:
         outer = GatedEnvironment(inner, self._gate, self._history, here)
         kept = {} if is_strict else program.variables
         with (
-            _empty_directory() if is_strict else nullcontext(program.cwd) as cwd,
+            own_directory("hermes-program-") if is_strict else nullcontext(program.cwd) as cwd,
             self._gate.approvals.asked.watching(self._gate.call_id) as asked,
             here.places.agreed.noting(),
         ):
@@ -99,13 +98,3 @@ class GatedPrograms:
         if self._gate.is_planning:
             return system_interpreter(variables)
         return project_interpreter(program.cwd, program.variables, variables)
-
-
-@contextmanager
-def _empty_directory() -> Iterator[Path]:
-    """Whatever the program makes of it, what it has done is told."""
-    made = OwnDirectory("hermes-program-")
-    try:
-        yield made.path
-    finally:
-        made.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.environments.own_directories import own_directory
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.port import Confinement, Probed, Promise, Sandbox
 
@@ -77,8 +77,7 @@ def _tried(name: str, make: Callable[[], Sandbox], promises: tuple[Promise, ...]
 
 def _break_out(sandbox: Sandbox) -> str:
     """Why the sandbox is none, '' if it holds."""
-    with tempfile.TemporaryDirectory(prefix="hermes-probe-") as made:
-        place = Path(made).resolve()
+    with own_directory("hermes-probe-") as place:
         (place / "target").write_text("as it was")
         (place / "hidden").mkdir()
         (place / "hidden" / "secret").write_text(_PLANTED)

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -18,11 +19,11 @@ from tests.support.waiting import wait_until
 from tools.context import CommandSpec
 from tools.environments.far.cancelling import Cancelled
 from tools.environments.far.machine import Streams
-from tools.environments.far.owning import began
 from tools.environments.far.side import FarSide
 from tools.environments.far.ssh import SshMachine, SshTarget
 from tools.environments.guardian import Guardian
 from tools.environments.local_processes import LocalProcesses
+from tools.environments.own_directories import OwnDirectory
 from tools.errors import CommandError
 from tools.shell.memory import ShellCommand, ShellMemory
 from tools.shell.processes import ProcessSpec
@@ -296,17 +297,13 @@ def test_the_plain_command_has_no_left_state(side, tmp_path):
 
 
 def test_directories_of_processes_that_were_killed_are_removed(shared, guardian):
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    # Another process may have the number now.
-    ours = [Path(f"/tmp/hermes-ssh-{ended.pid}-1-left"), Path(f"/tmp/hermes-ssh-{os.getpid()}-1-left")]
-    theirs = Path(f"/tmp/hermes-ssh-{os.getpid()}-{began(os.getpid())}-mine")
-    for folder in (*ours, theirs):
-        folder.mkdir()
+    left = Path(tempfile.mkdtemp(prefix="hermes-acp-ssh-", dir="/tmp"))
+    theirs = OwnDirectory("hermes-acp-ssh-", "/tmp")
     side = FarSide(SshMachine(shared.target()), guardian)
     run(side, "true")
-    assert [folder.exists() for folder in (*ours, theirs)] == [False, False, True]
-    theirs.rmdir()
+    assert not left.exists()
+    assert theirs.path.is_dir()
+    theirs.close()
     side.close()
 
 

@@ -1,8 +1,10 @@
 """What works here is found by trying it."""
 
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,18 @@ from tools.environments.sandbox.port import Probed
 from tools.environments.sandbox.probe import _break_out, probe
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mechanisms of Linux")
+
+
+_KILLED = """
+import os, signal
+from tools.environments.sandbox.probe import _break_out
+
+class Killing:
+    def popen(self, *_arguments, **_popen):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+_break_out(Killing())
+"""
 
 
 class Free:
@@ -58,6 +72,15 @@ def test_a_sandbox_that_hides_nothing_is_seen_through():
 
 def test_a_sandbox_that_starts_nothing_does_not_count_as_a_safe_one():
     assert "starts no program" in _break_out(Dead())
+
+
+def test_what_a_process_that_was_killed_while_it_tried_has_left_goes_with_the_next(tmp_path, monkeypatch):
+    killed = subprocess.run([sys.executable, "-c", _KILLED], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    _break_out(Dead())
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_best_that_works_is_made(monkeypatch):
