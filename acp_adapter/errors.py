@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, TypedDict
 
 from agent_core.errors import AuthRequired, HermesError, RequestError, UnknownSession
+
+log = logging.getLogger(__name__)
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -41,6 +44,13 @@ def wire_error(problem: BaseException) -> WireError:
             return make_error(INTERNAL_ERROR, problem.public)
         case _:
             return make_error(INTERNAL_ERROR, _UNEXPECTED)
+
+
+def logged_error(problem: BaseException, what: str) -> WireError:
+    """The same; what nobody has foreseen is in the log, with the name of what failed."""
+    if not isinstance(problem, HermesError):
+        log.error("%s failed", what, exc_info=problem)
+    return wire_error(problem)
 
 
 def make_error(code: int, text: str) -> WireError:

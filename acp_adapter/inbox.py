@@ -59,10 +59,16 @@ class Inbox:
 
     async def receive(self) -> Incoming | None:
         """Wait for the next message, on the loop."""
+        await self.peek()
+        with self._condition:
+            return self._first()
+
+    async def peek(self) -> Incoming | None:
+        """The same, and it stays the next one."""
         while True:
             with self._condition:
                 if self._queue:
-                    return self._first()
+                    return self._queue[0][0]
                 assert self._loop is not None, "attach comes first"  # noqa: S101
                 waiter = self._waiter = self._loop.create_future()
             await waiter

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from acp_adapter.behind import Attendant
 from acp_adapter.choosing import Chooser
-from acp_adapter.content import Block, to_draft, to_said, with_text
-from acp_adapter.errors import wire_error
+from acp_adapter.content import to_draft, with_text
+from acp_adapter.errors import logged_error
 from acp_adapter.jsonrpc import RequestId
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import SessionManager
 from acp_adapter.turn import Answered, Prompt, TurnRunner
 from acp_adapter.workers import Workers
-from agent_core.errors import HermesError, RequestError, UnknownSession
+from agent_core.errors import RequestError, UnknownSession
 from agent_core.events import Noticed
 from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
-from agent_core.prompt_parts import SaidText
+from agent_core.prompt_parts import SaidPart, SaidText
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Prompting:
         self._coming: list[tuple[str, CancelToken]] = []
         self._cancelling: set[str] = set()
 
-    async def answer(self, session_id: str, blocks: list[Block], ticket: Ticket) -> Answered:
+    async def answer(self, session_id: str, said: Sequence[SaidPart], ticket: Ticket) -> Answered:
         """Run a prompt's turn, or its command, behind what was prompted before it.
 
         Raises:
@@ -70,9 +70,8 @@ class Prompting:
         session = await self._reach(session_id, ticket.token)
         if self._is_cancelled(ticket.request_id):
             ticket.token.cancel()
-        said = to_said(blocks)
-        draft = to_draft(blocks)
-        prompt = Prompt(draft.named(), said, draft, lambda text: to_draft(with_text(blocks, text)))
+        draft = to_draft(said)
+        prompt = Prompt(draft.named(), tuple(said), draft, lambda text: to_draft(with_text(said, text)))
         return await self._run(session, prompt, ticket)
 
     async def submit(self, session_id: str, text: str) -> None:
@@ -148,10 +147,8 @@ class Prompting:
     async def _run_unasked(self, session: SessionState, prompt: Prompt, ticket: Ticket) -> None:
         try:
             await self._run(session, prompt, ticket)
-        except Exception as problem:  # nobody else would hear of it
-            if not isinstance(problem, HermesError):
-                log.exception("a turn that no request waits for failed")
-            told = wire_error(problem)["message"]
+        except Exception as problem:  # noqa: BLE001 - nobody else would hear of it
+            told = logged_error(problem, "a turn that no request waits for")["message"]
             session.outbox.put(Noticed(f"{secrets.token_hex(8)}-status-1", told, "error"))
             await session.outbox.drain()
         finally:

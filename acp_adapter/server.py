@@ -6,14 +6,15 @@ import asyncio
 import functools
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from acp_adapter.ahead import AheadOfSdk
 from acp_adapter.auth import check_method
+from acp_adapter.blocks import to_said
 from acp_adapter.capabilities import read_capabilities
 from acp_adapter.choosing import Chooser
 from acp_adapter.commands import offered, refresh_offer
-from acp_adapter.content import Block
-from acp_adapter.errors import wire_error
+from acp_adapter.errors import logged_error
 from acp_adapter.extensions import Extensions
 from acp_adapter.handshake import (
     Greeting,
@@ -32,7 +33,6 @@ from acp_adapter.option_list import option_list
 from acp_adapter.prompting import Prompting
 from acp_adapter.rehearsals import Rehearsals
 from acp_adapter.replay import list_result, replay_params, updates_of
-from acp_adapter.sdk import AcpError, Client, run_agent
 from acp_adapter.session import SessionState, Ticket
 from acp_adapter.session_manager import Place, SessionManager
 from acp_adapter.transport import Transport
@@ -46,6 +46,10 @@ from agent_core.interrupt import CancelToken
 from agent_core.options import Option
 from agent_core.rehearsing import Rehearsed
 from agent_core.sessions.records import SessionPage
+
+if TYPE_CHECKING:
+    from acp_adapter.blocks import Block
+    from acp_adapter.sdk import Client
 
 log = logging.getLogger(__name__)
 
@@ -68,9 +72,9 @@ def _method(function: Callable[..., Awaitable[_T]]) -> Callable[..., Coroutine[A
         try:
             return await function(self, **params)
         except Exception as problem:
-            if not isinstance(problem, HermesError):
-                log.exception("%s failed", function.__name__)
-            error = wire_error(problem)
+            from acp_adapter.sdk import AcpError  # noqa: PLC0415 - it has called, so it is loaded
+
+            error = logged_error(problem, function.__name__)
             raise AcpError(error["code"], error["message"], error["data"]) from problem
 
     return method
@@ -110,6 +114,8 @@ class HermesACPAgent:
         self._warming = Warming(
             self._factory, self._turns, self._is_prompted, on_loaded, self._look_again, self._rehearsals.all_loaded
         )
+        first = "" if greeting.seed is None else greeting.seed.session_id
+        self.ahead = AheadOfSdk(transport, self._prompting, first, _load_sdk, self._blocking)
         transport.on_cancel_request = self._prompting.cancel_request
 
     def on_connect(self, conn: Client) -> None:
@@ -208,7 +214,9 @@ class HermesACPAgent:
         self, session_id: str, prompt: list[Block], hermes_meta: RequestMeta = _NO_META, **_: object
     ) -> dict[str, Any]:
         """ACP `session/prompt`: answered when the turn is over and everything it showed is written."""
-        answered = await self._prompting.answer(session_id, prompt, Ticket(hermes_meta.request_id, CancelToken()))
+        answered = await self._prompting.answer(
+            session_id, to_said(prompt), Ticket(hermes_meta.request_id, CancelToken())
+        )
         return answered.result()
 
     @_method
@@ -238,6 +246,8 @@ class HermesACPAgent:
     async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Methods that the SDK does not route, and our own: their names come without the underscore."""
         if method not in self._extensions.methods:
+            from acp_adapter.sdk import AcpError  # noqa: PLC0415 - as above
+
             raise AcpError.method_not_found(f"_{method}")
         return await self._extension(method=method, params=params)
 
@@ -364,7 +374,16 @@ async def serve(
     agent = HermesACPAgent(transport, config, greeting, on_loaded)
     try:
         await agent.adopt()
+        if not await agent.ahead.until_loaded():
+            return
+        from acp_adapter.sdk import run_agent  # noqa: PLC0415 - it is loaded now
+
         # The flag opens resume, close and fork, which the protocol has as stable and SDK 0.12 calls unstable.
         await run_agent(agent, transport, use_unstable_protocol=True)  # type: ignore[arg-type] # methods it lacks answer -32601
     finally:
+        await agent.ahead.close()
         agent.shut_down()
+
+
+def _load_sdk() -> None:
+    import acp_adapter.sdk  # noqa: F401, PLC0415 - behind the first prompt

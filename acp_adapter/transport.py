@@ -115,6 +115,13 @@ class Transport:
             self._outgoing.settle(message)
         return message
 
+    async def peek(self) -> Incoming | None:
+        """The same, and it stays the next message: for `take`, or for `receive`."""
+        while (message := await self._inbox.peek()) is not None and "method" not in message:
+            self._inbox.take()
+            self._outgoing.settle(message)
+        return message
+
     async def _received(self) -> Incoming | None:
         """The next message. In a flood there is always one: what is to be done about them must have its turn too."""
         self._received_in_a_row += 1

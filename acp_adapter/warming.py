@@ -9,7 +9,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING
 
-from acp_adapter.sdk import rehearse_prompt
 from tools.light_dataclass import complete_all, dataclass
 
 if TYPE_CHECKING:
@@ -74,10 +73,16 @@ class Warming:
             log.exception("what the first calls need could not be loaded")
         # Under a prompt, what is needed completes itself.
         if not self.is_prompted():
-            rehearse_prompt()
+            _rehearse_prompt()
             complete_all()
         self.on_loaded()
         _soon(loop, self.and_then)
+
+
+def _rehearse_prompt() -> None:
+    from acp_adapter.sdk import rehearse_prompt  # noqa: PLC0415 - not before the first prompt
+
+    rehearse_prompt()
 
 
 def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from acp.schema import PromptRequest
 
+from acp_adapter.blocks import to_said
 from acp_adapter.content import MAX_ATTACHMENT, to_draft
 from acp_adapter.links.draft import Link
 from agent_core.errors import RequestError
@@ -22,7 +23,7 @@ def _content(*blocks: dict[str, Any]) -> Any:
 
 
 def _draft(*blocks: dict[str, Any]) -> Any:
-    return to_draft(PromptRequest.model_validate({"sessionId": "s", "prompt": list(blocks)}).prompt)
+    return to_draft(to_said(PromptRequest.model_validate({"sessionId": "s", "prompt": list(blocks)}).prompt))
 
 
 def test_text_is_joined_as_paragraphs() -> None:
