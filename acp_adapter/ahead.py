@@ -84,7 +84,7 @@ class AheadOfSdk:
         method, params = message["method"], message["params"]
         if params.get("sessionId") != self._session_id:
             return None
-        if method == "session/cancel":
+        if method == "session/cancel" and "id" not in message:
             return self._prompting.cancel(self._session_id)
         if method != "session/prompt" or self._prompt is not None or (said := texts_of(params)) is None:
             return None

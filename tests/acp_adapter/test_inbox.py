@@ -82,6 +82,17 @@ async def test_many_messages_from_a_thread_all_arrive_in_order_through_a_small_i
     assert [message["id"] for message in received if message] == list(range(2000))
 
 
+async def test_a_message_that_is_looked_at_stays_the_next_one() -> None:
+    inbox = Inbox()
+    inbox.attach(asyncio.get_running_loop())
+    waiting = asyncio.create_task(inbox.peek())
+    await asyncio.sleep(0)
+    await asyncio.to_thread(inbox.put, _ONE)
+    assert await asyncio.wait_for(waiting, 5) is _ONE
+    assert await inbox.peek() is _ONE
+    assert await inbox.receive() is _ONE
+
+
 async def test_a_receive_that_was_given_up_loses_no_message() -> None:
     inbox = Inbox()
     inbox.attach(asyncio.get_running_loop())

@@ -192,6 +192,17 @@ class TestOutgoing:
         await asyncio.wait_for(asyncio.gather(sending, following), 5)
         assert client.read()["method"] == "_after"
 
+    async def test_an_answer_in_front_of_the_message_that_is_looked_at_is_handed_on(self, client: RawClient) -> None:
+        transport = _attached(client)
+        asked = asyncio.create_task(transport.request("fs/read_text_file", {}))
+        question = await asyncio.to_thread(client.read)
+        client.send({"id": question["id"], "result": {"content": "x"}}, _request(1))
+        message = await transport.peek()
+        assert await asyncio.wait_for(asked, 5) == {"content": "x"}
+        assert message is await transport.receive()
+        assert message is not None
+        assert message["id"] == 1
+
     async def test_after_answer_comes_behind_the_answer(self, client: RawClient) -> None:
         transport = _attached(client)
         client.send(_request(1, "session/new"))

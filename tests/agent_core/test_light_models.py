@@ -1,5 +1,7 @@
 """Models of SDKs are light while they are loaded, and everybody else's are as they say."""
 
+import threading
+
 import pydantic
 
 from agent_core.light_models import light_models
@@ -28,6 +30,24 @@ def test_loads_that_overlap_leave_nothing_behind() -> None:
     one.__exit__(None, None, None)
     other.__exit__(None, None, None)
     assert pydantic.ConfigDict is usual
+
+
+def test_what_another_thread_defines_meanwhile_is_as_it_says() -> None:
+    made: list[type[pydantic.BaseModel]] = []
+
+    def define() -> None:
+        class Other(pydantic.BaseModel):
+            model_config = pydantic.ConfigDict(use_attribute_docstrings=True)
+            name: str
+
+        made.append(Other)
+
+    with light_models():
+        thread = threading.Thread(target=define)
+        thread.start()
+        thread.join()
+    assert made[0].__pydantic_complete__
+    assert made[0].model_config == {"use_attribute_docstrings": True}
 
 
 def test_a_model_around_one_value_is_built_at_its_first_use_too() -> None:
