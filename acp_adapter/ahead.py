@@ -54,9 +54,13 @@ class AheadOfSdk:
             await asyncio.sleep(0)  # what has come already is taken up
             if self._prompt is not None:
                 await asyncio.wait({self._prompt, serving}, timeout=_HEAD_START, return_when=asyncio.FIRST_COMPLETED)
-            if serving.done() and not serving.result():
+            if _is_over(serving):
                 return False
-            await self._run(self._load)
+            loading = asyncio.ensure_future(self._run(self._load))
+            await asyncio.wait({loading, serving}, return_when=asyncio.FIRST_COMPLETED)
+            if _is_over(serving):
+                return False
+            await loading
             return True
         finally:
             serving.cancel()
@@ -98,3 +102,7 @@ class AheadOfSdk:
             self._transport.answer(request_id, error=logged_error(problem, "prompt"))
         else:
             self._transport.answer(request_id, result=answered.result())
+
+
+def _is_over(serving: asyncio.Task[bool]) -> bool:
+    return serving.done() and not serving.result()

@@ -32,6 +32,9 @@ _EXIT_SECONDS = 1.5
 # How many new objects there are before the collector looks at them: Python's usual number, and one for loading, which
 # leaves next to no garbage.
 _OBJECTS_WHILE_LOADING, _OBJECTS_AFTERWARDS = 200_000, 700
+# Seconds that a thread has the interpreter while others wait for it: for loading, which must not hold up answers, a
+# cancel or the end, and Python's usual number.
+_TURN_WHILE_LOADING, _TURN_AFTERWARDS = 0.0005, 0.005
 
 
 def run_server(home: Home, options: ServerOptions) -> int:
@@ -137,6 +140,7 @@ def _run_agent(transport: Transport, config: ConfigSource, greeting: Greeting) -
     gc.freeze()
     gc.set_threshold(_OBJECTS_WHILE_LOADING)
     gc.enable()
+    sys.setswitchinterval(_TURN_WHILE_LOADING)
     asyncio.run(serve(transport, config, greeting, on_loaded=_settle))
 
 
@@ -144,6 +148,7 @@ def _settle() -> None:
     """What is loaded before the first prompt stays: the collector need not look through it again and again."""
     gc.freeze()
     gc.set_threshold(_OBJECTS_AFTERWARDS)
+    sys.setswitchinterval(_TURN_AFTERWARDS)
 
 
 def _log_ignored_settings(config: ConfigSource) -> None:

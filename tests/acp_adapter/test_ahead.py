@@ -243,6 +243,22 @@ async def test_nothing_is_loaded_once_the_client_is_gone(client: RawClient, made
     assert len(prompting.seen) == 1
 
 
+async def test_an_end_while_it_is_loaded_does_not_wait_for_it(client: RawClient) -> None:
+    prompting, begun, never = _Prompting(), asyncio.Event(), asyncio.Event()
+    client.transport.attach(asyncio.get_running_loop())
+
+    async def run(_: Callable[[], None]) -> None:
+        begun.set()
+        await never.wait()
+
+    faked: Any = prompting
+    ahead = AheadOfSdk(client.transport, faked, "s", lambda: None, run)
+    waiting = asyncio.create_task(ahead.until_loaded())
+    await begun.wait()
+    client.close_input()
+    assert not await asyncio.wait_for(waiting, 10)
+
+
 async def test_what_nobody_has_foreseen_is_told_and_in_the_log(
     client: RawClient, made: _Made, caplog: pytest.LogCaptureFixture
 ) -> None:
