@@ -18,9 +18,6 @@ from acp_adapter.transport import Transport
 from agent_core.interrupt import CancelToken
 from agent_core.prompt_parts import SaidPart
 
-_HEAD_START = 0.5
-"""Seconds that the prompt has the interpreter to itself; by then its request is on the way."""
-
 
 class AheadOfSdk:
     """Lives on the loop, from the server's start until the SDK receives the messages.
@@ -29,6 +26,7 @@ class AheadOfSdk:
         session_id: the session that the front door has opened; '' for none.
         load: loads the SDK; called on a worker thread.
         run: runs a function on a worker thread.
+        head_start: seconds that the prompt has the interpreter to itself; by then its request is on the way.
     """
 
     def __init__(
@@ -36,14 +34,17 @@ class AheadOfSdk:
         transport: Transport,
         prompting: Prompting,
         session_id: str,
+        *,
         load: Callable[[], None],
         run: Callable[[Callable[[], None]], Awaitable[None]],
+        head_start: float = 0.5,
     ) -> None:
         self._transport = transport
         self._prompting = prompting
         self._session_id = session_id
         self._load = load
         self._run = run
+        self._head_start = head_start
         self._prompt: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -53,7 +54,7 @@ class AheadOfSdk:
         try:
             await asyncio.sleep(0)  # what has come already is taken up
             if self._prompt is not None:
-                await asyncio.wait({self._prompt, serving}, timeout=_HEAD_START, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({serving}, timeout=self._head_start)
             if _is_over(serving):
                 return False
             loading = asyncio.ensure_future(self._run(self._load))

@@ -190,7 +190,7 @@ async def made(client: RawClient) -> AsyncIterator[_Made]:
         function()
 
     faked: Any = prompting
-    ahead = AheadOfSdk(client.transport, faked, "s", lambda: loaded.append("loaded"), run)
+    ahead = AheadOfSdk(client.transport, faked, "s", load=lambda: loaded.append("loaded"), run=run, head_start=0.05)
     yield ahead, prompting, loaded
     await ahead.close()
 
@@ -215,10 +215,10 @@ async def test_a_prompt_that_has_come_already_goes_before_the_loading(client: Ra
     await prompting.cancelled.wait()
     assert prompting.seen == [("s", (SaidText("Hello."),), 1), ("cancel", "s")]
     assert loaded == []
-    prompting.over.set()
     assert await waiting
     assert loaded == ["loaded"]
-    assert client.read() == {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}
+    prompting.over.set()
+    assert await asyncio.to_thread(client.read) == {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}
 
 
 async def test_what_needs_the_sdk_ends_the_head_start(client: RawClient, made: _Made) -> None:
@@ -252,7 +252,7 @@ async def test_an_end_while_it_is_loaded_does_not_wait_for_it(client: RawClient)
         await never.wait()
 
     faked: Any = prompting
-    ahead = AheadOfSdk(client.transport, faked, "s", lambda: None, run)
+    ahead = AheadOfSdk(client.transport, faked, "s", load=lambda: None, run=run)
     waiting = asyncio.create_task(ahead.until_loaded())
     await begun.wait()
     client.close_input()
