@@ -6,8 +6,8 @@ To load the SDK takes longer than all that such a prompt still needs. It is load
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 
 from acp_adapter.blocks import texts_of
 from acp_adapter.errors import logged_error
@@ -18,22 +18,26 @@ from acp_adapter.transport import Transport
 from agent_core.interrupt import CancelToken
 from agent_core.prompt_parts import SaidPart
 
+log = logging.getLogger(__name__)
+
+_END_SECONDS = 1.0
+
 
 class AheadOfSdk:
     """Lives on the loop, from the server's start until the SDK receives the messages.
 
     Args:
-        session_id: the session that the front door has opened; '' for none.
+        session_id: the session that the front door has opened, if it has.
         load: loads the SDK; called on a worker thread.
         run: runs a function on a worker thread.
-        head_start: seconds that the prompt has the interpreter to itself; by then its request is on the way.
+        head_start: seconds that a prompt may come in, and has the interpreter to itself; then the SDK is loaded.
     """
 
     def __init__(
         self,
         transport: Transport,
         prompting: Prompting,
-        session_id: str,
+        session_id: str | None,
         *,
         load: Callable[[], None],
         run: Callable[[Callable[[], None]], Awaitable[None]],
@@ -45,65 +49,102 @@ class AheadOfSdk:
         self._load = load
         self._run = run
         self._head_start = head_start
+        self._needed = asyncio.Event()
         self._prompt: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._cancel: asyncio.Task[None] | None = None
 
     async def until_loaded(self) -> bool:
-        """Serve what needs no SDK, and load it; False where the connection was over before that."""
-        serving = asyncio.create_task(self._serve())
+        """Serve what needs no SDK, and load it; False where the connection was over before that.
+
+        Raises:
+            Exception: it cannot be loaded. The prompt that ran meanwhile is answered.
+        """
+        serving, needed = asyncio.create_task(self._serve()), asyncio.create_task(self._needed.wait())
         try:
-            await asyncio.sleep(0)  # what has come already is taken up
-            if self._prompt is not None:
-                await asyncio.wait({serving}, timeout=self._head_start)
+            await asyncio.wait({serving, needed}, timeout=self._head_start, return_when=asyncio.FIRST_COMPLETED)
             if _is_over(serving):
                 return False
-            loading = asyncio.ensure_future(self._run(self._load))
-            await asyncio.wait({loading, serving}, return_when=asyncio.FIRST_COMPLETED)
+            loading = asyncio.create_task(self._loaded())
+            await asyncio.wait({serving, loading}, return_when=asyncio.FIRST_COMPLETED)
             if _is_over(serving):
+                loading.cancel()
                 return False
-            await loading
+            try:
+                loading.result()
+            except Exception:
+                if self._prompt is not None:
+                    await asyncio.wait({serving, self._prompt}, return_when=asyncio.FIRST_COMPLETED)
+                raise
             return True
         finally:
+            needed.cancel()
             serving.cancel()
 
     async def close(self) -> None:
         """The connection is over: nobody waits for what still runs."""
-        for task in self._tasks:
+        running = self._running()
+        for task in running:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if running:
+            await asyncio.wait(running, timeout=_END_SECONDS)
 
-    async def _serve(self) -> bool:
-        """Take up what comes until something needs the SDK; False at the end of the connection."""
-        while (message := await self._transport.peek()) is not None:
-            if (work := self._work_of(message)) is None:
-                return True
+    def _running(self) -> set[asyncio.Task[None]]:
+        return {task for task in (self._prompt, self._cancel) if task is not None and not task.done()}
+
+    async def _loaded(self) -> None:
+        try:
+            await self._run(self._load)
+        except Exception:  # threads that load at once may meet half of a module
+            log.info("the protocol's SDK could not be loaded; it is tried once more", exc_info=True)
+            await self._run(self._load)
+
+    async def _serve(self) -> None:
+        """Take up what comes until something needs the SDK; behind that, only look for cancels and for the end."""
+        while (message := await self._transport.peek()) is not None and self._takes(message):
             self._transport.take()
-            task = asyncio.create_task(work)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-            if "id" in message:
-                self._prompt = task
-        return False
+        self._needed.set()
+        seen = 0
+        while None not in (waiting := await self._transport.waiting(seen)):
+            seen += len(waiting)
+            if any(message is not None and self._is_cancel(message) for message in waiting):
+                # It stays where it is: the prompts in front of it are still to come.
+                self._begin_cancel()
 
-    def _work_of(self, message: Incoming) -> Coroutine[Any, Any, None] | None:
-        method, params = message["method"], message["params"]
-        if params.get("sessionId") != self._session_id:
-            return None
-        if method == "session/cancel" and "id" not in message:
-            return self._prompting.cancel(self._session_id)
-        if method != "session/prompt" or self._prompt is not None or (said := texts_of(params)) is None:
-            return None
-        return self._answer(message, said)
+    def _takes(self, message: Incoming) -> bool:
+        if self._is_cancel(message):
+            self._begin_cancel()
+            return True
+        if message["method"] != "session/prompt" or self._prompt is not None or not self._is_of_session(message):
+            return False
+        if (said := texts_of(message["params"])) is None:
+            return False
+        self._prompt = asyncio.create_task(self._answer(message, said))
+        return True
+
+    def _is_cancel(self, message: Incoming) -> bool:
+        return message.get("method") == "session/cancel" and "id" not in message and self._is_of_session(message)
+
+    def _is_of_session(self, message: Incoming) -> bool:
+        return self._session_id is not None and message["params"].get("sessionId") == self._session_id
+
+    def _begin_cancel(self) -> None:
+        if self._session_id is not None and (self._cancel is None or self._cancel.done()):
+            self._cancel = asyncio.create_task(self._prompting.cancel(self._session_id))
 
     async def _answer(self, message: Incoming, said: Sequence[SaidPart]) -> None:
-        request_id = message["id"]
+        request_id, session_id = message["id"], message["params"]["sessionId"]
         try:
-            answered = await self._prompting.answer(self._session_id, said, Ticket(request_id, CancelToken()))
+            answered = await self._prompting.answer(session_id, said, Ticket(request_id, CancelToken()))
+            result = answered.result()
         except Exception as problem:  # noqa: BLE001 - the client is told
             self._transport.answer(request_id, error=logged_error(problem, "prompt"))
         else:
-            self._transport.answer(request_id, result=answered.result())
+            self._transport.answer(request_id, result=result)
 
 
-def _is_over(serving: asyncio.Task[bool]) -> bool:
-    return serving.done() and not serving.result()
+def _is_over(serving: asyncio.Task[None]) -> bool:
+    """Whether the connection is. Raises what `serving` has raised."""
+    if not serving.done():
+        return False
+    serving.result()
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText
 
@@ -34,11 +34,14 @@ def texts_of(params: Mapping[str, Any]) -> tuple[SaidText, ...] | None:
     blocks = params.get("prompt")
     if not isinstance(blocks, list) or not blocks or params.keys() - {"sessionId", "prompt", "_meta"}:
         return None
-    if not all(isinstance(block, dict) and block.keys() == {"type", "text"} for block in blocks):
-        return None
-    if not all(block["type"] == "text" and isinstance(block["text"], str) for block in blocks):
+    if not all(isinstance(block, dict) and _is_plain(block) for block in blocks):
         return None
     return tuple(SaidText(block["text"]) for block in blocks)
+
+
+def _is_plain(block: Mapping[str, Any]) -> bool:
+    rest = {name for name, value in block.items() if value is not None} - {"type", "text"}
+    return block.get("type") == "text" and isinstance(block.get("text"), str) and not rest
 
 
 def _said(block: Block) -> SaidPart:
@@ -57,6 +60,8 @@ def _said(block: Block) -> SaidPart:
             description=block.description or "",
             size=block.size,
         )
-    resource = block.resource
-    text, data = getattr(resource, "text", None), getattr(resource, "blob", None)
-    return SaidDocument(resource.uri, text, data, resource.mime_type or "")
+    if block.type == "resource":
+        resource = block.resource
+        text, data = getattr(resource, "text", None), getattr(resource, "blob", None)
+        return SaidDocument(resource.uri, text, data, resource.mime_type or "")
+    assert_never(block)

@@ -1,4 +1,4 @@
-"""Answers `initialize` and the first `session/new` while the protocol SDK still loads (it takes half a second)."""
+"""Answers `initialize` and the first `session/new` while the server still loads (it takes a third of a second)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from acp_adapter.first_answer import FirstAnswer, Shown
     from agent_core.config import Configuration
 
-# How long the SDK's loading waits for a `session/new` that follows `initialize`: it would slow that answer down.
+# How long the server's loading waits for a `session/new` that follows `initialize`: it would slow that answer down.
 _PATIENCE = 0.3
 
 
@@ -47,7 +47,10 @@ class Warmup:
         import agent_core.providers.knowledge.model_lists  # noqa: F401, PLC0415
 
         self._answered.wait(_PATIENCE)
-        import acp_adapter.server  # noqa: F401, PLC0415
+        import acp_adapter.server  # noqa: PLC0415
+
+        if not self._answered.is_set():  # there is time: what comes next may need the SDK at once
+            import acp_adapter.sdk  # noqa: F401, PLC0415
 
 
 def greet(

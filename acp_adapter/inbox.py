@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from acp_adapter.jsonrpc import Incoming
@@ -59,16 +60,27 @@ class Inbox:
 
     async def receive(self) -> Incoming | None:
         """Wait for the next message, on the loop."""
-        await self.peek()
+        await self._until_more(0)
         with self._condition:
             return self._first()
 
     async def peek(self) -> Incoming | None:
         """The same, and it stays the next one."""
+        await self._until_more(0)
+        return self._queue[0][0]
+
+    async def waiting(self, beyond: int) -> tuple[Incoming | None, ...]:
+        """Wait for more than so many messages; those behind them, which stay."""
+        await self._until_more(beyond)
+        with self._condition:
+            return tuple(message for message, _ in islice(self._queue, beyond, None))
+
+    async def _until_more(self, than: int) -> None:
+        """What is there then, only the loop takes."""
         while True:
             with self._condition:
-                if self._queue:
-                    return self._queue[0][0]
+                if len(self._queue) > than:
+                    return
                 assert self._loop is not None, "attach comes first"  # noqa: S101
                 waiter = self._waiter = self._loop.create_future()
             await waiter

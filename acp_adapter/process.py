@@ -62,11 +62,12 @@ def run_server(home: Home, options: ServerOptions) -> int:
     tap = None if recorder is None else recorder.put
     transport = Transport(stdio, finish_before_end=from_file, on_over=_set_deadline, tap=tap)
     transport.start()
-    greeting = greet(transport, own.load, FirstAnswer(home, options))
-    if not greeting.ended:
-        set_up_logs(home, verbose=options.verbose, redacting=own.redactor)
-        _log_ignored_settings(own.config)
-        _run_agent(transport, own.config, greeting)
+    with contextlib.suppress(KeyboardInterrupt):  # an end like that of the input
+        greeting = greet(transport, own.load, FirstAnswer(home, options))
+        if not greeting.ended:
+            set_up_logs(home, verbose=options.verbose, redacting=own.redactor)
+            _log_ignored_settings(own.config)
+            _run_agent(transport, own.config, greeting)
     transport.end(_FLUSH_SECONDS)
     if recorder is not None:
         recorder.close(_FLUSH_SECONDS)

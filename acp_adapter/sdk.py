@@ -15,25 +15,21 @@ with light_models():
     from acp.interfaces import Client
     from acp.schema import (
         AudioContentBlock,
-        BlobResourceContents,
         EmbeddedResourceContentBlock,
         ImageContentBlock,
         PromptRequest,
         ResourceContentBlock,
         TextContentBlock,
-        TextResourceContents,
     )
 
 __all__ = [
     "AcpError",
     "AudioContentBlock",
-    "BlobResourceContents",
     "Client",
     "EmbeddedResourceContentBlock",
     "ImageContentBlock",
     "ResourceContentBlock",
     "TextContentBlock",
-    "TextResourceContents",
     "rehearse_prompt",
     "run_agent",
 ]

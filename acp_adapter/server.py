@@ -114,7 +114,7 @@ class HermesACPAgent:
         self._warming = Warming(
             self._factory, self._turns, self._is_prompted, on_loaded, self._look_again, self._rehearsals.all_loaded
         )
-        first = "" if greeting.seed is None else greeting.seed.session_id
+        first = None if greeting.seed is None else greeting.seed.session_id
         self.ahead = AheadOfSdk(transport, self._prompting, first, load=_load_sdk, run=self._blocking)
         transport.on_cancel_request = self._prompting.cancel_request
 

@@ -117,19 +117,28 @@ class Transport:
 
     async def peek(self) -> Incoming | None:
         """The same, and it stays the next message: for `take`, or for `receive`."""
+        await self._give_way()
         while (message := await self._inbox.peek()) is not None and "method" not in message:
             self._inbox.take()
             self._outgoing.settle(message)
+            await self._give_way()
         return message
 
+    async def waiting(self, beyond: int) -> tuple[Incoming | None, ...]:
+        """What waits behind so many messages, once there is any; None in it is the end. All stay where they are."""
+        return await self._inbox.waiting(beyond)
+
     async def _received(self) -> Incoming | None:
-        """The next message. In a flood there is always one: what is to be done about them must have its turn too."""
+        await self._give_way()
+        return await self._inbox.receive()
+
+    async def _give_way(self) -> None:
+        """In a flood there is always a next message: what is to be done about them must have its turn too."""
         self._received_in_a_row += 1
         if self._received_in_a_row % _RECEIVED_AT_ONCE == 0:
             import asyncio  # noqa: PLC0415 - it is loaded by now
 
             await asyncio.sleep(0)
-        return await self._inbox.receive()
 
     async def send(self, message: dict[str, Any]) -> None:
         """Send one message of the SDK. Until it is written nobody waits but for what is no answer: a task for each

@@ -69,18 +69,23 @@ class Warming:
     def _for_calls(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             self.factory.warm_calls()
-        except Exception:  # the first call meets it again
+            _load_sdk()
+            # Under a prompt, what is needed completes itself.
+            if not self.is_prompted():
+                _rehearse_prompt()
+                complete_all()
+        except Exception:  # whoever needs it first meets it again
             log.exception("what the first calls need could not be loaded")
-        # Under a prompt, what is needed completes itself.
-        if not self.is_prompted():
-            _rehearse_prompt()
-            complete_all()
         self.on_loaded()
         _soon(loop, self.and_then)
 
 
+def _load_sdk() -> None:
+    import acp_adapter.sdk  # noqa: F401, PLC0415 - not before the first prompt, if that was sent at once
+
+
 def _rehearse_prompt() -> None:
-    from acp_adapter.sdk import rehearse_prompt  # noqa: PLC0415 - not before the first prompt
+    from acp_adapter.sdk import rehearse_prompt  # noqa: PLC0415 - the same
 
     rehearse_prompt()
 

@@ -172,7 +172,26 @@ class _Prompting:
         self.cancelled.set()
 
 
-_Made = tuple[AheadOfSdk, _Prompting, list[str]]
+class _Worker:
+    """Loads what it is to load at once, or when the test lets it; the first `failures` loads fail."""
+
+    def __init__(self) -> None:
+        self.loads, self.failures = 0, 0
+        self.begun, self.may_end = asyncio.Event(), asyncio.Event()
+        self.may_end.set()
+
+    def load(self) -> None:
+        self.loads += 1
+        if self.loads <= self.failures:
+            raise ImportError("half of a module")
+
+    async def run(self, function: Callable[[], None]) -> None:
+        self.begun.set()
+        await self.may_end.wait()
+        function()
+
+
+_Made = tuple[AheadOfSdk, _Prompting, _Worker]
 
 
 @pytest.fixture
@@ -183,15 +202,11 @@ def client() -> Iterator[RawClient]:
 
 @pytest.fixture
 async def made(client: RawClient) -> AsyncIterator[_Made]:
-    prompting, loaded = _Prompting(), []
+    prompting, worker = _Prompting(), _Worker()
     client.transport.attach(asyncio.get_running_loop())
-
-    async def run(function: Callable[[], None]) -> None:
-        function()
-
     faked: Any = prompting
-    ahead = AheadOfSdk(client.transport, faked, "s", load=lambda: loaded.append("loaded"), run=run, head_start=0.05)
-    yield ahead, prompting, loaded
+    ahead = AheadOfSdk(client.transport, faked, "s", load=worker.load, run=worker.run, head_start=0.05)
+    yield ahead, prompting, worker
     await ahead.close()
 
 
@@ -201,62 +216,119 @@ def _prompt(number: int, text: str = "Hello.", session: str = "s") -> dict[str, 
 
 
 _CANCEL = {"method": "session/cancel", "params": {"sessionId": "s"}}
+_ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}
 
 
-async def _arrived(client: RawClient) -> None:
-    await client.transport.peek()
+async def _arrived(client: RawClient, messages: int = 1) -> None:
+    await client.transport.waiting(messages - 1)
 
 
 async def test_a_prompt_that_has_come_already_goes_before_the_loading(client: RawClient, made: _Made) -> None:
-    ahead, prompting, loaded = made
+    ahead, prompting, worker = made
     client.send(_prompt(1), _CANCEL)
     await _arrived(client)
     waiting = asyncio.create_task(ahead.until_loaded())
     await prompting.cancelled.wait()
     assert prompting.seen == [("s", (SaidText("Hello."),), 1), ("cancel", "s")]
-    assert loaded == []
+    assert worker.loads == 0
     assert await waiting
-    assert loaded == ["loaded"]
+    assert worker.loads == 1
     prompting.over.set()
-    assert await asyncio.to_thread(client.read) == {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn"}}
+    assert await asyncio.to_thread(client.read) == _ANSWER
 
 
-async def test_what_needs_the_sdk_ends_the_head_start(client: RawClient, made: _Made) -> None:
-    ahead, prompting, loaded = made
+async def test_one_that_comes_while_it_is_loaded_does_not_wait_either(client: RawClient, made: _Made) -> None:
+    ahead, prompting, worker = made
+    worker.may_end.clear()
+    prompting.over.set()
+    waiting = asyncio.create_task(ahead.until_loaded())
+    await worker.begun.wait()
+    client.send(_prompt(1))
+    assert await asyncio.to_thread(client.read) == _ANSWER
+    worker.may_end.set()
+    assert await waiting
+
+
+async def test_what_needs_the_sdk_ends_the_head_start_and_is_left_to_it(client: RawClient, made: _Made) -> None:
+    ahead, prompting, worker = made
     client.send(_prompt(1), _prompt(2))
     await _arrived(client)
     assert await ahead.until_loaded()
-    assert loaded == ["loaded"]
+    assert worker.loads == 1
     assert len(prompting.seen) == 1
     left = await client.transport.receive()
     assert left is not None
     assert left["id"] == 2
 
 
+async def test_a_cancel_behind_what_needs_the_sdk_is_taken_up_and_is_left_to_it_too(
+    client: RawClient, made: _Made
+) -> None:
+    ahead, prompting, worker = made
+    worker.may_end.clear()
+    client.send(_prompt(1), _prompt(2), _CANCEL)
+    waiting = asyncio.create_task(ahead.until_loaded())
+    await prompting.cancelled.wait()
+    worker.may_end.set()
+    assert await waiting
+    left = [await client.transport.receive() for _ in range(2)]
+    assert [message["method"] for message in left if message] == ["session/prompt", "session/cancel"]
+
+
+async def test_a_flood_of_cancels_does_not_hold_up_the_first(client: RawClient, made: _Made) -> None:
+    ahead, prompting, _ = made
+    client.send(_prompt(1), *[_CANCEL] * 500)
+    await _arrived(client, 501)
+    waiting = asyncio.create_task(ahead.until_loaded())
+    await prompting.cancelled.wait()
+    assert len(await client.transport.waiting(0)) > 400
+    assert await waiting
+    assert 1 <= prompting.seen.count(("cancel", "s")) <= 100
+
+
 async def test_nothing_is_loaded_once_the_client_is_gone(client: RawClient, made: _Made) -> None:
-    ahead, prompting, loaded = made
+    ahead, prompting, worker = made
     client.send(_prompt(1))
     await _arrived(client)
     client.close_input()
     assert not await ahead.until_loaded()
-    assert loaded == []
+    assert worker.loads == 0
     assert len(prompting.seen) == 1
 
 
-async def test_an_end_while_it_is_loaded_does_not_wait_for_it(client: RawClient) -> None:
-    prompting, begun, never = _Prompting(), asyncio.Event(), asyncio.Event()
-    client.transport.attach(asyncio.get_running_loop())
-
-    async def run(_: Callable[[], None]) -> None:
-        begun.set()
-        await never.wait()
-
-    faked: Any = prompting
-    ahead = AheadOfSdk(client.transport, faked, "s", load=lambda: None, run=run)
+@pytest.mark.parametrize("messages", [[], [_prompt(1), _prompt(2)]], ids=["nothing waits", "something waits for it"])
+async def test_an_end_while_it_is_loaded_does_not_wait_for_it(
+    messages: list[dict[str, Any]], client: RawClient, made: _Made
+) -> None:
+    ahead, _, worker = made
+    worker.may_end.clear()
+    client.send(*messages)
     waiting = asyncio.create_task(ahead.until_loaded())
-    await begun.wait()
+    await worker.begun.wait()
     client.close_input()
     assert not await asyncio.wait_for(waiting, 10)
+    assert worker.loads == 0
+
+
+async def test_a_load_that_fails_is_tried_once_more(client: RawClient, made: _Made) -> None:
+    ahead, _, worker = made
+    worker.failures = 1
+    assert await ahead.until_loaded()
+    assert worker.loads == 2
+
+
+async def test_where_it_cannot_be_loaded_the_prompt_that_runs_is_answered_first(
+    client: RawClient, made: _Made
+) -> None:
+    ahead, prompting, worker = made
+    worker.failures = 2
+    client.send(_prompt(1), _prompt(2))
+    waiting = asyncio.create_task(ahead.until_loaded())
+    await worker.begun.wait()
+    prompting.over.set()
+    with pytest.raises(ImportError, match="half of a module"):
+        await waiting
+    assert await asyncio.to_thread(client.read) == _ANSWER
 
 
 async def test_what_nobody_has_foreseen_is_told_and_in_the_log(
@@ -295,11 +367,11 @@ async def test_a_known_problem_has_its_text(client: RawClient, made: _Made) -> N
     ],
 )
 async def test_all_else_is_left_to_the_sdk(message: dict[str, Any], client: RawClient, made: _Made) -> None:
-    ahead, prompting, loaded = made
+    ahead, prompting, worker = made
     client.send(message)
     await _arrived(client)
     assert await ahead.until_loaded()
-    assert loaded == ["loaded"]
+    assert worker.loads == 1
     assert prompting.seen == []
     assert await client.transport.receive() is not None
 
@@ -314,6 +386,7 @@ _TEXT = {"type": "text", "text": "Hello."}
         ([_TEXT, _TEXT], (SaidText("Hello."), SaidText("Hello."))),
         ([], None),
         ([_TEXT, _LINK], None),
+        ([_TEXT | {"annotations": None, "_meta": None}], (SaidText("Hello."),)),
         ([_TEXT | {"annotations": {"priority": 1}}], None),
         ([_TEXT | {"text": 7}], None),
         ([_TEXT | {"type": "image"}], None),

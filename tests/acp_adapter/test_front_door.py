@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from agent_core.config import Configuration, Overrides, load
 from agent_core.errors import SettingsError
 from agent_core.home import Home
 from tests.support.agent_end import RawClient, raw_client, unread
+from tests.support.editor import Editor
+from tests.support.waiting import wait_until
 
 _ROOT = Path(__file__).parents[2]
 _OFFERS = {"x": 1, "fs": {"readTextFile": True}}
@@ -249,3 +252,13 @@ def test_a_session_opens_without_what_commands_are_judged_by(home: Path) -> None
 
 def test_what_commands_are_judged_by_is_loaded_while_the_person_types(home: Path) -> None:
     assert "tools.approval.classifying" in _modules(_OPEN, str(home), "warm")
+
+
+async def test_the_protocol_sdk_is_loaded_while_nobody_opens_a_session(home: Path) -> None:
+    command = [sys.executable, "-X", "importtime", "-P", "-m", "acp_adapter"]
+    editor = await Editor.spawn("--offline", home=home, command=command)
+    try:
+        await editor.initialize()
+        await asyncio.to_thread(wait_until, lambda: " acp.schema\n" in editor.stderr)
+    finally:
+        await editor.close()

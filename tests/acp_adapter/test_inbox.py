@@ -93,6 +93,18 @@ async def test_a_message_that_is_looked_at_stays_the_next_one() -> None:
     assert await inbox.receive() is _ONE
 
 
+async def test_what_waits_behind_other_messages_can_be_looked_at() -> None:
+    inbox = Inbox()
+    inbox.attach(asyncio.get_running_loop())
+    inbox.put(_ONE)
+    waiting = asyncio.create_task(inbox.waiting(1))
+    await asyncio.sleep(0)
+    inbox.put(_TWO)
+    assert await asyncio.wait_for(waiting, 5) == (_TWO,)
+    assert await inbox.waiting(0) == (_ONE, _TWO)
+    assert [await inbox.receive(), await inbox.receive()] == [_ONE, _TWO]
+
+
 async def test_a_receive_that_was_given_up_loses_no_message() -> None:
     inbox = Inbox()
     inbox.attach(asyncio.get_running_loop())
