@@ -71,7 +71,7 @@ class AheadOfSdk:
                 return False
             try:
                 loading.result()
-            except Exception:
+            except Exception:  # whatever it is, it is raised again: behind the answer that somebody waits for
                 if self._prompt is not None:
                     await asyncio.wait({serving, self._prompt}, return_when=asyncio.FIRST_COMPLETED)
                 raise

@@ -331,29 +331,28 @@ async def test_where_it_cannot_be_loaded_the_prompt_that_runs_is_answered_first(
     assert await asyncio.to_thread(client.read) == _ANSWER
 
 
-async def test_what_nobody_has_foreseen_is_told_and_in_the_log(
-    client: RawClient, made: _Made, caplog: pytest.LogCaptureFixture
-) -> None:
+async def _error_of(problem: Exception, client: RawClient, made: _Made) -> Any:
     ahead, prompting, _ = made
-    prompting.problem = RuntimeError("of the inside")
+    prompting.problem = problem
     prompting.over.set()
     client.send(_prompt(1))
     await _arrived(client)
     assert await ahead.until_loaded()
-    error = client.read()["error"]
+    return client.read()["error"]
+
+
+async def test_what_nobody_has_foreseen_is_told_and_in_the_log(
+    client: RawClient, made: _Made, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = await _error_of(RuntimeError("of the inside"), client, made)
     assert error["message"].startswith("Something went wrong inside the agent.")
     assert "of the inside" in caplog.text
     assert "of the inside" not in str(error)
 
 
 async def test_a_known_problem_has_its_text(client: RawClient, made: _Made) -> None:
-    ahead, prompting, _ = made
-    prompting.problem = RequestError("The prompt is empty.")
-    prompting.over.set()
-    client.send(_prompt(1))
-    await _arrived(client)
-    assert await ahead.until_loaded()
-    assert client.read()["error"]["message"] == "The prompt is empty."
+    error = await _error_of(RequestError("The prompt is empty."), client, made)
+    assert error["message"] == "The prompt is empty."
 
 
 @pytest.mark.parametrize(

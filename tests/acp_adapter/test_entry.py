@@ -88,3 +88,24 @@ def test_a_working_directory_that_was_deleted_is_no_obstacle(tmp_path: Path) -> 
     ended = _run(script=script, cwd=gone, env={**os.environ, "PYTHONPATH": str(_ROOT)})
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("hermes-acp ")
+
+
+def test_an_interrupt_before_all_is_loaded_ends_the_server_in_order(home: Path) -> None:
+    program = (
+        "import sys, acp_adapter.process as process\n"
+        "from acp_adapter.entry import main\n"
+        "def interrupted(*_): raise KeyboardInterrupt\n"
+        "process.greet = interrupted\n"
+        "sys.exit(main(['--offline']))\n"
+    )
+    surroundings = {**os.environ, "HERMES_HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=surroundings,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
