@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from venv import EnvBuilder
@@ -20,6 +20,7 @@ import pytest
 
 from agent_core.providers.resolution.catalog import SERVICES
 from tests.support.model_server import ModelServer
+from tools.environments.own_programs import PROGRAMS
 
 _VENDOR_KEYS = ("OPENAI_", "ANTHROPIC_", "OPENROUTER_", "HERMES_")
 _KEYS = frozenset(name for service in SERVICES.values() for name in service.keys)
@@ -28,6 +29,7 @@ _homes = count(1)
 _directories = count(1)
 _BESIDE_EACH_OTHER = 64
 _SELDOM = (20_000, 10, 20)
+_CHECKOUT = Path(__file__).resolve().parents[1]
 _ODD = re.compile(r"\W")
 
 
@@ -167,6 +169,24 @@ def _committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def workspace(tmp_path: Path, _committed: Path) -> Path:
     """A git repository with a module, its test and a note, all committed."""
     return Path(shutil.copytree(_committed, tmp_path / "workspace", symlinks=True))
+
+
+@pytest.fixture
+def own_programs() -> Iterator[Callable[[Mapping[str, str]], None]]:
+    """`own_programs({"git": path})` names programs as the setting `programs` does, until the test's end."""
+    yield PROGRAMS.name
+    PROGRAMS.name({})
+
+
+@pytest.fixture
+def program_folder() -> Iterator[Path]:
+    """An empty directory for programs that count: in temporary ones anyone may have put them."""
+    place = _CHECKOUT / "build" / f"programs-{os.getpid()}-{next(_directories)}"
+    if place.is_relative_to("/tmp") or place.is_relative_to("/var/tmp"):
+        pytest.skip("this checkout lies in a temporary directory, where no program counts: clone it elsewhere")
+    place.mkdir(parents=True)
+    yield place
+    shutil.rmtree(place)
 
 
 @pytest.fixture

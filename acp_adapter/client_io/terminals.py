@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from agent_core.interrupt import CancelToken
 from tools.context import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.environments.child_env import child_environment
 from tools.environments.output_buffer import OutputBuffer
+from tools.environments.own_programs import PROGRAMS
 from tools.errors import CommandError, ToolInterrupted
 from tools.settings import TerminalSettings
 
@@ -52,7 +52,7 @@ class EditorTerminals:
         self._chosen = chosen
         self._show = show
         self._settings = settings or TerminalSettings()
-        self._shell = shutil.which("bash") or "/bin/sh"
+        self._shell = PROGRAMS.find("bash") or "/bin/sh"
         self._lock = threading.Lock()
         self._running: set[str] = set()
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
 
 from agent_core.leavings import is_gone, remove_behind, settle, write_rest
-from agent_core.quiet_git import NO_VARIABLES, git
 from tools.context import Interrupt
-from tools.environments.git_state import git_root
+from tools.environments.git import Git, Repository, borrowed, excluded, find_repository, write_repository
+from tools.environments.places_run_later import read_file
 from tools.errors import ToolError
 from tools.file_locks import lock
 from tools.light_dataclass import dataclass
@@ -26,9 +25,11 @@ from tools.os_flags import O_CLOEXEC
 
 log = logging.getLogger(__name__)
 
+_ADVICE = "Leave out isolated."
 _KEPT_SECONDS = 7 * 86_400.0
 _MOST_CHANGES = 500
 _LARGEST = 4 * 1024 * 1024
+_LARGEST_INDEX = 256 * 1024 * 1024
 _EXECUTABLE = "100755"
 _FILE_MODES = frozenset({"100644", _EXECUTABLE})
 _REPOSITORY = "160000"
@@ -66,7 +67,6 @@ class Copy:
         origin: the person's work tree, which the first copy was made of.
         base: the commit that holds what `top` had.
         is_kept: it was left to the person.
-        interrupt: ends what git does for it while it is made; what is in it later must not be lost.
     """
 
     top: Path
@@ -74,7 +74,6 @@ class Copy:
     origin: Path
     base: str = ""
     is_kept: bool = False
-    interrupt: Interrupt | None = None
     _lock: int | None = field(default=None, repr=False)
 
     @property
@@ -97,13 +96,16 @@ class Copy:
         Raises:
             ToolError: git cannot tell.
         """
-        _add_all(self, self.tree, self._seen())
-        told = self._git("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", self.base)
-        parts = told.decode("utf-8", "surrogateescape").split("\0")
-        rows = [(facts[1:].split(" "), Path(path)) for facts, path in zip(parts[::2], parts[1::2], strict=False)]
-        if len(rows) > _MOST_CHANGES:
-            raise ToolError(f"{len(rows)} files were changed in the copy, more than can be shown ({_MOST_CHANGES}).")
-        return [self._change(facts, path) for facts, path in rows]
+        with self._git() as git:
+            _add_all(git, self.tree)
+            told = git("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", self.base)
+            parts = told.decode("utf-8", "surrogateescape").split("\0")
+            rows = [(facts[1:].split(" "), Path(path)) for facts, path in zip(parts[::2], parts[1::2], strict=False)]
+            if len(rows) > _MOST_CHANGES:
+                raise ToolError(
+                    f"{len(rows)} files were changed in the copy, more than can be shown ({_MOST_CHANGES})."
+                )
+            return [_change(git, facts, path) for facts, path in rows]
 
     def set_aside(self, changes: Sequence[Change]) -> bytes:
         """Begin to bring changes back: from now on a crash leaves it, with a patch for each that is not `settled`.
@@ -118,13 +120,14 @@ class Copy:
             ToolError: git cannot tell. OSError: there is no room for it.
         """
         words = ("diff-index", "--cached", "--binary", "--patch", "--no-renames", self.base)
-        whole = self._git(*words)
-        write_rest(
-            self.rest,
-            whole,
-            len(changes),
-            lambda number: self._git(*words, "--", f":(top,literal){changes[number].path}"),
-        )
+        with self._git() as git:
+            whole = git(*words)
+            write_rest(
+                self.rest,
+                whole,
+                len(changes),
+                lambda number: git(*words, "--", f":(top,literal){changes[number].path}"),
+            )
         self._mark()
         return whole
 
@@ -147,32 +150,10 @@ class Copy:
     def _mark(self) -> None:
         (self.directory / "kept").touch()
 
-    def _change(self, facts: list[str], path: Path) -> Change:
-        old_mode, new_mode, old, new, _ = facts
-        strange = [mode for mode in (old_mode, new_mode) if mode not in {_NOTHING, *_FILE_MODES}]
-        if strange:
-            return Change(path, None, None, "is no regular file")
-        before = None if old_mode == _NOTHING else self._content(old, path)
-        after = None if new_mode == _NOTHING else self._content(new, path)
-        if max(len(before or b""), len(after or b"")) > _LARGEST:
-            return Change(path, None, None, "is too large to be shown")
-        if before == after:
-            return Change(path, before, after, "has other permissions only")
-        return Change(path, before, after, is_made_executable=new_mode == _EXECUTABLE != old_mode)
-
-    def _content(self, name: str, path: Path) -> bytes:
-        """As it lies in a work tree: with the line ends and the encoding that the attributes of its path say."""
-        return self._git("cat-file", "--filters", f"--path={path}", name)
-
-    def _git(self, *arguments: str) -> bytes:
-        return self.git(*arguments, cwd=self.tree, variables=self._seen())
-
-    def git(self, *arguments: str, cwd: Path, variables: Mapping[str, str] = NO_VARIABLES) -> bytes:
-        """`quiet_git.git`, ended by `interrupt`."""
-        return git(*arguments, cwd=cwd, interrupt=self.interrupt, variables=variables)
-
-    def _seen(self) -> dict[str, str]:
-        return {"GIT_DIR": str(self.directory / "git"), "GIT_WORK_TREE": str(self.tree)}
+    @contextlib.contextmanager
+    def _git(self) -> Iterator[_Run]:
+        with Git((self.directory,), advice=_ADVICE) as git:
+            yield _Run(git, self.directory / "git", self.tree)
 
     def lock(self) -> None:
         """Hold it for this process: one that nobody holds is left over from a crash."""
@@ -183,6 +164,37 @@ class Copy:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Runs git with one repository and one work tree."""
+
+    git: Git
+    git_dir: Path
+    tree: Path
+
+    def __call__(self, *arguments: str) -> bytes:
+        return self.git.run(*arguments, cwd=self.tree, git_dir=self.git_dir, work_tree=self.tree)
+
+
+def _change(git: _Run, facts: list[str], path: Path) -> Change:
+    old_mode, new_mode, old, new, _ = facts
+    strange = [mode for mode in (old_mode, new_mode) if mode not in {_NOTHING, *_FILE_MODES}]
+    if strange:
+        return Change(path, None, None, "is no regular file")
+    before = None if old_mode == _NOTHING else _content(git, old, path)
+    after = None if new_mode == _NOTHING else _content(git, new, path)
+    if max(len(before or b""), len(after or b"")) > _LARGEST:
+        return Change(path, None, None, "is too large to be shown")
+    if before == after:
+        return Change(path, before, after, "has other permissions only")
+    return Change(path, before, after, is_made_executable=new_mode == _EXECUTABLE != old_mode)
+
+
+def _content(git: _Run, name: str, path: Path) -> bytes:
+    """As it lies in a work tree: with the line ends and the encoding that the attributes of its path say."""
+    return git("cat-file", "--filters", f"--path={path}", name)
 
 
 def make_copy(cwd: Path, copies: Path, name: str, interrupt: Interrupt | None = None) -> Copy:
@@ -197,19 +209,20 @@ def make_copy(cwd: Path, copies: Path, name: str, interrupt: Interrupt | None = 
         ToolInterrupted: nothing of it is left.
     """
     tidy_copies(copies)
-    top = git_root(cwd)
-    if top is None:
-        raise ToolError(f"{cwd} is in no git repository, so there is no copy to work on: leave out isolated.")
-    top, copies = Path(os.path.realpath(top)), Path(os.path.realpath(copies))
+    repository = find_repository(cwd)
+    if repository is None:
+        raise ToolError(
+            f"{cwd} is in no git repository of yours, so there is no copy to work on: leave out isolated."
+        )
+    top, copies = repository.top, Path(os.path.realpath(copies))
     if copies.is_relative_to(top):
         raise ToolError(f"Copies are made in {copies}, which is inside of {top}: leave out isolated.")
-    copy = Copy(top, copies / name, _origin(top, copies), interrupt=interrupt)
+    copy = Copy(top, copies / name, _origin(top, copies))
     try:
         copy.directory.mkdir(mode=0o700, parents=True)
         copy.lock()
         (copy.directory / _ORIGIN).write_bytes(os.fsencode(copy.origin))
-        _fill(copy)
-        copy.interrupt = None
+        _fill(copy, repository, interrupt)
     except OSError as problem:
         copy.drop()
         raise ToolError(f"No copy of {top} could be made: {problem}. Leave out isolated.") from problem
@@ -258,54 +271,45 @@ def _is_left_over(directory: Path) -> bool:
     return True
 
 
-def _fill(copy: Copy) -> None:
+def _fill(copy: Copy, repository: Repository, interrupt: Interrupt | None) -> None:
     """Our own repository with a commit of what is in `top`, and a work tree with its own of the same."""
-    own, top, git = copy.directory / "git", copy.top, copy.git
-    told = git("rev-parse", "--git-dir", "--git-common-dir", cwd=top).decode("utf-8", "surrogateescape").splitlines()
-    theirs, common = (Path(os.path.realpath(top / line)) for line in told)
-    git("init", "--quiet", "--bare", str(own), cwd=copy.directory)
-    _borrow(own, common / "objects")
-    for source, target in (
-        (theirs / "index", own / "index"),
-        (common / "info" / "exclude", own / "info" / "exclude"),
-    ):
-        with contextlib.suppress(OSError):
-            shutil.copyfile(source, target)
-    seen = {"GIT_DIR": str(own), "GIT_WORK_TREE": str(top)}
-    _add_all(copy, top, seen)
-    tree = git("write-tree", cwd=top, variables=seen).decode().strip()
-    head = _head(copy)
-    parent = ("-p", head) if head else ()
-    copy.base = git("commit-tree", *parent, "-m", "What was there", tree, cwd=top, variables=seen).decode().strip()
-    git("init", "--quiet", str(copy.tree), cwd=copy.directory)
-    _borrow(copy.tree / ".git", common / "objects", own / "objects")
-    git("reset", "--quiet", "--hard", copy.base, cwd=copy.tree)
-    git("read-tree", copy.base, cwd=copy.tree, variables=seen | {"GIT_WORK_TREE": str(copy.tree)})
+    own, tree, settings = copy.directory / "git", copy.tree, repository.settings()
+    objects = repository.common_dir / "objects"
+    write_repository(own, settings, objects=(objects,))
+    for path in repository.index_files():
+        (own / path.name).write_bytes(read_file(path, _LARGEST_INDEX) or b"")
+    (own / "info" / "exclude").write_bytes(excluded(repository))
+    with Git((copy.directory,), interrupt, _ADVICE) as git, borrowed(repository) as theirs:
+        head = _head(_Run(git, theirs, copy.top))
+        here = _Run(git, own, copy.top)
+        _add_all(here, copy.top)
+        parent = ("-p", head) if head else ()
+        names = here("write-tree").decode().strip()
+        copy.base = here("commit-tree", *parent, "-m", "What was there", names).decode().strip()
+        tree.mkdir()
+        write_repository(tree / ".git", settings, objects=(objects, own / "objects"), is_bare=False)
+        _Run(git, tree / ".git", tree)("reset", "--quiet", "--hard", copy.base)
+        _Run(git, own, tree)("read-tree", copy.base)
 
 
-def _add_all(copy: Copy, work_tree: Path, seen: Mapping[str, str]) -> None:
-    """Put all that is in a work tree into the index that `seen` names.
+def _add_all(git: _Run, work_tree: Path) -> None:
+    """Put all that is in a work tree into the index.
 
-    Git asks a repository within it that it knows already how it stands, and that one's settings name programs
+    Git asks a repository within it that it knows already for its state, and that one's settings name programs
     (filters) which would be run. So git hears of these as of new ones.
     """
-    inner = _repositories_within(copy, work_tree, seen)
+    inner = _repositories_within(git)
     if inner:
-        copy.git("update-index", "--force-remove", "--", *inner, cwd=work_tree, variables=seen)
-    copy.git("add", "--all", "--", ".", cwd=work_tree, variables=seen)
+        git("update-index", "--force-remove", "--", *inner)
+    git("add", "--all", "--", ".")
     empty = [f"{_REPOSITORY},{head},{path}" for path, head in inner.items() if _is_empty(work_tree / path)]
     if empty:
-        entries = [word for entry in empty for word in ("--cacheinfo", entry)]
-        copy.git("update-index", "--add", *entries, cwd=work_tree, variables=seen)
+        git("update-index", "--add", *(word for entry in empty for word in ("--cacheinfo", entry)))
 
 
-def _repositories_within(copy: Copy, work_tree: Path, seen: Mapping[str, str]) -> dict[str, str]:
+def _repositories_within(git: _Run) -> dict[str, str]:
     """The commits of the repositories that the index has, by their paths."""
-    rows = (
-        copy.git("ls-files", "--stage", "-z", cwd=work_tree, variables=seen)
-        .decode("utf-8", "surrogateescape")
-        .split("\0")
-    )
+    rows = git("ls-files", "--stage", "-z").decode("utf-8", "surrogateescape").split("\0")
     found = (row.partition("\t") for row in rows if row.startswith(_REPOSITORY))
     return {path: facts.split(" ")[1] for facts, _, path in found}
 
@@ -316,15 +320,9 @@ def _is_empty(directory: Path) -> bool:
     return False
 
 
-def _borrow(repository: Path, *objects: Path) -> None:
-    lines = "".join(f"{path}\n" for path in objects)
-    (repository / "objects" / "info" / "alternates").write_text(lines, encoding="utf-8", errors="surrogateescape")
-
-
-def _head(copy: Copy) -> str:
-    """The commit that is checked out in its `top`; '' before the first one."""
-    words = ("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+def _head(git: _Run) -> str:
+    """The commit that is checked out; '' before the first one."""
     try:
-        return copy.git(*words, cwd=copy.top).decode().strip()
+        return git("rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
     except ToolError:
         return ""

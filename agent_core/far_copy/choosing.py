@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import field
 from pathlib import Path
 
 from agent_core.far_copy.facts import is_name
-from agent_core.quiet_git import git
 from tools.context import Interrupt
-from tools.environments.git_state import git_root
-from tools.environments.ignore_files import ignored_everywhere
+from tools.environments.git import Git, borrowed, excluded, find_repository, git_root, write_repository
 from tools.environments.own_directories import own_directory
 from tools.light_dataclass import dataclass
 
@@ -94,9 +91,10 @@ def ignored(top: Path, names: Sequence[str], rules: Mapping[str, bytes]) -> froz
     if not names:
         return frozenset()
     root = git_root(top) or top
-    with _scratch(top) as (folder, seen):
+    with own_directory("hermes-ignored-") as folder:
+        own, tree = folder / "git", folder / "tree"
+        _write_ignoring(own, top)
         # As deep in it as in the repository, whose upper directories have rules, too.
-        tree = folder / "tree"
         place = tree / top.relative_to(root)
         place.mkdir(parents=True)
         above = {each / ".gitignore": _read(each / ".gitignore") for each in top.parents if each.is_relative_to(root)}
@@ -107,9 +105,9 @@ def ignored(top: Path, names: Sequence[str], rules: Mapping[str, bytes]) -> froz
             path.write_bytes(content)
         # A name may begin with a sign that means something to git.
         given = b"\0".join(os.fsencode(f"./{name}") for name in names)
-        variables = {**seen, "GIT_WORK_TREE": str(tree)}
         words = ("check-ignore", "-z", "--no-index", "--stdin")
-        found = git(*words, cwd=place, variables=variables, given=given, advice=ADVICE, fine=(0, 1))
+        with Git(advice=ADVICE) as git:
+            found = git.run(*words, cwd=place, git_dir=own, work_tree=tree, given=given, fine=(0, 1))
     return frozenset(os.fsdecode(name).removeprefix("./") for name in found.split(b"\0") if name)
 
 
@@ -125,29 +123,23 @@ def _names(top: Path, interrupt: Interrupt | None, depth: int = 0) -> Iterator[s
 
 
 def _listed(top: Path, interrupt: Interrupt | None) -> list[str]:
-    everywhere = [f"--exclude-from={path}" for path in ignored_everywhere()]
-    if git_root(top) is not None:
-        words = (*_LISTED, "--cached", "--others", *everywhere)
-        found = git(*words, cwd=top, interrupt=interrupt, advice=ADVICE)
-    else:
-        with _scratch(top) as (_, seen):
-            words = (*_LISTED, "--others", *everywhere)
-            found = git(*words, cwd=top, interrupt=interrupt, variables=seen, advice=ADVICE)
+    repository = find_repository(top)
+    everything = (*_LISTED, "--others")
+    with Git(interrupt=interrupt, advice=ADVICE) as git:
+        if repository is not None:
+            with borrowed(repository) as seen:
+                found = git.run(*everything, "--cached", cwd=top, git_dir=seen, work_tree=repository.top)
+        else:
+            with own_directory("hermes-ignored-") as seen:
+                _write_ignoring(seen, top)
+                found = git.run(*everything, cwd=top, git_dir=seen, work_tree=top)
     return [os.fsdecode(name) for name in found.split(b"\0") if name]
 
 
-@contextmanager
-def _scratch(top: Path) -> Iterator[tuple[Path, Mapping[str, str]]]:
-    """A repository of ours with nothing in it but what is ignored everywhere, for a work tree that has none."""
-    with own_directory("hermes-ignored-") as folder:
-        own = folder / "git"
-        git("init", "--quiet", "--bare", str(own), cwd=folder, advice=ADVICE)
-        rules = [_read(path) for path in ignored_everywhere()]
-        if (root := git_root(top)) is not None:
-            rules.append(_read(root / ".git" / "info" / "exclude"))
-        (own / "info").mkdir(exist_ok=True)
-        (own / "info" / "exclude").write_bytes(b"\n".join(rules))
-        yield folder, {"GIT_DIR": str(own), "GIT_WORK_TREE": str(top)}
+def _write_ignoring(git_dir: Path, top: Path) -> None:
+    """An empty repository that ignores what that of `top` does, and what the user ignores everywhere."""
+    write_repository(git_dir)
+    (git_dir / "info" / "exclude").write_bytes(excluded(find_repository(top)))
 
 
 def _read(path: Path) -> bytes:

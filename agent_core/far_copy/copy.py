@@ -19,7 +19,8 @@ from agent_core.far_copy.state import State, Store
 from agent_core.far_copy.telling import MEGABYTE, Tell, held_back, left_there, much, progress
 from tools.context import Interrupt
 from tools.environments.far.wrapping import new_token
-from tools.environments.git_state import git_root, git_state
+from tools.environments.git import git_root
+from tools.environments.git_state import branch_of
 from tools.errors import CommandError, ToolError
 from tools.light_dataclass import dataclass
 
@@ -245,7 +246,7 @@ class FarCopy:
         return [note] if (note := held_back(chosen)) else []
 
     def _branch(self) -> str | None:
-        return None if git_root(self.top) is None else getattr(git_state(self.top), "branch", "")
+        return None if git_root(self.top) is None else branch_of(self.top)
 
     def _later(self, tell: Tell, turn: Interrupt) -> Sequence[str]:
         """Bring there what has changed here, where the other side has not changed it."""

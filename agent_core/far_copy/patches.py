@@ -12,8 +12,7 @@ from agent_core.far_copy.copy import Change, FarCopy
 from agent_core.far_copy.facts import Fact
 from agent_core.far_copy.packing import read_here, sent_before
 from agent_core.leavings import how_to_apply, write_rest
-from agent_core.quiet_git import git
-from tools.environments.git_state import git_root
+from tools.environments.git import Git, git_root, write_repository
 from tools.environments.own_directories import own_directory
 from tools.errors import ToolError
 
@@ -37,7 +36,9 @@ def keep_as_patches(copy: FarCopy, changes: Sequence[Change]) -> tuple[Path, str
     root = git_root(copy.top) or copy.top
     below = copy.top.relative_to(root)
     befores = _befores(copy, kept)
-    with own_directory("hermes-patches-") as folder:
+    with own_directory("hermes-patches-") as folder, Git(advice=ADVICE) as git:
+        own = folder / "git"
+        write_repository(own)
         for side in ("a", "b"):
             (folder / side).mkdir()
         for change in kept:
@@ -45,7 +46,7 @@ def keep_as_patches(copy: FarCopy, changes: Sequence[Change]) -> tuple[Path, str
             _put(folder / "b" / below / change.name, change.content, change.there)
 
         def patch(*names: str) -> bytes:
-            if not (found := git(*_DIFF, *names, cwd=folder, advice=ADVICE, fine=(0, 1))):
+            if not (found := git.run(*_DIFF, *names, cwd=folder, git_dir=own, fine=(0, 1))):
                 raise ToolError(f"git tells no difference of what was changed on {copy.where}.")
             return found
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
+from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
 
 Command = tuple[str, ...]
@@ -92,11 +92,12 @@ class Places:
         Args:
             is_named: the user's settings name it; then the workspace's own counts too, last.
         """
-        # Anybody may have written what a workspace brings.
-        brought = self._of_workspace() if is_named else []
-        where = os.pathsep.join([self._inherited(), str(self.own), *brought])
-        found = shutil.which(name, path=where)
-        return None if found is None else os.path.abspath(found)  # noqa: PTH100 - links stay as they are
+        own = self.own / name
+        found = PROGRAMS.find(name, self._inherited()) or (str(own) if os.access(own, os.X_OK) else None)
+        if found is None and is_named:  # anyone may have written what a workspace brings
+            brought = (f"{folder}/{name}" for folder in self._of_workspace())
+            found = next((program for program in brought if os.access(program, os.X_OK)), None)
+        return found
 
     def _inherited(self) -> str:
         return self.variables.get("PATH", os.defpath)

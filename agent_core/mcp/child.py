@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from tools.environments.child_env import child_environment
 from tools.environments.exit_watch import open_exit_watch
 from tools.environments.guardian import Guardian
 from tools.environments.marked import VARIABLE, kill_marked
+from tools.environments.own_programs import PROGRAMS
 from tools.environments.process_groups import signal_group
 from tools.os_flags import SIGKILL
 
@@ -195,12 +195,11 @@ class Child:
 def _program(spec: ServerSpec, env: Mapping[str, str]) -> str:
     if os.sep in spec.command and not os.path.isabs(spec.command):  # noqa: PTH117
         raise McpHopeless(f"The command {spec.command!r} is a relative path. Give its absolute path.")
-    found = shutil.which(spec.command, path=env.get("PATH", os.defpath))
-    if found is not None:
-        return os.path.abspath(found)  # noqa: PTH100 - PATH may hold relative directories; links stay as they are
+    if found := PROGRAMS.find(spec.command, env.get("PATH", os.defpath)):
+        return found
     if os.path.isabs(spec.command):  # noqa: PTH117
         raise McpHopeless(f"There is no program {spec.command}. Install it, or correct its path in the settings.")
-    raise McpHopeless(f"The program {spec.command!r} is not on the PATH. Install it, or give its absolute path.")
+    raise McpHopeless(PROGRAMS.missing(spec.command, env.get("PATH", os.defpath)))
 
 
 def _signal_name(number: int) -> str:

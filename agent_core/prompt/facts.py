@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tools.environments.git_state import GitState, git_state
+from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
 
 ALWAYS = ("rg",)
 # A program counts where one of these files is in the session's directory.
-PROGRAMS: Mapping[str, tuple[str, ...]] = {
+PROJECT_PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "uv": ("pyproject.toml", "uv.lock"),
     "python3": ("pyproject.toml", "setup.py", "requirements.txt"),
     "poetry": ("poetry.lock",),
@@ -71,7 +72,7 @@ def gather_facts(cwd: Path, roots: tuple[Path, ...], *, seconds: float = 1.0) ->
         roots=roots,
         today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat(),
         system=f"{platform.system()} {platform.release()}",
-        shell="bash" if shutil.which("bash") else "sh",
+        shell="bash" if PROGRAMS.find("bash") else "sh",
         git=git_state(cwd, seconds=seconds),
         programs=programs,
         missing=missing,
@@ -79,7 +80,7 @@ def gather_facts(cwd: Path, roots: tuple[Path, ...], *, seconds: float = 1.0) ->
 
 
 def _programs(cwd: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    wanted = [name for name, files in PROGRAMS.items() if any(os.path.lexists(cwd / file) for file in files)]
+    wanted = [name for name, files in PROJECT_PROGRAMS.items() if any(os.path.lexists(cwd / file) for file in files)]
     found = {name: shutil.which(name) is not None for name in (*ALWAYS, *wanted)}
     return (
         tuple(name for name, there in found.items() if there),

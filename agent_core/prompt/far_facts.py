@@ -6,20 +6,26 @@ import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent_core.prompt.facts import ALWAYS, PROGRAMS, PromptFacts
+from agent_core.prompt.facts import ALWAYS, PROJECT_PROGRAMS, PromptFacts
 from tools.environments.backends import Elsewhere
 from tools.environments.far.wrapping import quoted
 from tools.environments.git_state import GitState
 from tools.errors import CommandError
 
-# Neither looks at the work tree: what looks at it may run the repository's own programs.
+# The commit is looked at in a repository with settings of ours that borrows the objects, as `tools.environments.git`
+# does: a missing one would be fetched from wherever the settings say. What is asked before that reads none.
 _LOOK = """cd {cwd} 2>/dev/null || exit 0
 for f in {files}; do [ -e "$f" ] && echo "has $f"; done
-git() {{ command git --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }}
 top=$(git rev-parse --show-toplevel 2>/dev/null) || exit 0
 echo "top $top"
 echo "branch $(git symbolic-ref --short -q HEAD)"
-echo "commit $(git -c log.showSignature=false log -1 --no-decorate --no-color '--format=%h %cs' 2>/dev/null)"
+head=$(git rev-parse --verify -q HEAD) && objects=$(cd "$(git rev-parse --git-path objects)" && pwd) || exit 0
+own=$(mktemp -d) || exit 0
+trap 'rm -rf "$own"' EXIT
+mkdir "$own/refs" && ln -s "$objects" "$own/objects" && echo 'ref: refs/heads/none' >"$own/HEAD" || exit 0
+export GIT_DIR="$own" GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null HOME=/dev/null XDG_CONFIG_HOME=/dev/null
+export GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1
+echo "commit $(git --no-pager log -1 --no-decorate --no-color '--format=%h %cs' "$head" 2>/dev/null)"
 exit 0
 """
 
@@ -27,7 +33,7 @@ exit 0
 def far_facts(elsewhere: Elsewhere) -> PromptFacts:
     """The facts. Connects, where nothing has yet; where that fails, little is known, and that is said."""
     today = dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
-    files = sorted({file for wanted in PROGRAMS.values() for file in wanted})
+    files = sorted({file for wanted in PROJECT_PROGRAMS.values() for file in wanted})
     script = _LOOK.format(cwd=quoted(str(elsewhere.cwd)), files=" ".join(map(quoted, files)))
     try:
         machine = elsewhere.facts()
@@ -37,7 +43,7 @@ def far_facts(elsewhere: Elsewhere) -> PromptFacts:
             elsewhere.cwd, elsewhere.roots, today, "not known", "sh", machine=f"{elsewhere.where} ({problem})"
         )
     there = {line.removeprefix("has ") for line in lines if line.startswith("has ")}
-    wanted = [name for name, names in PROGRAMS.items() if not there.isdisjoint(names)]
+    wanted = [name for name, names in PROJECT_PROGRAMS.items() if not there.isdisjoint(names)]
     return PromptFacts(
         elsewhere.cwd,
         elsewhere.roots,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -311,6 +312,13 @@ class Settings(SettingsPart):
     security: SecurityPart = Field(default_factory=SecurityPart)
     code_execution: CodePart = Field(default_factory=CodePart)
     sandbox: SandboxPart = Field(default_factory=SandboxPart)
+    programs: dict[str, str] = Field(
+        default_factory=dict,
+        description=(
+            "By name (`git`, `rg`, `bwrap`, `ssh`, `docker` …) the absolute path of a program that this agent runs "
+            "on its own behalf; without an entry the first on PATH outside of workspaces and temporary directories."
+        ),
+    )
     context_files: ContextFilesPart = Field(default_factory=ContextFilesPart)
     skills: SkillPart = Field(default_factory=SkillPart)
     mcp: McpPart = Field(default_factory=McpPart)
@@ -352,6 +360,15 @@ class Settings(SettingsPart):
             "that run without a question."
         ),
     )
+
+    @field_validator("programs")
+    @classmethod
+    def _absolute(cls, value: dict[str, str]) -> dict[str, str]:
+        found = {name: os.path.expanduser(path) for name, path in value.items()}  # noqa: PTH111 - text
+        for name, path in found.items():
+            if not path.startswith("/"):
+                raise ValueError(f"{name}: give the program's absolute path")
+        return found
 
     @model_validator(mode="before")
     @classmethod

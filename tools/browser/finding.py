@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from tools.browser.settings import CDP_URL, EXECUTABLE
+from tools.environments.own_programs import PROGRAMS
 from tools.extras import install_line
 
 _NAMES = (
@@ -34,9 +34,9 @@ def find_chromium(environ: Mapping[str, str] | None = None) -> str | None:
     """The program: the one that BROWSER_EXECUTABLE names, the system's, or one that the driver downloaded."""
     variables = os.environ if environ is None else environ
     if named := variables.get(EXECUTABLE, "").strip():
-        return shutil.which(named)
+        return PROGRAMS.find(named, variables.get("PATH"))
     search = variables.get("PATH")
-    found = next((path for name in _NAMES if (path := shutil.which(name, path=search))), None)
+    found = next((path for name in _NAMES if (path := PROGRAMS.find(name, search))), None)
     return found or next((path for path in _APPLICATIONS if os.access(path, os.X_OK)), None) or _downloaded(variables)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from tools.environments.own_programs import PROGRAMS
 from tools.shell.passthrough import Passthrough
 
 _SECRET_NAME = re.compile(
@@ -119,12 +120,17 @@ def client_environment(base: Mapping[str, str], named: Mapping[str, str] | None 
         named: what the settings pass on by name, added last.
     """
     kept = {name: value for name, value in base.items() if not is_secret(name, value) or _is_of_client(name.upper())}
-    return kept | dict(named or {})
+    return _with_own_programs(kept) | dict(named or {})
 
 
 def bare_environment(base: Mapping[str, str]) -> dict[str, str]:
     """The variables for a helper of ours that reads what strangers have written: none that could be a secret."""
-    return {name: value for name, value in base.items() if _BARE.fullmatch(name.upper())}
+    return _with_own_programs({name: value for name, value in base.items() if _BARE.fullmatch(name.upper())})
+
+
+def _with_own_programs(variables: dict[str, str]) -> dict[str, str]:
+    """With a PATH on which nothing lies that a workspace brought: clients look there for helpers of theirs."""
+    return variables | {"PATH": PROGRAMS.search_path(variables["PATH"])} if "PATH" in variables else variables
 
 
 def _is_of_client(folded: str) -> bool:

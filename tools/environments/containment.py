@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tools.approval.policy import Confines, Decision
 from tools.approval.searching import searches_below
@@ -14,6 +15,9 @@ from tools.environments.kept_places import KeptPlaces
 from tools.environments.sandbox.port import Confinement, Level, Limits, Network, Sandbox
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.light_dataclass import dataclass
+
+if TYPE_CHECKING:
+    from tools.environments.unconfined_commands import GitPlace
 
 _MOST_NAMES = 3
 
@@ -49,6 +53,7 @@ class Containment:
         secrets: files of the workspace that what only looks does not see.
         hosts: asks whether a host may be reached.
         elsewhere: why commands run where nobody can confine them at the moment; '' where they do not.
+        git_place: where git is asked what a command would run along; None: on this machine.
         on_close: called at the session's end, before the sandbox is closed.
     """
 
@@ -62,6 +67,7 @@ class Containment:
     secrets: WorkspaceSecrets = field(default_factory=WorkspaceSecrets)
     hosts: GatedHosts = field(default_factory=GatedHosts)
     elsewhere: Callable[[], str] = _nowhere_else
+    git_place: GitPlace | None = None
     on_close: Callable[[], None] = lambda: None
 
     @property
@@ -97,10 +103,17 @@ class Containment:
             "workspace-write", grounds.writable, grounds.hidden, grounds.protected, self.network, self.limits
         )
 
-    def runs_along(self, command: str) -> str:
-        """What a command that only looks would run with nothing to contain it; '' for nothing."""
-        is_contained = self.level != "full" and self.contains and not self.elsewhere()
-        return "" if is_contained or "git" not in command else self.places.runs_along()
+    def runs_along(self, command: str, cwd: Path, env: Mapping[str, str] | None = None) -> str:
+        """What a command that only looks would run with nothing to contain it; '' for nothing.
+
+        Args:
+            env: what earlier commands have left in its shell.
+        """
+        if self.level != "full" and self.contains and not self.elsewhere():
+            return ""
+        from tools.environments.unconfined_commands import runs_along  # noqa: PLC0415 - loads the reader of commands
+
+        return runs_along(command, cwd, (env or {}).get("PATH"), self.git_place)
 
     def reveals(self, command: str, cwd: Path) -> str:
         """Which secret files of the workspace a command that only looks may print where it runs; '' for none."""

@@ -43,12 +43,13 @@ class GatedEnvironment:
         elsewhere = self._containment.elsewhere()
         # Whoever wants no sandbox need not be told that there is none.
         uncontained = "" if self._containment.level == "full" else elsewhere
+        was_planning = self._gate.is_planning
         action = RunCommand(
             spec.command,
             spec.cwd,
             outside=spec.outside,
             uncontained=uncontained,
-            runs_along=self._containment.runs_along(spec.command),
+            runs_along=self._containment.runs_along(spec.command, spec.cwd, None if was_planning else spec.env),
             reveals=self._containment.reveals(spec.command, spec.cwd),
             variables=self._containment.variables(spec.env, taken_away(spec)),
         )
@@ -60,7 +61,7 @@ class GatedEnvironment:
             confinement=confinement,
             only_looks=is_planning or decision.only_looks,
         )
-        if is_planning:
+        if is_planning or was_planning:
             # That a command only looks was proved of the programs that the user has, not of another PATH's.
             of_call = without_kept(of_call)
         # Nobody has seen what the programs of these names would be.

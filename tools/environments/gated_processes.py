@@ -48,19 +48,20 @@ class GatedProcesses:
 
     def start(self, spec: ProcessSpec) -> ProcessInfo:
         """Ask, then start. What the command changes after that is not seen by the history."""
+        was_planning = self._gate.is_planning
         decision, is_planning = self._gate.authorize_command(
             RunCommand(
                 spec.command,
                 spec.cwd,
                 outside=spec.outside,
-                runs_along=self._containment.runs_along(spec.command),
+                runs_along=self._containment.runs_along(spec.command, spec.cwd, None if was_planning else spec.env),
                 reveals=self._containment.reveals(spec.command, spec.cwd),
                 variables=self._containment.variables(spec.env, spec.unset),
             )
         )
         confinement = self._containment.of(decision, is_planning=is_planning)
         of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement)
-        if is_planning:
+        if is_planning or was_planning:
             # As with a command in the foreground: what was proved is proved of the programs of a fresh shell.
             of_call = replace(of_call, env=None, unset=())
         elif decision.outside and self._gate.asks_nobody and self._containment.is_led_astray(spec.env):

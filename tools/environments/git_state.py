@@ -1,40 +1,29 @@
-"""How a git repository stands: branch, last commit, changes. Looked at once, for a short time, running nothing of it.
-
-A repository's settings can name programs that git runs even where it only looks (`core.fsmonitor`, filters). Where
-there are such settings, only what is in `.git/HEAD` is told. git's own check of who owns the directory stays on.
-"""
+"""The state of a git repository: branch, last commit, changes. Looked at once, for a short time."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tools.environments.child_env import child_environment
-from tools.environments.kept_places import KeptPlaces
+from tools.environments.git import Git, Repository, borrowed, find_repository
 from tools.environments.process_groups import signal_group
-from tools.environments.resolved_open import open_resolved
+from tools.errors import ToolError
 from tools.light_dataclass import dataclass
-from tools.os_flags import O_NONBLOCK, SIGKILL, own_user
+from tools.os_flags import SIGKILL
 
-_QUIET = (
-    "git", "--no-pager", "--no-optional-locks", "--literal-pathspecs",
-    "-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.pager=cat",
-    "-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "status.showUntrackedFiles=normal",
-    "-c", "protocol.allow=never",
+_STATUS = (
+    "--no-pager", "--literal-pathspecs", "status", "--porcelain=v2", "--branch", "--untracked-files=normal",
+    "--ignore-submodules=all", "--no-renames",
 )  # fmt: skip
-_STATUS = ("status", "--porcelain=v2", "--branch", "--ignore-submodules=all", "--no-renames")
-_LAST = ("log", "-1", "--no-decorate", "--no-color", "--format=%h %cs")
-# They would make git look at another repository than the directory's, or write down what it does.
-_MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_TRACE")
+_LAST = ("--no-pager", "log", "-1", "--no-decorate", "--no-color", "--format=%h %cs")
 _MOST_BYTES = 16 * 1024
-_HEAD_BYTES = 1024
-_BRANCH = re.compile(rb"^ref: refs/heads/([^\x00-\x20\x7f]{1,200})\n?$")
+_BRANCH = re.compile(rb"ref: refs/heads/([^\x00-\x20\x7f]{1,200})\s*")
 _COMMIT = re.compile(r"([0-9a-f]{4,64}) (\d{4}-\d\d-\d\d)")
 
 
@@ -55,90 +44,51 @@ class GitState:
     commit: str = ""
 
 
-def git_root(directory: Path) -> Path | None:
-    """The top directory of the repository that `directory` is in; None where it is in none.
+def git_state(directory: Path, *, seconds: float = 1.0) -> GitState | None:
+    """The state of the repository that `directory` is in; None where it is in none, or in one that is not looked at.
 
-    One that belongs to neither the owner of `directory` nor this user does not count: others may write above us.
+    Blocks for `seconds` at most. Nothing that the repository brings is run: `tools.environments.git`.
     """
-    try:
-        owners = {directory.stat().st_uid, own_user()}
-    except OSError:
+    repository = find_repository(directory)
+    if repository is None:
         return None
-    for place in (directory, *directory.parents):
-        try:
-            facts = os.lstat(place / ".git")
-        except OSError:
-            continue
-        return place if facts.st_uid in owners else None
-    return None
-
-
-def git_state(
-    directory: Path, variables: Mapping[str, str] | None = None, *, seconds: float = 1.0
-) -> GitState | None:
-    """How the repository of `directory` stands; None where it is in none. Blocks for `seconds` at most.
-
-    Args:
-        variables: what git's environment is made from; this process's own when None.
-    """
-    root = git_root(directory)
-    if root is None:
-        return None
-    known = GitState(root, branch=_branch_in_head(root))
-    if KeptPlaces((Path(os.path.realpath(root)),)).runs_along():
-        return known
-    environ = child_environment(os.environ if variables is None else variables)
-    for name in _MISLEADING:
-        environ.pop(name, None)
     deadline = time.monotonic() + seconds
-    # Both run at the same time.
-    running = [_start(arguments, root, environ) for arguments in (_STATUS, _LAST)]
-    status, last = (None if process is None else _output(process, deadline) for process in running)
-    return _told(known, status, last)
+    status = last = None
+    with contextlib.suppress(ToolError, OSError), borrowed(repository) as git_dir, Git() as git:
+        # Both run at the same time.
+        running = [_start(git, repository, git_dir, arguments) for arguments in (_STATUS, _LAST)]
+        status, last = (_output(process, deadline) for process in running)
+    return _state(repository, status, last)
 
 
-def _told(known: GitState, status: bytes | None, last: bytes | None) -> GitState:
+def branch_of(directory: Path) -> str:
+    """The branch that is checked out where `directory` is; '' where none is, or it is in no repository."""
+    repository = find_repository(directory)
+    return "" if repository is None else _branch(repository)
+
+
+def _state(repository: Repository, status: bytes | None, last: bytes | None) -> GitState:
     lines = (status or b"").decode("utf-8", "replace").splitlines()
     heads = dict(line[2:].split(" ", 1) for line in lines if line.startswith("# ") and " " in line[2:])
-    branch = heads.get("branch.head", known.branch)
+    branch = heads.get("branch.head", _branch(repository))
     commit = _COMMIT.fullmatch((last or b"").decode("ascii", "replace").strip())
     return GitState(
-        known.root,
+        repository.top,
         branch="" if branch == "(detached)" else branch,
         is_dirty=None if status is None else any(not line.startswith("#") for line in lines),
         commit=commit[0] if commit else "",
     )
 
 
-def _branch_in_head(root: Path) -> str:
-    """What `.git/HEAD` says, for where git is not asked."""
-    try:
-        descriptor = open_resolved(Path(os.path.realpath(root)) / ".git" / "HEAD", os.O_RDONLY | O_NONBLOCK)
-    except OSError:
-        return ""
-    with os.fdopen(descriptor, "rb") as stream:
-        try:
-            found = _BRANCH.match(stream.read(_HEAD_BYTES))
-        except OSError:
-            return ""
+def _branch(repository: Repository) -> str:
+    found = _BRANCH.fullmatch(repository.head())
     return found[1].decode("utf-8", "replace") if found else ""
 
 
-def _start(arguments: Sequence[str], root: Path, environ: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
+def _start(git: Git, repository: Repository, git_dir: Path, arguments: tuple[str, ...]) -> subprocess.Popen[bytes]:
     if sys.platform == "win32":  # where pipes cannot be waited for
-        return None
-    try:
-        return subprocess.Popen(
-            [*_QUIET, *arguments],
-            cwd=root,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError:  # there is no git here
-        return None
+        raise OSError("git is not asked on Windows")
+    return git.start(*arguments, cwd=repository.top, git_dir=git_dir, work_tree=repository.top)
 
 
 def _output(process: subprocess.Popen[bytes], deadline: float) -> bytes | None:

@@ -125,11 +125,11 @@ def _names(directory: Path) -> list[str]:
         return []
 
 
-def read_file(path: Path) -> bytes | None:
-    """A regular file's content; None where there is none."""
+def read_file(path: Path, most_bytes: int = MOST_BYTES) -> bytes | None:
+    """A regular file's content, or the beginning of it; None where there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     except OSError:
         return None
     with open(descriptor, "rb") as file:  # noqa: PTH123 - by descriptor
-        return file.read(MOST_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        return file.read(most_bytes) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None

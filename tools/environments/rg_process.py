@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from typing import IO, Any, Protocol
 
 from tools.context import Interrupt
 from tools.environments.child_env import bare_environment
+from tools.environments.own_programs import PROGRAMS
 from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import ToolError, ToolInterrupted
 from tools.light_dataclass import dataclass
@@ -124,10 +124,10 @@ class Runner:
 
 
 def search_program() -> list[str]:
-    """The command that searches: `rg` beside this interpreter, else on PATH, else the substitute."""
+    """The command that searches: `rg` next to this interpreter, else on PATH, else the substitute."""
     # The one that came with us: an older one knows fewer types, and reads some expressions in another way.
     beside = Path(sys.executable).parent / "rg"
-    found = str(beside) if beside.is_file() else shutil.which("rg")
+    found = str(beside) if beside.is_file() else PROGRAMS.find("rg")
     return [found] if found else substitute()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -152,7 +151,7 @@ def _rights(handle: int) -> int:
 @functools.lru_cache(maxsize=8)
 def _own_places(command: tuple[str, ...]) -> tuple[Path, ...]:
     """What the program needs for itself."""
-    places = [*_SYSTEM, shutil.which(command[0]) or command[0]]
+    places = [*_SYSTEM, command[0]]
     if len(command) > 1:  # the substitute is Python, with code of ours
         places += [sysconfig.get_path("stdlib"), os.path.join(sys.base_prefix, "lib"), str(_OURS / "tools")]  # noqa: PTH118
     return tuple(dict.fromkeys(Path(os.path.realpath(place)) for place in places))
@@ -165,7 +164,7 @@ def _can_confine(command: tuple[str, ...]) -> bool:
         return False
     from tools.environments.sandbox import kernel  # noqa: PLC0415 - as above
 
-    program = os.path.realpath(shutil.which(command[0]) or command[0])
+    program = os.path.realpath(command[0])
     try:
         with open(program, "rb") as start:  # noqa: PTH123 - plain and quick
             if start.read(len(_ELF)) != _ELF or not kernel.landlock_version():

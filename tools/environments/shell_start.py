@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import struct
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from tools.environments.exit_status import exit_of
+from tools.environments.own_programs import PROGRAMS
 from tools.environments.process_groups import signal_group
 from tools.environments.session_groups import SessionGroups
 from tools.environments.shell_report import REPORTING
@@ -134,7 +134,7 @@ class ShellStarter:
     def __init__(self, groups: SessionGroups, shell: str | None = None, sandbox: Sandbox | None = None) -> None:
         self._groups = groups
         self._sandbox = sandbox
-        self._shell = shell or shutil.which("bash") or "/bin/sh"
+        self._shell = shell or PROGRAMS.find("bash") or "/bin/sh"
         number = _NUMBER if self._shell.endswith("bash") else _SMALL_NUMBER
         self._report = _REPORT.format(number=number, reporting=REPORTING)
         self._without_report = f"{number}>&-"

@@ -23,7 +23,9 @@ from acp_adapter.cli.terminal.safe_text import safe_text
 from acp_adapter.cli.terminal.style import style_for
 from acp_adapter.version import __version__
 from agent_core.errors import HermesError
+from tools.environments.git import git_root
 from tools.environments.own_directories import OwnDirectory
+from tools.environments.own_programs import PROGRAMS
 
 if TYPE_CHECKING:
     from agent_core.home import Home
@@ -109,8 +111,11 @@ def _case(home: Home, profile: str | None) -> Iterator[Case]:
         raise HermesError(
             f"No temporary directory could be made: {problem.strerror}. Set TMPDIR to one that can be written."
         ) from problem
+    user = Path(os.path.expanduser("~"))  # noqa: PTH111 - a home that is not known is no error
+    if not user.is_relative_to(here := Path.cwd()):  # what a session there would not use
+        PROGRAMS.distrust([git_root(here) or here])
     with contextlib.closing(scratch):
-        yield Case(home, Path(os.path.expanduser("~")), dict(os.environ), profile, scratch.path)  # noqa: PTH111
+        yield Case(home, user, dict(os.environ), profile, scratch.path)
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from agent_core.prompt.context_files.mentions import mentions_in
 from agent_core.prompt.context_files.names import CURSOR, HERMES, chain, present
 from agent_core.prompt.context_files.reading import FileText, Region, Unreadable, read_text
 from agent_core.prompt.context_files.settings import ContextFileSettings
-from tools.environments.git_state import git_root
+from tools.environments.git import git_root
 from tools.light_dataclass import dataclass
 from tools.untrusted.scanner import scan
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from agent_core.errors import SessionInUse, UnknownSession
 from agent_core.sessions.archive.session_rows import DELETING
 from agent_core.sessions.records import Holder
+from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
 
 LEASE = 60.0
@@ -182,7 +183,7 @@ def _start_from_proc(pid: int) -> str | None:
 
 def _start_from_ps(pid: int) -> str | None:
     shown = subprocess.run(
-        ["ps", "-o", "stat=,lstart=", "-p", str(pid)],
+        [PROGRAMS.find("ps") or "/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"},
         stdin=subprocess.DEVNULL,
         capture_output=True,

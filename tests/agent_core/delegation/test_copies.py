@@ -15,8 +15,6 @@ import pytest
 from agent_core.delegation.copies import make_copy, tidy_copies
 from agent_core.interrupt import CancelToken
 from agent_core.leavings import how_to_apply
-from agent_core.quiet_git import git
-from tests.support.agents import in_background
 from tests.support.delegating import copies_left
 from tools.errors import ToolError, ToolInterrupted
 
@@ -60,16 +58,6 @@ def test_a_copy_holds_what_is_there_now_and_writes_nothing_where_it_came_from(to
     assert copy.changes() == []
     copy.drop()
     assert copies_left(tmp_path / "copies") == []
-
-
-def test_git_ends_with_the_turn(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    token = CancelToken()
-    waiting = in_background(lambda: git("hash-object", "pipe", cwd=tmp_path, interrupt=token))
-    with (tmp_path / "pipe").open("wb"):  # git has begun to read
-        token.cancel()
-        with pytest.raises(ToolInterrupted):
-            waiting.result(10)
 
 
 def test_a_copy_that_was_not_finished_in_time_is_gone(top, tmp_path):

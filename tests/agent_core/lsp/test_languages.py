@@ -12,8 +12,8 @@ PYTHON = Language("python", "python")
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    own, bins, root = tmp_path / "own", tmp_path / "bin", tmp_path / "root"
+def places(tmp_path: Path, program_folder: Path) -> Places:
+    own, bins, root = tmp_path / "own", program_folder / "bin", tmp_path / "root"
     for path in (own, bins, root / ".venv/bin", root / "node_modules/.bin"):
         path.mkdir(parents=True)
     (root / ".venv/pyvenv.cfg").touch()
@@ -30,7 +30,7 @@ def test_the_first_that_is_installed_is_used(places: Places) -> None:
     assert command_of(PYTHON, {}, places) is None
     ruff = _program(places.own / "ruff")
     assert command_of(PYTHON, {}, places) == (ruff, "server")
-    pylsp = _program(places.own.parent / "bin/pylsp")
+    pylsp = _program(Path(places.variables["PATH"]) / "pylsp")
     assert command_of(PYTHON, {}, places) == (pylsp,)
 
 
@@ -41,6 +41,14 @@ def test_what_the_workspace_brings_is_run_only_where_the_settings_name_it_and_la
     assert command_of(PYTHON, named, places) == (brought, "server")
     ours = _program(places.own / "ruff")
     assert command_of(PYTHON, named, places) == (ours, "server")
+
+
+def test_a_language_server_of_the_workspace_that_is_first_on_path_is_not_run(places: Places) -> None:
+    root = places.roots[0]
+    for folder in (".venv/bin", "node_modules/.bin"):
+        _program(root / folder / "pylsp")
+        active = Places(places.roots, {"PATH": f"{root / folder}:{places.variables['PATH']}"}, places.own)
+        assert command_of(PYTHON, {}, active) is None
 
 
 def test_the_servers_path_begins_with_the_workspaces_programs(places: Places) -> None:

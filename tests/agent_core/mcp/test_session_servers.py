@@ -138,9 +138,9 @@ def test_a_server_that_exits_is_told_with_its_last_words_but_without_its_secrets
     ("command", "told"),
     [
         ("/nowhere/mcp", "There is no program /nowhere/mcp. Install it"),
-        ("no-such-mcp-server", "'no-such-mcp-server' is not on the PATH"),
+        ("no-such-mcp-server", "There is no program no-such-mcp-server on PATH. Install it"),
         ("./server", "relative path"),
-        ("nul\0", "not on the PATH"),
+        ("nul\0", "on PATH"),
     ],
 )
 def test_a_command_that_is_not_there_is_named(open_servers: Open, command: str, told: str) -> None:

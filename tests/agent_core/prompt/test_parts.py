@@ -96,9 +96,8 @@ def test_outside_of_a_repository_this_is_told():
     assert "no git repository" in environment_text(dataclasses.replace(FACTS, git=None))
 
 
-def test_the_facts_of_this_machine(tmp_path, monkeypatch):
-    programs = tmp_path / "programs"
-    programs.mkdir()
+def test_the_facts_of_this_machine(tmp_path, monkeypatch, program_folder):
+    programs = program_folder
     for name in ("bash", "make", "docker"):
         (programs / name).write_text("#!/bin/sh\n")
         (programs / name).chmod(0o755)

@@ -25,10 +25,11 @@ def program(path: Path) -> Path:
     return path
 
 
-def test_the_system_s_is_found(tmp_path):
-    found = program(tmp_path / "chromium-browser")
+def test_the_system_s_browser_is_found_and_not_one_that_anyone_may_have_put_there(program_folder, tmp_path):
+    found = program(program_folder / "chromium-browser")
+    program(tmp_path / "chromium")
 
-    assert find_chromium({"PATH": str(tmp_path)}) == str(found)
+    assert find_chromium({"PATH": f"{tmp_path}:{program_folder}"}) == str(found)
 
 
 def test_the_one_that_is_named_goes_first(tmp_path):

@@ -1,11 +1,14 @@
 """In plan mode a command runs with the programs that the user has, and changes nothing that the shell keeps."""
 
+import pytest
+
 from agent_core.interrupt import CancelToken
 from tests.support.shells import shells
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.policy import Rules
 from tools.environments.gated_commands import GatedEnvironment
+from tools.errors import Denied
 from tools.shell.memory import ShellCommand
 
 
@@ -26,9 +29,20 @@ def test_a_path_that_was_exported_before_does_not_count_while_planning(tmp_path)
     with shells(tmp_path) as session:
         session.run('export PATH="$PWD:$PATH"')
 
-        assert run(session, "default", "ls").output == "mine\n"
+        assert session.run("ls").output == "mine\n"
         assert run(session, "plan", "ls").output == "ls\n"
-        assert run(session, "default", "ls").output == "mine\n"
+        assert session.run("ls").output == "mine\n"
+
+
+def test_a_safe_command_that_a_path_leads_to_the_workspace_is_asked_about(tmp_path):
+    (tmp_path / "ls").write_text("#!/bin/sh\necho mine\n")
+    (tmp_path / "ls").chmod(0o755)
+    with shells(tmp_path) as session:
+        session.run('export PATH="$PWD:$PATH"')
+        for command in ("ls", "ls -l | head", "timeout 5 ls", "cd /usr && ls"):
+            with pytest.raises(Denied, match="nobody to ask"):
+                run(session, "default", command)
+        assert run(session, "default", "echo fine; cat /dev/null").output == "fine\n"
 
 
 def test_the_shell_stays_where_it_is(tmp_path):

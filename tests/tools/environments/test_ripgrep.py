@@ -346,16 +346,19 @@ def test_a_cancelled_turn_ends_the_running_search(tmp_path: Path, endless_rg: Pa
     assert not Path(f"/proc/{process}").exists()
 
 
-def test_the_rg_beside_the_interpreter_goes_before_one_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    for folder in (tmp_path / "ours", tmp_path / "theirs"):
+def test_the_rg_next_to_the_interpreter_goes_before_one_on_path(
+    program_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    theirs = program_folder / "theirs"
+    for folder in (tmp_path / "ours", theirs):
         folder.mkdir()
         (folder / "rg").write_text("#!/bin/sh\n")
         (folder / "rg").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path / "theirs"))
+    monkeypatch.setenv("PATH", str(theirs))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "ours" / "python"))
     assert rg_process.search_program() == [str(tmp_path / "ours" / "rg")]
     (tmp_path / "ours" / "rg").unlink()
-    assert rg_process.search_program() == [str(tmp_path / "theirs" / "rg")]
+    assert rg_process.search_program() == [str(theirs / "rg")]
 
 
 def test_without_rg_a_program_of_ours_searches(tree: Path, tmp_path_factory, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,6 @@ import json
 import logging
 import os
 import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from tools.environments.far.docker import mount_field
 from tools.environments.far.leading import leading
 from tools.environments.far.machine import Streams
 from tools.environments.far.owning import is_left, owned_name
+from tools.environments.own_programs import PROGRAMS
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
@@ -222,7 +222,7 @@ class ApptainerMachine:
 
 def _found(program: str) -> str:
     for name in (program,) if program else _NAMES:
-        if found := shutil.which(name):
+        if found := PROGRAMS.find(name):
             return found
     wanted = program or " or ".join(_NAMES)
     raise CommandError(

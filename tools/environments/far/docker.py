@@ -11,7 +11,6 @@ import hashlib
 import logging
 import os
 import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from tools.environments.backends import Rescue
 from tools.environments.child_env import client_environment
 from tools.environments.far.machine import Streams, ended
 from tools.environments.far.owning import PREFIX, is_left, owned_name
+from tools.environments.own_programs import PROGRAMS
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
@@ -305,7 +305,7 @@ class DockerMachine:
 
 def _engine(program: str) -> str:
     for name in (program,) if program else ("docker", "podman"):
-        if found := shutil.which(name):
+        if found := PROGRAMS.find(name):
             return found
     raise CommandError(
         f"There is no program {program or 'docker or podman'!r} here. Install an engine, or set "

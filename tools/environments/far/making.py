@@ -12,7 +12,7 @@ from tools.environments.backends import Elsewhere, Wanted
 from tools.environments.containment import Containment
 from tools.environments.far.machine import Machine
 from tools.environments.far.side import FarSide
-from tools.environments.far.surroundings import FarPlaces, FarSecrets, SharedSecrets, places_there
+from tools.environments.far.surroundings import FarSecrets, SharedSecrets, git_there, places_there
 from tools.environments.kept_places import KeptPlaces
 from tools.environments.local_processes import LocalProcesses
 from tools.settings import ToolSettings
@@ -60,7 +60,12 @@ def with_shared_places(backend: str, side: FarSide, wanted: Wanted, why_not: str
         command=side.link.output_of,
         close=side.close,
         shared=tuple(dict.fromkeys((*named, *real))),
-        containment=Containment(why_not=lambda: why_not, places=KeptPlaces(real), secrets=SharedSecrets(side, real)),
+        containment=Containment(
+            why_not=lambda: why_not,
+            places=KeptPlaces(real),
+            secrets=SharedSecrets(side, real),
+            git_place=git_there(side.link),
+        ),
         wall="container",
         note=note,
     )
@@ -105,8 +110,8 @@ def with_places_there(
         close=side.close,
         containment=Containment(
             why_not=lambda: why_not,
-            places=FarPlaces(side.link, lambda: places.real),
             secrets=FarSecrets(side, lambda: places.real),
+            git_place=git_there(side.link),
         ),
         problem=places.problem,
         wall=wall,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import string
 import subprocess
 import threading
@@ -21,6 +20,7 @@ from tools.environments.child_env import client_environment
 from tools.environments.far.link import line_from
 from tools.environments.far.machine import NotConnected, Streams
 from tools.environments.own_directories import OwnDirectory
+from tools.environments.own_programs import PROGRAMS
 from tools.errors import CommandError
 from tools.light_dataclass import dataclass
 
@@ -136,9 +136,11 @@ class SshMachine:
     """
 
     def __init__(self, target: SshTarget, program: str = "ssh", variables: Mapping[str, str] = os.environ) -> None:
-        found = shutil.which(program)
+        found = PROGRAMS.find(program)
         if found is None:
-            raise CommandError("There is no ssh program on this machine. Install the OpenSSH client.")
+            raise CommandError(
+                f"terminal.backend is ssh, which needs the OpenSSH client. {PROGRAMS.missing(program)}"
+            )
         if not target.host or target.host.startswith("-") or any(sign.isspace() for sign in target.host):
             raise CommandError(f"terminal.ssh_host is {target.host!r}, which is no host. Correct it in the settings.")
         self._program = found

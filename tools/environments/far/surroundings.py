@@ -10,21 +10,16 @@ from tools.approval.sensitive import why_sensitive
 from tools.environments.far.link import Link
 from tools.environments.far.side import FarSide
 from tools.environments.far.wrapping import quoted
-from tools.environments.git_settings import looking_settings
-from tools.environments.kept_places import KeptPlaces
+from tools.environments.unconfined_commands import GitPlace
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import CommandError, ToolError
 from tools.light_dataclass import dataclass
 
 _GIT = """
-cd {root} 2>/dev/null || exit 0
-command -v git >/dev/null || exit 0
-g=$(git rev-parse --git-common-dir 2>/dev/null) || exit 0
-h=$(git rev-parse --git-dir)
-cat "$g/config" "$h/config.worktree" 2>/dev/null
-find "$g/modules" -name config -exec cat {{}} + 2>/dev/null
-exit 0
+command -v git >/dev/null && {{ cd {directory} && git {arguments} 2>/dev/null || exit 0; }}
+printf '\\0%s' done
 """
+_DONE = b"\0done"
 _MOST_WORDS, _MOST_PLACES, _LONGEST_NAME = 20, 200, 300
 _SECRETS = "find {roots} -maxdepth 2 -type f 2>/dev/null | head -n 5000; exit 0"
 
@@ -81,24 +76,24 @@ def _made(side: FarSide, place: Path) -> bool:
     return side.link.output_of(script).split() == [b"made"]
 
 
-class FarPlaces(KeptPlaces):
-    """Looks at what git would run there; puts nothing back, as nothing there is confined by us."""
+def git_there(link: Link) -> GitPlace:
+    """Asks git on the other machine."""
 
-    def __init__(self, link: Link, roots: Callable[[], tuple[Path, ...]]) -> None:
-        super().__init__()
-        self._link = link
-        self._far_roots = roots
+    def run(directory: Path, arguments: Sequence[str]) -> bytes | None:
+        script = _GIT.format(directory=quoted(str(directory)), arguments=" ".join(map(quoted, arguments)))
+        try:
+            found = link.output_of(script)
+        except CommandError:
+            return None
+        return found.removesuffix(_DONE) if found.endswith(_DONE) else None
 
-    def runs_along(self) -> str:
-        """What git would run of the repositories' own settings where it only looks; '' for nothing."""
-        for root in self._far_roots():
-            try:
-                written = self._link.output_of(_GIT.format(root=quoted(str(root))))
-            except CommandError:
-                return f"what git's settings in {root} name, which could not be looked at"
-            if names := looking_settings(written):
-                return f"what {names[0]} in the settings of {root} names"
-        return ""
+    def exists(path: Path) -> bool:
+        try:
+            return link.output_of(f"[ -e {quoted(str(path))} ] && echo yes; exit 0").strip() == b"yes"
+        except CommandError:
+            return True
+
+    return GitPlace(run, exists)
 
 
 class FarSecrets(WorkspaceSecrets):

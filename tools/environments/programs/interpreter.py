@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
 
 _FOLDERS = (".venv", "venv")
@@ -45,11 +45,9 @@ def project_interpreter(cwd: Path, kept: Mapping[str, str | None], variables: Ma
 
 
 def system_interpreter(variables: Mapping[str, str]) -> Interpreter:
-    """The Python that a fresh shell finds; where there is none, the one that runs this program."""
+    """The Python that a fresh shell finds outside of workspaces; where there is none, the one that runs us."""
     for name in _NAMES:
-        # A relative place in it would be the workspace's.
-        places = [place for place in variables.get("PATH", os.defpath).split(os.pathsep) if place.startswith("/")]
-        if found := shutil.which(name, path=os.pathsep.join(places)):
+        if found := PROGRAMS.find(name, variables.get("PATH")):
             return Interpreter(found, name)
     return Interpreter(sys.executable, sys.executable)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.environments.own_programs import PROGRAMS
 from tools.environments.sandbox import kernel
 from tools.environments.sandbox.call_filter import call_filter
 from tools.environments.sandbox.call_numbers import MACHINES
@@ -34,9 +34,9 @@ class BubblewrapSandbox:
     """
 
     def __init__(self, program: str | None = None) -> None:
-        found = program or shutil.which(_PROGRAM)
+        found = program or PROGRAMS.find(_PROGRAM)
         if found is None:
-            raise OSError("bubblewrap (bwrap) is not installed.")
+            raise OSError(PROGRAMS.missing(_PROGRAM))
         self._program = found
         self._scratch = Scratch()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import queue
-import shutil
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, failing, well
+from tools.environments.own_programs import PROGRAMS
 
 if TYPE_CHECKING:
     from agent_core.mcp.specs import ServerSpec
@@ -67,7 +67,7 @@ def _told(spec: ServerSpec, tokens: ServerTokens) -> Finding:
         return failing(NAME, f"{spec.name}: {spec.problem}", "Correct its entry in mcp_servers.", server=spec.name)
     if spec.transport == "stdio":
         path = dict(spec.env).get("PATH") or os.environ.get("PATH")
-        if shutil.which(spec.command, path=path) is not None:
+        if PROGRAMS.find(spec.command, path) is not None:
             return well(NAME, f"{spec.name}: {spec.command}", server=spec.name)
         step = "Install it, or give its absolute path in mcp_servers."
         return failing(NAME, f"{spec.name}: there is no program {spec.command}", step, server=spec.name)

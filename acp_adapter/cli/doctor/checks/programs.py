@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 
 from acp_adapter.cli.doctor.case import Case
 from acp_adapter.cli.doctor.finding import Finding, warning, well
 from tools.environments.child_env import bare_environment
+from tools.environments.own_programs import PROGRAMS
 
 _SECONDS = 10.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
@@ -32,9 +32,9 @@ def check_search(_: Case) -> Iterator[Finding]:
 
 def check_git(case: Case) -> Iterator[Finding]:
     """Whether git runs."""
-    found = shutil.which("git", path=case.environ.get("PATH"))
+    found = PROGRAMS.find("git", path := case.environ.get("PATH"))
     if found is None:
-        yield warning("git", "git is not on PATH", _GIT_STEP)
+        yield warning("git", PROGRAMS.missing("git", path), _GIT_STEP)
         return
     yield _ran("git", [found], _GIT_STEP)
 

@@ -64,7 +64,7 @@ def test_it_does_not_end_with_the_thread_that_started_it(tmp_path):
 
 def test_without_the_program_there_is_no_sandbox(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(OSError, match="not installed"):
+    with pytest.raises(OSError, match="no program bwrap on PATH"):
         BubblewrapSandbox()
 
 
