@@ -137,7 +137,8 @@ class _Places:
             temporary_places,
         )
 
-        caches = cache_places(home, filter(shutil.which, cache_tools())) if self._settings.caches else ()
+        installed = filter(shutil.which, cache_tools())  # noqa: TID251 - what commands find, and nothing is run
+        caches = cache_places(home, installed) if self._settings.caches else ()
         found = (*self._roots, *temporary_places(os.environ, self._roots), *caches)
         added = not_within((Path(text).expanduser() for text in self._settings.writable), found)
         return (*found, *(path for path in added if path.is_dir()))

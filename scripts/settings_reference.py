@@ -44,6 +44,7 @@ _MORE = {
     "security": "[Secrets](security.md#secrets)",
     "code_execution": "[Programs that call tools](execute-code.md)",
     "sandbox": "[What the sandbox promises](security.md#what-the-sandbox-promises)",
+    "programs": "[Opening a repository](security.md#opening-a-repository-runs-nothing-of-it)",
     "context_files": "[Rules files](rules-files.md)",
     "skills": "[Skills](skills.md)",
     "mcp": "[MCP servers](mcp.md)",

@@ -5,16 +5,15 @@ They are read once, when the session begins: what a command writes into `.git/co
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tools.environments.git import find_repository
 from tools.environments.git_settings import all_settings
+from tools.environments.places_run_later import read_file
 from tools.environments.sandbox_network.hosts import host_name
-from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 from tools.web.addresses import inside_by_name
 
 _MOST_BYTES = 256 * 1024
@@ -44,27 +43,6 @@ def _hosts(config: bytes) -> Iterator[str]:
 
 
 def _config(root: Path) -> bytes:
-    """The repository's settings as they stand in its file, b"" where there is none."""
-    for directory in (root, *root.parents):
-        git = directory / ".git"
-        if git.is_dir():
-            return _read(git / "config")
-        if git.is_file():  # a worktree or a submodule: «gitdir: PATH»
-            folder = (directory / _text(git).removeprefix("gitdir:").strip()).resolve()
-            common = _text(folder / "commondir").strip()
-            return _read((folder / common if common else folder) / "config")
-    return b""
-
-
-def _text(path: Path) -> str:
-    return _read(path).decode("utf-8", "replace")
-
-
-def _read(path: Path) -> bytes:
-    """A regular file's beginning. A pipe in its place must not make the session wait."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    except OSError:
-        return b""
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - by descriptor
-        return file.read(_MOST_BYTES) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    """The repository's settings as they are in its file, b"" where there is none."""
+    repository = find_repository(root)
+    return b"" if repository is None else read_file(repository.common_dir / "config", _MOST_BYTES) or b""
