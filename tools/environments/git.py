@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -116,7 +117,8 @@ class Repository:
 def git_root(directory: Path) -> Path | None:
     """The top directory of the repository that `directory` is in; None where it is in none.
 
-    One that belongs to neither the owner of `directory` nor this user does not count: others may write above us.
+    One above that belongs to neither the owner of `directory` nor this user does not count, nor one in a directory where
+    everyone may write, such as that for temporary files: a confined command could have put it there.
     """
     try:
         owners = {directory.stat().st_uid, own_user()}
@@ -125,9 +127,10 @@ def git_root(directory: Path) -> Path | None:
     for place in (directory, *directory.parents):
         try:
             facts = os.lstat(place / ".git")
+            is_shared = place != directory and bool(place.stat().st_mode & stat.S_IWOTH)
         except OSError:
             continue
-        return place if facts.st_uid in owners else None
+        return place if facts.st_uid in owners and not is_shared else None
     return None
 
 

@@ -30,6 +30,16 @@ def test_a_git_directory_that_is_empty_does_not_lead_to_the_repository_above(wor
     assert find_repository(inner) is None
 
 
+def test_a_git_directory_above_counts_only_where_not_everyone_may_write(tmp_path):
+    shared, inner = tmp_path / "shared", tmp_path / "shared" / "a" / "b"
+    inner.mkdir(parents=True)
+    git(tmp_path, "init", "-q", str(shared))
+    assert git_root(inner) == shared
+    shared.chmod(0o1777)
+    assert git_root(inner) is None
+    assert git_root(shared) == shared
+
+
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
 def test_a_git_file_loses_line_ends(workspace, tmp_path, end):
     top = tmp_path / "tree"
