@@ -1,11 +1,14 @@
-"""What the proxy passes on: a tunnel whose first message names the host that was asked for, or one plain request."""
+"""What the proxy passes on: a tunnel whose client hello names the host that was asked for, or one plain request."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import ipaddress
 import re
+from collections.abc import Callable
 
-from tools.environments.sandbox_network.client_hello import Hello, read_hello
+from tools.environments.sandbox_network.client_hello import Hello, asks_again, other_record, read_hello
 from tools.environments.sandbox_network.reaching import NotReached, Reaching, Way, Wish
 from tools.environments.sandbox_network.requests import Request, read_fields, without_hop
 from tools.environments.sandbox_network.wire import CHUNK, Wire, ask_for_tunnel, both, connected, proxy_login, pump
@@ -26,33 +29,97 @@ async def tunnel(way: Way, wish: Wish, here: Wire, reaching: Reaching) -> None:
         if way.upstream is not None:
             await ask_for_tunnel(there, wish.shown, way.upstream)
         await here.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        upwards = asyncio.create_task(_upwards(way, wish, here, there, reaching))
-        await both(upwards, asyncio.create_task(pump(there.reader, here)))
+        retried = asyncio.get_running_loop().create_future()
+        check = functools.partial(_check, way, wish, reaching)
+        upwards = _upwards(here, there, check, retried, is_patient=not way.is_listed)
+        await both(asyncio.create_task(upwards), asyncio.create_task(_downwards(here, there, retried)))
     finally:
         there.writer.close()
 
 
-async def _upwards(way: Way, wish: Wish, here: Wire, there: Wire, reaching: Reaching) -> None:
-    data, hello = await _beginning(here, is_patient=not way.is_listed)
-    why = ""
-    if hello.kind == "broken" or (hello.kind != "tls" and way.is_listed and data):
-        why = "the connection is not encrypted in a way that shows which host it is for"
-    elif hello.kind == "tls" and hello.name not in {"", wish.host}:
-        why = f"the connection asks for another host, {hello.name[:100]!r}"
-    if why:
-        reaching.refused(wish, why)
-        raise ConnectionAbortedError(why)
+async def _upwards(
+    here: Wire, there: Wire, check: Callable[[Hello], None], retried: asyncio.Future[bool], *, is_patient: bool
+) -> None:
+    data, hello = await _beginning(here, b"", is_patient=is_patient)
+    check(hello)
+    if hello.kind == "tls":
+        # What follows waits for the server's word: it may ask for another client hello, and go by that one.
+        await there.send(data[: hello.size])
+        data = data[hello.size :]
+        async with asyncio.timeout(_HELLO_SECONDS):
+            is_retried = await asyncio.shield(retried)
+        if is_retried:
+            data = await _second_hello(here, there, check, data)
     await there.send(data)
     await pump(here.reader, there)
 
 
-async def _beginning(here: Wire, *, is_patient: bool) -> tuple[bytes, Hello]:
+async def _downwards(here: Wire, there: Wire, retried: asyncio.Future[bool]) -> None:
+    """Pass on what the server says, and find out by its beginning whether it asks for another client hello."""
+    data = b""
+    while more := await there.reader.read(CHUNK):
+        data += more
+        if (found := asks_again(data)) is not None:
+            retried.set_result(found)
+            await here.send(more)
+            break
+        await here.send(more)
+    else:
+        retried.set_result(False)
+    await pump(there.reader, here)
+
+
+async def _second_hello(here: Wire, there: Wire, check: Callable[[Hello], None], data: bytes) -> bytes:
+    """The program's second client hello, checked as the first; what comes before it is passed on."""
+    while (size := other_record(data)) != 0:
+        if size is None:
+            if not (more := await here.reader.read(CHUNK)):
+                return data
+            data += more
+        else:
+            await there.send(data[:size])
+            data = data[size:]
+    data, hello = await _beginning(here, data, is_patient=False)
+    check(hello if hello.kind == "tls" else Hello("broken"))
+    return data
+
+
+def _check(way: Way, wish: Wish, reaching: Reaching, hello: Hello) -> None:
+    """Whether a connection may go on that begins so.
+
+    Raises:
+        ConnectionAbortedError: it is for something else than what was asked for, or may be; it is taken down.
+    """
+    why = ""
+    if hello.kind == "broken" or (hello.kind == "plain" and way.is_listed):
+        why = "the connection is not encrypted in a way that shows which host it is for"
+    elif hello.kind == "tls" and not hello.name and not _is_address(wish.host):
+        why = "TLS without a server name (SNI): the program has to name the host that it connects to"
+    elif hello.kind == "tls" and hello.name not in {"", wish.host}:
+        why = f"the connection asks for another host, {hello.name[:100]!r}"
+    elif hello.hides and way.is_listed:
+        why = "TLS with an encrypted client hello (ECH), which can hide another host: switch it off in the program"
+    if why:
+        reaching.refused(wish, why)
+        raise ConnectionAbortedError(why)
+
+
+def _is_address(host: str) -> bool:
+    """Whether TLS has no name for it (RFC 6066, 3)."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+async def _beginning(here: Wire, data: bytes, *, is_patient: bool) -> tuple[bytes, Hello]:
     """The first bytes from the program, as many as it takes to know whom it means.
 
     Args:
+        data: what has come already.
         is_patient: the program may let the server speak first, for as long as it likes.
     """
-    data = b""
     async with asyncio.timeout(None if is_patient else _HELLO_SECONDS):
         while (hello := read_hello(data)).kind == "more":
             more = await here.reader.read(CHUNK)

@@ -7,8 +7,8 @@ import http.client
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +19,15 @@ from tests.support.forwarder import Forwarder
 from tests.support.host_gate import ScriptedGate
 from tests.support.web_server import Exchange, WebServer
 from tests.tools.environments.sandbox_network.conftest import MakeNetwork
-from tests.tools.environments.sandbox_network.test_client_hello import client_hello
+from tests.tools.environments.sandbox_network.test_client_hello import (
+    RETRY,
+    client_hello,
+    encrypted_hello,
+    record,
+    server_hello,
+    split,
+    with_extensions,
+)
 from tools.environments.sandbox_network.port import NetworkRules
 from tools.environments.sandbox_network.session_network import SessionNetwork
 
@@ -342,34 +350,132 @@ def test_a_listed_host_is_reached_through_the_users_own_proxy(
     assert gate.asked == []
 
 
+@contextmanager
+def tunnel_to(
+    make_network: MakeNetwork, place: str, gate: ScriptedGate | None = None, remotes: Sequence[str] = ()
+) -> Iterator[tuple[socket.socket, socket.socket, SessionNetwork]]:
+    """A tunnel to a host of the internet: the program's end, the server's, and the network."""
+    with socket.create_server(("127.0.0.1", 0)) as arrived, Forwarder(arrived.getsockname()[1], tunnel=True) as way:
+        network = make_network(
+            gate,
+            remotes=remotes,
+            find=lambda host, _port: ["127.0.0.1" if host == "127.0.0.1" else PUBLIC],
+            proxies={"https": f"http://127.0.0.1:{way.port}"},
+        )
+        connection, head = Client(network).tunnel(place)
+        assert head.startswith(b"HTTP/1.1 200 ")
+        there, _ = arrived.accept()
+        there.settimeout(10)
+        with connection, there:
+            yield connection, there, network
+
+
+def _received(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := connection.recv(size - len(data))):
+        data += more
+    return data
+
+
 @pytest.mark.parametrize(
     ("first", "why"),
     [
         (client_hello("evil.example"), "asks for another host, 'evil.example'"),
+        (split(client_hello("evil.example"), 5), "asks for another host, 'evil.example'"),
+        (client_hello("pypi.org.evil.example"), "asks for another host, 'pypi.org.evil.example'"),
+        (client_hello("www.pypi.org"), "asks for another host, 'www.pypi.org'"),
+        (client_hello(None), "TLS without a server name (SNI)"),
+        (split(client_hello(None), 1), "TLS without a server name (SNI)"),
+        (with_extensions(b""), "TLS without a server name (SNI)"),
+        (encrypted_hello("pypi.org"), "encrypted client hello (ECH)"),
+        (split(encrypted_hello("pypi.org", 0xFFCE), 20), "encrypted client hello (ECH)"),
+        (encrypted_hello("cloud.example"), "asks for another host, 'cloud.example'"),
+        (record(client_hello("pypi.org")[5:] + client_hello("evil.example")[5:]), "not encrypted"),
         (b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "not encrypted"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "not encrypted"),
         (b"\x16\3\1\0\0", "not encrypted"),
     ],
-    ids=["another host", "plain HTTP", "no greeting"],
+    ids=[
+        *("another host", "another host in pieces", "a host that begins so", "a host below"),
+        *("no name", "no name in pieces", "no extension", "a hidden name", "an older hidden name", "a public name"),
+        *("two client hellos", "plain HTTP", "ssh", "an empty record"),
+    ],
 )
 def test_a_tunnel_to_a_listed_host_carries_tls_for_that_host(
     make_network: MakeNetwork, first: bytes, why: str
 ) -> None:
-    arrived = socket.create_server(("127.0.0.1", 0))
-    with arrived, Forwarder(arrived.getsockname()[1], tunnel=True) as upstream:
-        network = make_network(
-            find=finding({"pypi.org": PUBLIC, "127.0.0.1": "127.0.0.1"}),
-            proxies={"https": f"http://127.0.0.1:{upstream.port}"},
-        )
-        connection, _ = Client(network).tunnel("pypi.org:443")
-        with connection:
+    for place, remotes in (("pypi.org:443", ()), ("pypi.org:443", ("pypi.org",))):
+        with tunnel_to(make_network, place, remotes=remotes) as (connection, there, network):
             connection.sendall(first)
             assert connection.recv(1) == b""
-        there, _ = arrived.accept()
-        with there:
             assert there.recv(100) == b""
-    (refusal,) = network.refusals()
-    assert refusal.startswith("pypi.org:443: ")
-    assert why in refusal
+        (refusal,) = network.refusals()
+        assert refusal.startswith("pypi.org:443: ")
+        assert why in refusal
+
+
+@pytest.mark.parametrize("pieces", [517, 11, 1])
+def test_tls_that_names_its_listed_host_passes_whole_and_in_pieces(make_network: MakeNetwork, pieces: int) -> None:
+    hello = split(client_hello("pypi.org"), pieces)
+    with tunnel_to(make_network, "pypi.org:443") as (connection, there, network):
+        connection.sendall(hello)
+        assert _received(there, len(hello)) == hello
+        there.sendall(server_hello(bytes(32)))
+        assert connection.recv(1) == b"\x16"
+        connection.sendall(b"the rest")
+        assert _received(there, 8) == b"the rest"
+    assert network.refusals() == ()
+
+
+def test_a_listed_host_that_is_an_address_needs_no_name_in_tls(make_network: MakeNetwork) -> None:
+    hello = client_hello(None)
+    with tunnel_to(make_network, f"{PUBLIC}:443", remotes=[PUBLIC]) as (connection, there, network):
+        connection.sendall(hello)
+        assert _received(there, len(hello)) == hello
+    with tunnel_to(make_network, f"{PUBLIC}:443", remotes=[PUBLIC]) as (connection, there, network):
+        connection.sendall(client_hello("evil.example"))
+        assert there.recv(1) == b""
+    assert "asks for another host" in network.refusals()[0]
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["before it is asked for", "when it is asked for"])
+@pytest.mark.parametrize(
+    "between", [b"", record(b"\1", 20), record(b"\1", 20) * 2 + record(b"early", 23)], ids=["", "change", "more"]
+)
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [("pypi.org", ""), ("evil.example", "another host, 'evil.example'"), (None, "TLS without a server name (SNI)")],
+)
+def test_a_second_client_hello_is_for_the_same_listed_host(
+    make_network: MakeNetwork, name: str | None, refusal: str, between: bytes, early: bool
+) -> None:
+    first, second = client_hello("pypi.org"), client_hello(name)
+    with tunnel_to(make_network, "pypi.org:443") as (connection, there, network):
+        connection.sendall(first + (between + second if early else b""))
+        assert _received(there, len(first)) == first
+        there.sendall(RETRY)
+        assert _received(connection, len(RETRY)) == RETRY
+        if not early:
+            connection.sendall(between + second)
+        assert _received(there, len(between)) == between
+        assert _received(there, len(second)) == (b"" if refusal else second)
+    assert [refusal in told for told in network.refusals()] == [True] * bool(refusal)
+
+
+def test_a_server_that_asks_for_a_second_client_hello_is_reached(
+    make_network: MakeNetwork, certificates: Certificates
+) -> None:
+    """With real TLS on both sides: the server wants a curve that the client has not tried."""
+    there = certificates.server_context()
+    there.set_ecdh_curve("secp521r1")
+    context = ssl.create_default_context(cafile=str(certificates.ca))
+    with WebServer({"/a": b"page"}, tls=there) as server:
+        network = make_network(ScriptedGate("*"), find=finding({"model.example": "127.0.0.1"}))
+        connection, _ = Client(network).tunnel(f"model.example:{server.port}")
+        with context.wrap_socket(connection, server_hostname="model.example") as secure:
+            secure.sendall(b"GET /a HTTP/1.1\r\nHost: model.example\r\nConnection: close\r\n\r\n")
+            assert b"".join(iter(lambda: secure.recv(65536), b"")).endswith(b"page")
+    assert network.refusals() == ()
 
 
 def test_a_host_that_the_person_allowed_may_speak_first_and_in_its_own_protocol(make_network: MakeNetwork) -> None:
@@ -389,13 +495,23 @@ def test_a_host_that_the_person_allowed_may_speak_first_and_in_its_own_protocol(
             assert connection.recv(5) == b"bye"
 
 
-def test_even_there_tls_is_for_the_host_that_was_asked_for(make_network: MakeNetwork) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        network = make_network(ScriptedGate("*"), find=finding({"data.example": "127.0.0.1"}))
-        connection, _ = Client(network).tunnel(f"data.example:{listener.getsockname()[1]}")
-        with connection:
-            connection.sendall(client_hello("evil.example"))
-            assert connection.recv(1) == b""
+@pytest.mark.parametrize("name", ["evil.example", None], ids=["another host", "no name"])
+def test_even_there_tls_is_for_the_host_that_was_asked_for(make_network: MakeNetwork, name: str | None) -> None:
+    with tunnel_to(make_network, "data.example:8443", ScriptedGate("*")) as (connection, there, network):
+        connection.sendall(client_hello(name))
+        assert connection.recv(1) == b""
+        assert there.recv(1) == b""
+    assert network.refusals()[0].startswith("data.example:8443: ")
+
+
+def test_browsers_that_encrypt_a_part_of_their_client_hello_reach_what_the_person_allowed(
+    make_network: MakeNetwork,
+) -> None:
+    hello = encrypted_hello("data.example")
+    with tunnel_to(make_network, "data.example:443", ScriptedGate("*")) as (connection, there, network):
+        connection.sendall(hello)
+        assert _received(there, len(hello)) == hello
+    assert network.refusals() == ()
 
 
 def test_a_big_answer_arrives_whole(make_network: MakeNetwork) -> None:
