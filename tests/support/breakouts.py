@@ -453,6 +453,53 @@ def make_a_user_namespace() -> None:
 
 
 @attempt
+def change_where_the_kernel_sends_crashes() -> None:
+    """A program of one's choice, run by the kernel as root. That the file opens is enough."""
+    os.close(os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY))
+
+
+@attempt
+def change_a_setting_of_the_kernel() -> None:
+    _opens("/proc/sys/kernel", "/proc/sys/vm", "/proc/sys/fs", "/proc/sys/net")
+
+
+@attempt
+def change_what_the_kernel_does_with_devices() -> None:
+    _opens("/proc/irq", "/proc/bus", "/proc/acpi", "/proc/scsi", "/proc/fs", "/proc/driver", "/proc/tty")
+
+
+@attempt
+def change_a_file_at_the_top_of_proc() -> None:
+    _opens("/proc")
+
+
+@attempt
+def change_a_file_of_the_devices() -> None:
+    _opens("/sys/kernel", "/sys/module", "/sys/power", "/sys/fs/cgroup")
+
+
+@attempt
+def name_the_machine() -> None:
+    name = socket.gethostname().encode()
+    _checked(_LIBC.sethostname(name, len(name)))
+
+
+def _opens(*directories: str) -> None:
+    """Whether one of the files there can be opened for writing; nothing is written."""
+    for directory in directories:
+        for where, below, names in os.walk(directory):
+            if directory == "/proc":
+                below.clear()
+            for name in names:
+                try:
+                    os.close(os.open(f"{where}/{name}", os.O_WRONLY | os.O_NONBLOCK))
+                except OSError:
+                    continue
+                return
+    raise PermissionError("none of them can be opened")
+
+
+@attempt
 def use_the_kernels_keys() -> None:
     _call("keyctl", 0, -5, 0)
 

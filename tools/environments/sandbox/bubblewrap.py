@@ -21,6 +21,12 @@ _PROGRAM = "bwrap"
 _COVERED_BY_MOUNTS = 7
 _KEPT_BY_ROOT = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETFCAP")
 _KIB, _BLOCK = 1024, 512
+_PROC = Path("/proc")
+# What container runtimes hide of the kernel's own files, and what shows where pages are: root could read it.
+_MASKED = (
+    *("acpi", "asound", "kcore", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags"),
+    *("latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats", "vmcore"),
+)
 
 
 class BubblewrapSandbox:
@@ -103,24 +109,33 @@ def bubblewrap_arguments(
         own: the sandbox's own directories, which any command may change.
         terminals: the command has one of this machine's; then it sees the others, too.
     """
+    writable = confinement.writable if confinement.level == "workspace-write" else ()
     is_full = confinement.level == "full"
-    found = ["--bind" if is_full else "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    found = ["--bind" if is_full or Path("/") in writable else "--ro-bind", "/", "/", "--dev", "/dev"]
+    found += ["--proc", str(_PROC)]
     if terminals:
         found += ["--dev-bind", "/dev/pts", "/dev/pts"]
     # Sockets there can be talked to through any mount.
     found += ["--tmpfs", "/run"]
-    for place in (*(confinement.writable if confinement.level == "workspace-write" else ()), *own):
+    for place in (*writable, *own):
+        # What holds /proc would bring this machine's own, and lay it over the new one.
+        if _PROC.is_relative_to(place) or place.is_relative_to(_PROC):
+            continue
         # bubblewrap follows links; they were resolved, so one that is there now was put there by a command.
         if os.path.realpath(place) == str(place):
             found += ["--bind-try", str(place), str(place)]
     for place in confinement.protected:
         found += ["--ro-bind-try", str(place), str(place)]
-    for place in confinement.hidden:
+    for place in (*confinement.hidden, *(() if is_full else (_PROC / name for name in _MASKED))):
         if place.is_dir():
             found += ["--tmpfs", str(place), "--remount-ro", str(place)]
         elif place.exists():
             found += ["--ro-bind", os.devnull, str(place)]
-    found += ["--unshare-pid", "--unshare-ipc", "--unshare-net"]
+    if not is_full:
+        # Root in here is root for the kernel's settings. bubblewrap covers some, but not /proc/sys: asked about the
+        # directory, access(2) says that nobody may write. Under Landlock nothing in /proc can be changed, either.
+        found += ["--remount-ro", str(_PROC)]
+    found += ["--unshare-pid", "--unshare-ipc", "--unshare-net", "--unshare-uts"]
     if os.geteuid() == 0:
         found += ["--cap-drop", "ALL"]
         for name in _KEPT_BY_ROOT:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -60,6 +61,85 @@ def test_reading_only_binds_nothing_for_writing(tmp_path):
 
 def test_it_does_not_end_with_the_thread_that_started_it(tmp_path):
     assert "--die-with-parent" not in bubblewrap_arguments(Confinement("workspace-write", (tmp_path,)))
+
+
+_ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="others may change none of it anyway")
+
+
+def _printed(script, confinement, *arguments):
+    sandbox = BubblewrapSandbox()
+    asked = ["sh", "-c", script, "sh", *map(str, arguments)]
+    process = sandbox.popen(asked, confinement, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/")
+    printed = process.communicate(timeout=20)[0].decode()
+    sandbox.close()
+    return printed
+
+
+@needs_bubblewrap
+@_ROOT_ONLY
+@pytest.mark.parametrize("level", ["read-only", "workspace-write"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/proc/sys/kernel/core_pattern",
+        "/proc/sys/kernel/modprobe",
+        "/proc/sys/kernel/hostname",
+        "/proc/sys/vm/overcommit_memory",
+        "/proc/sys/fs/suid_dumpable",
+        "/proc/sysrq-trigger",
+        "/proc/irq/default_smp_affinity",
+        "/proc/mtrr",
+        "/proc/self/oom_score_adj",
+        "/proc/1/oom_score_adj",
+    ],
+)
+def test_roots_sandbox_of_bubblewrap_opens_no_setting_of_the_kernel_for_writing(tmp_path, place, level):
+    printed = _printed('exec 9<>"$1" && echo opened; echo tried', Confinement(level, (tmp_path,)), place)
+    assert "opened" not in printed
+    assert "Read-only file system" in printed or not Path(place).exists()
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("writable", ["/", "/proc", "/proc/sys/kernel"])
+def test_the_machines_own_proc_is_not_in_bubblewraps_sandbox_even_where_its_place_is_writable(tmp_path, writable):
+    script = 'echo "$(ls /proc | grep -c "^[0-9]")"; exec 9<>/proc/sys/kernel/core_pattern && echo opened'
+    printed = _printed(script, Confinement("workspace-write", (Path(writable), tmp_path)))
+    assert "opened" not in printed
+    assert int(printed.split()[0]) < 10
+
+
+@needs_bubblewrap
+def test_bubblewraps_sandbox_with_the_whole_disk_writable_still_hides_what_is_hidden(tmp_path):
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "key").write_text("planted")
+    confinement = Confinement("workspace-write", (Path("/"),), (tmp_path / "keys",))
+    printed = _printed('cat "$1/keys/key"; echo new >"$1/new"; ls /run', confinement, tmp_path)
+    assert "planted" not in printed
+    assert (tmp_path / "new").read_text() == "new\n"
+
+
+@needs_bubblewrap
+def test_bubblewraps_sandbox_shows_nothing_in_the_kernels_files_that_containers_mask(tmp_path):
+    script = 'for name in kcore keys kmsg kpageflags timer_list sched_debug; do cat "/proc/$name"; done 2>/dev/null'
+    script += "; ls /proc/acpi /proc/scsi 2>/dev/null | grep -v :"
+    assert _printed(script, Confinement("read-only")).split() == []
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("level", ["read-only", "workspace-write", "full"])
+def test_bubblewraps_sandbox_has_a_machines_name_of_its_own(tmp_path, level):
+    printed = _printed("readlink /proc/self/ns/uts; uname -n", Confinement(level, (tmp_path,))).split()
+    assert printed[0] != str(Path("/proc/self/ns/uts").readlink())
+    assert printed[1] == os.uname().nodename
+
+
+@needs_bubblewrap
+def test_everyday_uses_of_proc_work_in_bubblewraps_sandbox(tmp_path):
+    reading = "cat /proc/self/comm /proc/sys/kernel/ostype"
+    script = f"{reading}; echo out >/dev/stdout; echo fd >/proc/self/fd/1; cat /proc/meminfo /proc/stat >/dev/null"
+    printed = _printed(f"{script}; echo $?", Confinement("workspace-write", (tmp_path,))).split()
+    assert printed[:4] == ["cat", "Linux", "out", "fd"]
+    assert printed[-1] == "0"
 
 
 def test_without_the_program_there_is_no_sandbox(monkeypatch, tmp_path):
