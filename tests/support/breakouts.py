@@ -34,6 +34,12 @@ _CALLS = {
     "pidfd_getfd": 438,
     "setxattr": 188 if _X86 else 5,
     "fchmodat2": 452,
+    "sched_setattr": 314 if _X86 else 274,
+    "ioprio_set": 251 if _X86 else 30,
+    "migrate_pages": 256 if _X86 else 238,
+    "move_pages": 279 if _X86 else 239,
+    "process_madvise": 440,
+    "kcmp": 312 if _X86 else 272,
 }
 _FAST_OPEN = 0x20000000
 _SEIZE = 0x4206
@@ -62,7 +68,9 @@ def main() -> None:
 
 
 def _call(name: str, *arguments: object) -> int:
-    return _checked(_LIBC.syscall(ctypes.c_long(_CALLS[name]), *arguments))
+    # As whole registers: the library would leave half of some as they were.
+    whole = [ctypes.c_long(each) if isinstance(each, int) else each for each in (_CALLS[name], *arguments)]
+    return _checked(_LIBC.syscall(*whole))
 
 
 def _checked(result: int) -> int:
@@ -415,6 +423,157 @@ def limit_the_parent() -> None:
     import resource  # noqa: PLC0415 - Linux only
 
     resource.prlimit(PLACES["parent"], resource.RLIMIT_CORE)
+
+
+@attempt
+def limit_a_neighbour() -> None:
+    import resource  # noqa: PLC0415 - Linux only
+
+    resource.prlimit(PLACES["neighbour"], resource.RLIMIT_NOFILE, (64, 64))
+
+
+# The scheduling of other processes: what is set is harmless, should it be set.
+
+
+@attempt
+def slow_a_neighbour() -> None:
+    os.setpriority(os.PRIO_PROCESS, PLACES["neighbour"], 7)
+
+
+@attempt
+def slow_a_neighbour_from_a_thread() -> bool:
+    done = []
+
+    def slow() -> None:
+        try:
+            os.setpriority(os.PRIO_PROCESS, PLACES["neighbour"], 8)
+            done.append(True)
+        except OSError:
+            return
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    thread.join()
+    return bool(done)
+
+
+@attempt
+def slow_a_neighbours_group() -> None:
+    os.setpriority(os.PRIO_PGRP, os.getpgid(PLACES["neighbour"]), 9)
+
+
+@attempt
+def slow_the_parent() -> None:
+    os.setpriority(os.PRIO_PROCESS, PLACES["parent"], os.getpriority(os.PRIO_PROCESS, PLACES["parent"]))
+
+
+@attempt
+def slow_a_thread_of_the_parent() -> None:
+    for task in Path(f"/proc/{PLACES['parent']}/task").iterdir():
+        os.setpriority(os.PRIO_PROCESS, int(task.name), os.getpriority(os.PRIO_PROCESS, int(task.name)))
+
+
+@attempt
+def slow_all_that_the_user_has() -> None:
+    _only_alone()
+    os.setpriority(os.PRIO_USER, 0, 10)
+
+
+@attempt
+def slow_all_that_the_user_has_by_name() -> None:
+    _only_alone()
+    os.setpriority(os.PRIO_USER, os.getuid(), 11)
+
+
+@attempt
+def starve_a_neighbours_disk() -> None:
+    _call("ioprio_set", 1, PLACES["neighbour"], 3 << 13)
+
+
+@attempt
+def starve_a_neighbours_groups_disk() -> None:
+    _call("ioprio_set", 2, os.getpgid(PLACES["neighbour"]), 3 << 13)
+
+
+@attempt
+def starve_the_users_disk() -> None:
+    _only_alone()
+    _call("ioprio_set", 3, os.getuid(), 3 << 13)
+
+
+@attempt
+def pin_a_neighbour() -> None:
+    os.sched_setaffinity(PLACES["neighbour"], {min(os.sched_getaffinity(0))})
+
+
+@attempt
+def pin_the_parent() -> None:
+    os.sched_setaffinity(PLACES["parent"], os.sched_getaffinity(PLACES["parent"]))
+
+
+@attempt
+def let_a_neighbour_run_when_idle_only() -> None:
+    os.sched_setscheduler(PLACES["neighbour"], os.SCHED_IDLE, os.sched_param(0))
+
+
+@attempt
+def set_a_neighbours_parameters() -> None:
+    os.sched_setparam(PLACES["neighbour"], os.sched_param(0))
+
+
+@attempt
+def set_a_neighbours_attributes() -> None:
+    _call("sched_setattr", PLACES["neighbour"], struct.pack("=IIQiIQQQ", 48, 3, 0, 12, 0, 0, 0, 0), 0)
+
+
+@attempt
+def set_attributes_by_a_number_with_more_bits() -> None:
+    """The kernel takes the lower half of the register."""
+    _call("sched_setattr", PLACES["neighbour"] | 1 << 40, struct.pack("=IIQiIQQQ", 48, 3, 0, 13, 0, 0, 0, 0), 0)
+
+
+@attempt
+def write_a_neighbours_settings() -> None:
+    for name in ("oom_score_adj", "autogroup", "timerslack_ns", "coredump_filter"):
+        try:
+            os.close(os.open(f"/proc/{PLACES['neighbour']}/{name}", os.O_WRONLY))
+        except OSError:
+            continue
+        return
+    raise PermissionError("none of them can be opened")
+
+
+@attempt
+def move_a_neighbours_pages() -> None:
+    nodes = ctypes.c_ulong(1)
+    _call("migrate_pages", PLACES["neighbour"], 2, ctypes.byref(nodes), ctypes.byref(nodes))
+
+
+@attempt
+def find_where_a_neighbours_pages_are() -> None:
+    page, status = ctypes.c_void_p(0x400000), ctypes.c_int()
+    _call("move_pages", PLACES["neighbour"], 1, ctypes.byref(page), None, ctypes.byref(status), 0)
+
+
+@attempt
+def push_out_a_neighbours_memory() -> None:
+    part = struct.pack("PN", 0x400000, 4096)
+    _call("process_madvise", os.pidfd_open(PLACES["neighbour"]), part, 1, 20, 0)
+
+
+@attempt
+def compare_with_a_neighbour() -> None:
+    _call("kcmp", os.getpid(), PLACES["neighbour"], 1, 0, 0)
+
+
+@attempt
+def share_a_neighbours_core() -> None:
+    _checked(_LIBC.prctl(62, 2, ctypes.c_ulong(PLACES["neighbour"]), ctypes.c_ulong(0), ctypes.c_ulong(0)))
+
+
+def _only_alone() -> None:
+    if not PLACES.get("alone"):
+        raise ValueError("not tried: it would change what is not of this test")
 
 
 @attempt

@@ -69,6 +69,7 @@ class BubblewrapSandbox:
             landlock=_COVERED_BY_MOUNTS,
             own_pid=os.getpid(),
             own_ipc=True,
+            own_processes=True,
         )
         with _readable(program) as descriptor:
             given = [self._program, *walls, "--seccomp", str(descriptor), "--"]

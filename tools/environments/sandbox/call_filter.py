@@ -11,6 +11,7 @@ import functools
 import socket
 from collections.abc import Iterator
 
+from tools.environments.sandbox import scheduling
 from tools.environments.sandbox.bpf import ALLOW, NOTIFY, CallRule, Case, Test, assemble, refuse
 from tools.environments.sandbox.call_numbers import MACHINES, number_of
 from tools.environments.sandbox.port import Network
@@ -72,6 +73,7 @@ def call_filter(
     own_pid: int,
     strict: bool = True,
     own_ipc: bool = False,
+    own_processes: bool = False,
 ) -> bytes:
     """The program that the kernel runs before each call.
 
@@ -81,6 +83,7 @@ def call_filter(
         own_pid: this process, which no command may signal.
         strict: all of it; False: the network alone.
         own_ipc: what the command shares with others by System V's means is seen by the session's commands alone.
+        own_processes: there are numbers for the command's own processes alone.
 
     Raises:
         OSError: the processor is one that nobody has made a filter for.
@@ -94,11 +97,12 @@ def call_filter(
         if number is not None and name not in found:
             found[name] = CallRule(number, cases, otherwise)
 
-    for name in notify - _MODES.keys():
+    for name in notify - _MODES.keys() - scheduling.CALLS:
         add(name, otherwise=NOTIFY)
     for name, cases, otherwise in (
         *_network(network),
         *(_strict(landlock, own_pid, notify) if strict else ()),
+        *(_scheduling(notify, open_to_others=not own_processes) if strict else ()),
         *_shared(open_to_others=strict and not own_ipc),
     ):
         add(name, *cases, otherwise=otherwise)
@@ -128,8 +132,6 @@ def _strict(landlock: int, own_pid: int, notify: frozenset[str]) -> Iterator[_Na
     # As on a file system without them.
     marking = Case(refuse(errno.ENOTTY), (Test(1, _FILE_FLAGS),))
     yield "ioctl", (typing, marking), ALLOW
-    # The limits of other processes of the user, ours among them.
-    yield "prlimit64", (Case(denied, (Test(0, (0,), among=False),)),), ALLOW
     if landlock < 6:  # noqa: PLR2004 - it does not know signals yet
         yield "kill", (Case(denied, (Test(0, (own_pid, -own_pid & _EVERYBODY, _EVERYBODY)),)),), ALLOW
         yield "tgkill", (Case(denied, (Test(0, (own_pid,)),)),), ALLOW
@@ -141,6 +143,23 @@ def _strict(landlock: int, own_pid: int, notify: frozenset[str]) -> Iterator[_Na
             tests = (Test(flags, (_TRUNCATES,), mask=_TRUNCATES), Test(flags, (0,), mask=_ACCESS_MODE))
             yield name, (Case(refuse(errno.EACCES), tests),), ALLOW
         yield "openat2", (), refuse(errno.ENOSYS)  # its flags are in memory, where no filter sees them
+
+
+def _scheduling(notify: frozenset[str], *, open_to_others: bool) -> Iterator[_Named]:
+    """What changes the scheduling or the limits of processes, which may be others of the user's, ours among them."""
+    denied = refuse(errno.EPERM)
+
+    def by_number(name: str) -> int:
+        if not open_to_others:
+            return ALLOW
+        return NOTIFY if name in notify else denied
+
+    for name, (process, _, user) in scheduling.OF_SOME_PROCESSES.items():
+        of_a_user = Case(denied, (Test(0, (user,)),))
+        of_itself = Case(ALLOW, (Test(0, (process,)), Test(1, (0,))))
+        yield name, (of_a_user, of_itself), by_number(name)
+    for name in scheduling.OF_ONE_PROCESS:
+        yield name, (Case(ALLOW, (Test(0, (0,)),)),), by_number(name)
 
 
 def _shared(*, open_to_others: bool) -> Iterator[_Named]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from tools.environments.sandbox.bpf import Machine
@@ -48,6 +49,7 @@ _NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "ioctl": (16, 29),
     "ioperm": (173, None),
     "iopl": (172, None),
+    "ioprio_set": (251, 30),
     "kexec_file_load": (320, 294),
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
@@ -81,6 +83,10 @@ _NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "removexattr": (197, 14),
     "removexattrat": (466, 466),
     "request_key": (249, 218),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
     "semctl": (66, 191),
     "semget": (64, 190),
     "semop": (65, 193),
@@ -91,6 +97,7 @@ _NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
     "setns": (308, 268),
+    "setpriority": (141, 140),
     "settimeofday": (164, 170),
     "setxattr": (188, 5),
     "setxattrat": (463, 463),
@@ -118,3 +125,10 @@ _COLUMNS = {"x86_64": 0, "aarch64": 1}
 def number_of(call: str, machine: str) -> int | None:
     """The call's number on that processor; None where it has no such call."""
     return _NUMBERS[call][_COLUMNS[machine]]
+
+
+@functools.cache
+def names_of(calls: frozenset[str], machine: str) -> Mapping[int, str]:
+    """Those of `calls` that the processor has, by their numbers."""
+    numbers = {name: number_of(name, machine) for name in calls}
+    return {number: name for name, number in numbers.items() if number is not None}

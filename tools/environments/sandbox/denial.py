@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.context import CommandOutcome
@@ -25,7 +25,14 @@ _DENIED = re.compile(
 )
 _PATH = re.compile(r"""(?<![\w.:/])(?:~|\.{1,2})?/[^\s'"`:;,()<>\[\]’‘]+""")
 _QUOTED_PATH = re.compile(r"""['"`‘]((?:~|\.{1,2})?/[^'"`’]+)['"`’]""")
-_PROCESS = re.compile(r"\bkill\w*\b.*?\(?(\d{2,7})\)?.*operation not permitted", re.IGNORECASE)
+_PROCESSES = tuple(
+    (re.compile(pattern, re.IGNORECASE), what)
+    for pattern, what in (
+        (r"\bkill\w*\b.*?\(?(\d{2,7})\)?.*operation not permitted", "signalling"),
+        # renice, taskset, chrt
+        (r"\bfailed to set (?:priority for|pid) ([1-9]\d{1,6})\b.*operation not permitted", "scheduling"),
+    )
+)
 _NO_NAME = re.compile(
     r"could(?: not|n't) resolve (?:host(?:name)?|proxy)|temporary failure in name resolution"
     r"|name or service not known|name resolution|\bEAI_AGAIN\b|\bENOTFOUND\b|no address associated"
@@ -84,9 +91,10 @@ def looks_denied(
 def _in_line(line: str, confinement: Confinement, cwd: Path | None, *, failed: bool) -> Iterator[str]:
     if _DENIED.search(line):
         yield from _files(line, confinement, cwd)
-        match = _PROCESS.search(line)
-        if match and _may(lambda: os.kill(int(match[1]), 0)):
-            yield f"signalling process {match[1]}"
+        for pattern, what in _PROCESSES:
+            match = pattern.search(line)
+            if match and _exists(int(match[1])):
+                yield f"{what} process {match[1]}"
     if not failed:
         return
     if confinement.network != "on":
@@ -146,9 +154,10 @@ def _may_read(path: Path) -> bool:
     return os.access(path, os.R_OK)
 
 
-def _may(attempt: Callable[[], None]) -> bool:
+def _exists(process: int) -> bool:
+    """Whether it is one that this process may signal."""
     try:
-        attempt()
+        os.kill(process, 0)
     except OSError:
         return False
     return True

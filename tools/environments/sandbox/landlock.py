@@ -76,10 +76,10 @@ def make_ruleset(
 
 
 def make_domain(version: int) -> int:
-    """A ruleset for what surrounds a session's commands: nothing in it signals anything outside, and no more.
+    """A ruleset for what surrounds a session's commands: nothing in it looks into or signals anything outside.
 
     Args:
-        version: of Landlock, at least 6.
+        version: of Landlock, at least 1; those before 6 do not know signals.
 
     Returns:
         its descriptor, which is the caller's.
@@ -88,10 +88,11 @@ def make_domain(version: int) -> int:
         OSError: the kernel refuses it.
     """
     # Some kernels refuse whatever moves files between directories in a domain that does not speak of it.
-    descriptor = kernel.create_ruleset(_REFER, 0, _SIGNALS, version)
+    known = _REFER if version >= _SINCE[_REFER] else _MAKE_BLOCK
+    descriptor = kernel.create_ruleset(known, 0, _SIGNALS if version >= _SCOPES_SINCE else 0, version)
     try:
-        with FileRules(descriptor, _REFER) as rules:
-            rules.allow(Path("/"), _REFER)
+        with FileRules(descriptor, known) as rules:
+            rules.allow(Path("/"), known)
     except BaseException:
         os.close(descriptor)
         raise

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tools.environments.marked import kill_sessions
-from tools.environments.sandbox import kernel
+from tools.environments.sandbox import kernel, ownership, scheduling
 from tools.environments.sandbox.call_filter import call_filter
+from tools.environments.sandbox.call_numbers import names_of
 from tools.environments.sandbox.landlock import Ruleset, make_ruleset
-from tools.environments.sandbox.ownership import CALLS, OwnershipJudge
 from tools.environments.sandbox.places import SHARED_MEMORY
 from tools.environments.sandbox.process_limits import limit_process
 from tools.environments.sandbox.scratch import Scratch
@@ -23,9 +23,10 @@ from tools.environments.sandbox.warden import Warden
 
 if TYPE_CHECKING:
     from tools.environments.sandbox.port import Confinement
-    from tools.environments.sandbox_network.port import NetworkGuard, Watched
+    from tools.environments.sandbox_network.port import NetworkGuard, Notice, Others, Watched
 
 _CONNECTIONS = frozenset({"connect", "listen"})
+_JUDGED = ownership.CALLS | scheduling.CALLS
 _MOST_RULESETS = 8
 
 
@@ -139,7 +140,7 @@ class LandlockSandbox:
         strict = confinement.level != "full"
         if not strict and confinement.network == "on":
             return b""
-        watched = (_CONNECTIONS | (CALLS if strict else frozenset())) if self._guard is not None else frozenset()
+        watched = (_CONNECTIONS | (_JUDGED if strict else frozenset())) if self._guard is not None else frozenset()
         return call_filter(
             kernel.machine(),
             confinement.network,
@@ -175,8 +176,18 @@ class LandlockSandbox:
         everywhere = confinement.network == "on"
         online = confinement.network == "proxy"
         strict = confinement.level != "full"
-        others = OwnershipJudge(self._changeable(confinement), confinement.hidden) if strict else None
+        others = self._judge(confinement) if strict else None
         self._watched[process] = self._guard.adopt(listener, online=online, everywhere=everywhere, others=others)
+
+    def _judge(self, confinement: Confinement) -> Others:
+        of_files = ownership.OwnershipJudge(self._changeable(confinement), confinement.hidden)
+        of_processes = scheduling.SchedulingJudge(self._warden.holds)
+        processes = names_of(scheduling.CALLS, kernel.machine())
+
+        def judge(notice: Notice) -> int | None:
+            return of_processes(notice) if notice.nr in processes else of_files(notice)
+
+        return judge
 
     def _changeable(self, confinement: Confinement) -> tuple[Path, ...]:
         writable = confinement.writable if confinement.level == "workspace-write" else ()

@@ -7,7 +7,6 @@ changed through that very handle: what the program does to the name meanwhile ch
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.environments.sandbox import kernel
-from tools.environments.sandbox.call_numbers import number_of
+from tools.environments.sandbox.call_numbers import names_of
+from tools.environments.sandbox_network.kernel import as_int
 from tools.light_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class OwnershipJudge:
         Returns:
             the errno with which the program's call ends, 0 for none.
         """
-        name = _names(kernel.machine()).get(notice.nr)
+        name = names_of(CALLS, kernel.machine()).get(notice.nr)
         if name is None:
             return errno.EACCES
         try:
@@ -128,7 +128,7 @@ def _opened(notice: Notice, form: _Form) -> int:
     Raises:
         OSError: as the program would get it.
     """
-    directory = _HERE if form.directory is None else _as_int(notice.args[form.directory])
+    directory = _HERE if form.directory is None else as_int(notice.args[form.directory])
     flags = form.always_flags | (notice.args[form.flags] if form.flags is not None else 0)
     if flags & ~(_NO_FOLLOW | _EMPTY_PATH) & 0xFFFFFFFF:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
@@ -184,14 +184,3 @@ def _fact(thread: int, name: str) -> list[str]:
             if line.startswith(name):
                 return line.split()[1:]
     raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
-
-
-def _as_int(argument: int) -> int:
-    low = argument & 0xFFFFFFFF
-    return low - (1 << 32) if low >> 31 else low
-
-
-@functools.cache
-def _names(machine: str) -> Mapping[int, str]:
-    numbers = {name: number_of(name, machine) for name in CALLS}
-    return {number: name for name, number in numbers.items() if number is not None}

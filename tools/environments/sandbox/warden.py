@@ -1,9 +1,10 @@
-"""Finds what a session's commands have left, wherever it has put itself, by something that no program can shed.
+"""Knows a session's commands, and what they have left, by something that no program can shed.
 
-All confined commands of a session are started from one thread in a Landlock domain of its own: it can signal
-nothing outside of it. Their domains lie in this one, whatever sessions and environments they make for themselves. So
-those that this thread can signal are exactly they. (Landlock 6, Linux 6.12; with an older one nothing is found.)
-What is to end before the session does has a domain of its own within that one.
+All confined commands of a session are started from one thread in a Landlock domain of its own: it can look into
+nothing outside of it, and signal nothing there (from Landlock 6, Linux 6.12). Their domains lie in this one, whatever
+sessions and environments they make for themselves. So those that this thread can look into are exactly they, and
+those that it can signal; with an older kernel what is left is not found. What is to end before the session does has a
+domain of its own within that one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from tools.environments.marked import kill_reachable
 from tools.environments.sandbox import kernel
@@ -31,7 +32,6 @@ class Warden:
 
     def __init__(self, version: int, outer: Warden | None = None) -> None:
         self._outer = outer
-        self._is_able = version >= _SIGNALS_SINCE
         self._version = version
         self._has_own_ipc = False
         self._lock = threading.Lock()
@@ -44,9 +44,6 @@ class Warden:
         Raises:
             OSError: the thread could not be put into a domain. Whatever `work` raises.
         """
-        if not self._is_able:
-            work()
-            return
         with self._lock:
             if self._thread is None:
                 self._start()
@@ -63,16 +60,29 @@ class Warden:
         self.run(lambda: None)
         return self._has_own_ipc
 
+    def holds(self, numbers: Collection[int]) -> bool:
+        """Whether all these are processes or threads of the session's commands. Where that is not clear: no."""
+        with self._lock:
+            if self._thread is None:
+                return False
+            found: list[bool] = []
+            asked = _Work(lambda: found.append(all(map(_is_open_to_us, numbers))))
+            self._works.put(asked)
+        asked.wait()
+        return found == [True]
+
     def close(self) -> bool:
         """Kill what is left of the commands, and end the thread; False where it does not know what is left."""
+        knows_left = self._version >= _SIGNALS_SINCE
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is None:
                 return False
-            self._works.put(_Work(kill_reachable))
+            if knows_left:  # otherwise it can signal all that the user has
+                self._works.put(_Work(kill_reachable))
             self._works.put(None)
         thread.join(_END_SECONDS)
-        return True
+        return knows_left
 
     def _start(self) -> None:
         entering = _Work(self._enter)
@@ -99,6 +109,15 @@ class Warden:
             kernel.restrict_thread(domain)
         finally:
             os.close(domain)
+
+
+def _is_open_to_us(number: int) -> bool:
+    """Whether the calling thread may look into that process, and it is not our own."""
+    try:
+        os.readlink(f"/proc/{number}/exe")  # noqa: PTH115 - plain and quick
+        return not os.path.exists(f"/proc/self/task/{number}")  # noqa: PTH110 - as above
+    except OSError:
+        return False
 
 
 class _Work:

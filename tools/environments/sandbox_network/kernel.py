@@ -26,6 +26,7 @@ Call = Literal["connect", "listen", "other"]
 _RECV, _SEND, _ID_VALID = 0xC0502100, 0xC0182101, 0x40082102
 _NOTIFICATION = struct.Struct("=QIIiIQ6Q")
 _ANSWER = struct.Struct("=QqiI")
+_GO_ON = 1
 _PIDFD_GETFD = 438
 _GET_NOTIF_SIZES = 3
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
@@ -92,9 +93,13 @@ def receive(listener: int) -> Notification:
     return Notification(number, thread, call, code, tuple(arguments))
 
 
-def answer(listener: int, notification: Notification, error: int) -> None:
-    """Let the call return 0, or fail with the errno `error`; nothing happens where nobody waits for it."""
-    _send(listener, _ANSWER.pack(notification.number, 0, -error, 0))
+def answer(listener: int, notification: Notification, error: int | None) -> None:
+    """Let the call return 0, fail with the errno `error`, or be made where that is None.
+
+    Nothing happens where nobody waits for it.
+    """
+    made = error is None
+    _send(listener, _ANSWER.pack(notification.number, 0, 0 if error is None else -error, _GO_ON if made else 0))
 
 
 def is_waiting(listener: int, notification: Notification) -> bool:

@@ -82,8 +82,9 @@ class Notice(Protocol):
         ...
 
 
-Others = Callable[[Notice], int]
-"""Answers a call that is not the network's: 0 for a success, or an errno. It is quick and raises nothing."""
+Others = Callable[[Notice], int | None]
+"""Answers a call that is not the network's: 0 for a success, an errno, or None, with which the kernel makes the call:
+so only what stands in registers was judged. It is quick and raises nothing."""
 
 
 class NetworkGuard(Protocol):

@@ -161,8 +161,7 @@ class Supervisor:
             elif notification.call == "connect":
                 self._begin(self._attempt(notification))
             else:
-                code = errno.EACCES if self._others is None else self._others(_Notice(self._listener, notification))
-                self._answer(notification, code)
+                self._answer(notification, self._judged_by_others(notification))
         except OSError as problem:
             self._answer(notification, self._connecting.unseen(self._command, problem))
         except Gone:
@@ -170,6 +169,9 @@ class Supervisor:
         except Exception:  # one call that fails must not take the network of the whole command with it
             log.exception("judging a call of a confined command")
             self._answer(notification, errno.EACCES)
+
+    def _judged_by_others(self, notification: Notification) -> int | None:
+        return errno.EACCES if self._others is None else self._others(_Notice(self._listener, notification))
 
     def _attempt(self, notification: Notification) -> _Attempt:
         address = kernel.address_of(self._listener, notification)
@@ -205,7 +207,7 @@ class Supervisor:
             self._slots.release()
             self._answer(attempt.notification, code)
 
-    def _answer(self, notification: Notification, code: int) -> None:
+    def _answer(self, notification: Notification, code: int | None) -> None:
         with self._lock:
             if not self._is_released:
                 kernel.answer(self._listener, notification, code)

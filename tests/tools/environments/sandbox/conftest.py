@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import platform
 import socket
 import subprocess
 import sys
@@ -48,8 +49,8 @@ class World:
         return Confinement(level, (self.root,), (self.hidden,), **fields)
 
     def look(self) -> dict[str, object]:
-        """All that lies outside the root: content, mode, owner."""
-        found: dict[str, object] = {}
+        """All that lies outside the root: content, mode, owner; and how the neighbour is scheduled and limited."""
+        found: dict[str, object] = {"neighbour": scheduling_of(self.places["neighbour"])}
         for place in (self.outside, self.hidden):
             for path in (place, *sorted(place.rglob("*"))):
                 facts = path.lstat()
@@ -73,6 +74,18 @@ class World:
             except BlockingIOError:
                 continue
         return found
+
+
+def scheduling_of(pid: int) -> tuple[object, ...]:
+    """How a process is scheduled, and what it may use."""
+    disk = ctypes.CDLL(None).syscall(ctypes.c_long(252 if platform.machine() == "x86_64" else 31), 1, pid)
+    return (
+        os.getpriority(os.PRIO_PROCESS, pid),
+        os.sched_getscheduler(pid),
+        frozenset(os.sched_getaffinity(pid)),
+        disk,
+        Path(f"/proc/{pid}/limits").read_text(),
+    )
 
 
 def break_out(sandbox: Sandbox, confinement: Confinement, world: World, seconds: float = 60.0) -> dict[str, str]:

@@ -135,5 +135,9 @@ def test_the_attempts_work_where_nothing_is_confined(world):
     for name in ("connect_to_a_local_service", "send_a_datagram", "connect_to_a_unix_socket", "by_swapping_a_link"):
         assert found[name] == "done", found[name]
     assert found["read_the_parents_environment"] == found["change_mode_by_descriptor"] == "done"
+    for name in ("slow_a_neighbour", "slow_a_neighbours_group", "starve_a_neighbours_disk", "pin_a_neighbour"):
+        assert found[name] == "done", found[name]
+    for name in ("set_a_neighbours_attributes", "limit_a_neighbour", "write_a_neighbours_settings", "pin_the_parent"):
+        assert found[name] == "done", found[name]
     if os.geteuid() == 0:
         assert found["change_where_the_kernel_sends_crashes"] == found["change_a_setting_of_the_kernel"] == "done"

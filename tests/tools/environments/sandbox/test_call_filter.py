@@ -140,12 +140,41 @@ def test_modes_with_set_id_bits_are_refused_before_anybody_is_asked():
     assert plain("fchmodat", 3, 0, 0o6755) == refuse(errno.EPERM)
 
 
-def test_nobody_types_for_others_nor_limits_them():
+def test_nobody_types_for_others():
     outcome = _outcomes()
     assert outcome("ioctl", 0, 0x5412) == outcome("ioctl", 0, 0xFFFFFFFF00005412) == refuse(errno.EPERM)
     assert outcome("ioctl", 0, 0x5413) == ALLOW
-    assert outcome("prlimit64", 0) == ALLOW
-    assert outcome("prlimit64", _PID) == refuse(errno.EPERM)
+
+
+_SCHEDULING = frozenset({"prlimit64", "setpriority", "ioprio_set", "sched_setscheduler", "sched_setaffinity"})
+_OWN_PROCESSES = {"notify": frozenset(), "landlock": 7, "own_pid": _PID, "own_processes": True}
+
+
+@each("call", ["prlimit64", "sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"])
+def test_a_sandboxed_command_schedules_itself_and_somebody_decides_about_numbers(call):
+    assert _outcomes()(call, 0) == _outcomes(notify=_SCHEDULING)(call, 1 << 32) == ALLOW
+    assert _outcomes()(call, _PID) == _outcomes()(call, -1) == refuse(errno.EPERM)
+    assert _outcomes(notify=frozenset({call}))(call, _PID) == NOTIFY
+    assert _outcomes(notify=frozenset({call}))(call, 1 << 40 | _PID) == NOTIFY
+    for machine in _MACHINES:
+        program = call_filter(machine, "off", **_OWN_PROCESSES)
+        assert _verdict(program, machine, number_of(call, machine), (_PID,)) == ALLOW
+
+
+@each(("call", "process", "group", "user"), [("setpriority", 0, 1, 2), ("ioprio_set", 1, 2, 3)])
+def test_a_sandboxed_command_never_schedules_all_of_a_user(call, process, group, user):
+    plain, watched = _outcomes(), _outcomes(notify=_SCHEDULING)
+    for outcome in (plain, watched):
+        assert outcome(call, process, 0) == ALLOW
+        assert outcome(call, user, 0) == outcome(call, user, 1000) == refuse(errno.EPERM)
+        assert outcome(call, 1 << 32 | user, 1000) == refuse(errno.EPERM)
+    for arguments in ((process, _PID), (group, 0), (group, _PID), (9, 0)):
+        assert plain(call, *arguments) == refuse(errno.EPERM)
+        assert watched(call, *arguments) == NOTIFY
+    for machine in _MACHINES:
+        program = call_filter(machine, "off", **_OWN_PROCESSES)
+        assert _verdict(program, machine, number_of(call, machine), (user, 0)) == refuse(errno.EPERM)
+        assert _verdict(program, machine, number_of(call, machine), (group, 7)) == ALLOW
 
 
 def test_what_an_old_landlock_lacks_is_made_up_for():

@@ -122,6 +122,20 @@ def test_only_a_process_of_our_own_counts_as_one_that_may_not_be_signalled(place
     assert _denied(place, line) == f"signalling process {os.getpid()}"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "renice: failed to set priority for {} (process ID): Operation not permitted",
+        "taskset: failed to set pid {}'s affinity: Operation not permitted",
+        "chrt: failed to set pid {}'s policy: Operation not permitted",
+    ],
+)
+def test_a_process_that_the_sandbox_keeps_from_being_scheduled_is_named(place, line):
+    assert _denied(place, line.replace("{}", str(os.getpid()))) == f"scheduling process {os.getpid()}"
+    assert _denied(place, line.replace("{}", "0")) == _denied(place, line.replace("{}", "4194303")) == ""
+    assert _denied(place, line.replace("{}", str(os.getpid())).replace("Operation", "Still")) == ""
+
+
 def test_a_cancelled_command_was_kept_from_nothing(place):
     outcome = CommandOutcome(f"{place}/outside/x: Permission denied", None, interrupted=True)
     assert looks_denied(outcome, Confinement("workspace-write"), ()) == ""
