@@ -27,9 +27,11 @@ def make_sandbox(make_guard: Callable[[], NetworkGuard] | None = None) -> Sandbo
 
 def why_none() -> str:
     """Why no sandbox can be made here, in words that follow «it is not contained: »; '' if one can."""
-    tried = probe()
-    if any(each.works for each in tried):
-        return ""
+    tried = []
+    for each in probe():
+        if each.works:
+            return ""
+        tried.append(each)
     reasons = "; ".join(f"{each.name}: {each.why_not}" for each in tried)
     return reasons or "there is no sandbox for this system"
 

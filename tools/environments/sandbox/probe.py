@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tools.environments.own_directories import own_directory
@@ -25,11 +25,13 @@ echo tried
 _PLANTED = "planted"
 
 
-def probe() -> tuple[Probed, ...]:
-    """What trying each mechanism of this system has shown, the best first; it is tried once a process."""
+def probe() -> Iterator[Probed]:
+    """What trying each mechanism of this system shows, the best first: each when it is asked for, once a process."""
     if sys.platform == "darwin":
-        return (_seatbelt(),)
-    return (_landlock(), _bubblewrap()) if sys.platform == "linux" else ()
+        yield _seatbelt()
+    if sys.platform == "linux":
+        yield _landlock()
+        yield _bubblewrap()
 
 
 @functools.cache

@@ -26,7 +26,7 @@ def check_sandbox(case: Case) -> Iterator[Finding]:
     """What trying has shown, and whether the settings use it."""
     from tools.environments.sandbox.probe import probe  # noqa: PLC0415 - starts processes
 
-    tried = probe()
+    tried = tuple(probe())
     active = next((each for each in tried if each.works), None)
     if active is None:
         reasons = "; ".join(f"{each.name}: {each.why_not}" for each in tried) or "there is none for this system"

@@ -55,7 +55,7 @@ class Dead(Free):
 
 
 def test_every_mechanism_says_what_it_promises_or_why_it_does_not_work():
-    found = probe()
+    found = tuple(probe())
     assert [each.name for each in found] == ["landlock", "bubblewrap"]
     for each in found:
         assert bool(each.promises) == each.works == (not each.why_not)
