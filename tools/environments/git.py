@@ -117,8 +117,8 @@ class Repository:
 def git_root(directory: Path) -> Path | None:
     """The top directory of the repository that `directory` is in; None where it is in none.
 
-    One above that belongs to neither the owner of `directory` nor this user does not count, nor one where everyone may
-    write, as in the directory for temporary files: a confined command could have put it there.
+    One above that belongs to neither the owner of `directory` nor this user does not count, nor one where everyone
+    may write, as in the directory for temporary files: a confined command could have put it there.
     """
     try:
         owners = {directory.stat().st_uid, own_user()}
