@@ -5,9 +5,8 @@ The corpus is `tests/support/hostile_repositories`. Each kind has a control, whi
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,34 +19,35 @@ from tests.support.editor import Editor
 from tests.support.hostile_repositories import KINDS, Kind, Site, make_site, make_template
 from tests.support.hostile_repositories.control import run_plainly
 from tests.support.hostile_repositories.git_settings import DIFF, LOG, STATUS
-from tests.support.hostile_repositories.life import Opened, check, live, refuse, say_hello
+from tests.support.hostile_repositories.life import Opened, Watch, live, refuse, runs, say_hello
 from tests.support.hostile_repositories.processes import Surroundings, why_nobody_else
 from tests.support.in_memory import OFFLINE, serving
 from tests.support.settings_files import configure
 from tests.support.throwaway.machine import why_not
 from tools.environments.sandbox.choice import why_none
 
-_SHORT_FORM = 5
-"""Of so many kinds, the short form of the whole matrix takes one."""
-_FEW = (
+_SHORT_FORM = KINDS[::5]
+_NAMES = (
+
     "core.fsmonitor", "filter behind four mebibytes", "partial clone through ext", "empty .git with a hostile parent",
     "commondir whose path ends in a blank", "git in an activated .venv", "submodule with a filter",
     "gpg.program of a signed commit",
 )  # fmt: skip
 
+_FEW = [kind for kind in KINDS if kind.name in _NAMES]
+"""For what takes long: one of each sort."""
+
 in_namespace = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 
-def _each(kinds: list[Kind], **marks: Any) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name, **marks) for kind in kinds])
+def _each(kinds: Collection[Kind]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.name) for kind in kinds])
 
 
-def _long_and_slow() -> pytest.MarkDecorator:
+def _long_and_slow(*, short: Collection[Kind]) -> pytest.MarkDecorator:
     """The short form of a matrix in the long tests, the rest in the slow ones."""
     marks = {True: pytest.mark.long, False: pytest.mark.slow}
-    parameters = [
-        pytest.param(kind, id=kind.name, marks=marks[number % _SHORT_FORM == 0]) for number, kind in enumerate(KINDS)
-    ]
+    parameters = [pytest.param(kind, id=kind.name, marks=marks[kind in short]) for kind in KINDS]
     return pytest.mark.parametrize("kind", parameters)
 
 
@@ -112,7 +112,7 @@ def test_the_control_of_a_hostile_repository_does_run_its_program(kind: Kind, bu
 
 
 @pytest.mark.timeout(180)
-@_long_and_slow()
+@_long_and_slow(short=_SHORT_FORM)
 async def test_a_hostile_repository_runs_nothing_whatever_a_session_does(
     kind: Kind, site: Site, opened: Opened, has_sandbox: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +130,7 @@ def as_somebody(request: pytest.FixtureRequest) -> bool:
 
 @in_namespace
 @pytest.mark.timeout(300)
-@_long_and_slow()
+@_long_and_slow(short=_FEW)
 async def test_a_hostile_repository_runs_nothing_in_a_process(
     kind: Kind, built: Site, has_sandbox: bool, as_somebody: bool
 ) -> None:
@@ -143,16 +143,21 @@ async def test_a_hostile_repository_runs_nothing_in_a_process(
             yield editor
 
     await live(open_process, kind, built)
-    built.arm()
+    watch = Watch(built)
     assert "git" in around.run("doctor")
-    check(built, "doctor")
+    watch.look("doctor")
     agent = () if has_sandbox else ("--agent", around.agent())
     assert "hello" in around.run("prompt", *agent, *(() if agent else ("--offline",)), "say hello")
-    check(built, "prompt")
+    watch.look("prompt")
+    watch.report()
 
 
-async def _try_commands(opened: Opened, folder: Path, commands: list[str]) -> list[str]:
-    """Have the model run commands, with a person who refuses; which of them were asked about."""
+async def _try_commands(opened: Opened, folder: Path, commands: list[str], watch: Watch) -> list[str]:
+    """Have the model run commands, with a person who refuses; which of them were asked about.
+
+    Raises:
+        Sprung: one of them ran a program of the repository's.
+    """
     asked: list[str] = []
 
     async def refusing(params: dict[str, Any]) -> str:
@@ -164,17 +169,17 @@ async def _try_commands(opened: Opened, folder: Path, commands: list[str]) -> li
         await editor.initialize()
         session = await editor.new_session(folder)
         for command in commands:
-            await editor.prompt(session, f"call terminal {json.dumps({'command': command, 'timeout': 2})}")
+            await watch.prompt(editor, session, f"`{command}`", runs(command, timeout=2))
+    watch.report()
     return asked
 
 
 @pytest.mark.usefixtures("unconfined")
-@_each([kind for kind in KINDS if kind.name in _FEW])
+@_each(_FEW)
 async def test_a_git_command_that_would_run_a_program_asks_where_no_sandbox_works(
     kind: Kind, site: Site, opened: Opened
 ) -> None:
-    asked = await _try_commands(opened, kind.folder(site), [kind.control])
-    check(site, kind.control)
+    asked = await _try_commands(opened, kind.folder(site), [kind.control], Watch(site))
     assert asked == [kind.control]
 
 
@@ -184,9 +189,7 @@ async def test_a_git_command_that_would_run_a_program_asks_where_no_sandbox_work
 async def test_no_command_of_the_model_runs_a_hostile_program_unasked_where_no_sandbox_works(
     kind: Kind, site: Site, opened: Opened
 ) -> None:
-    for command in (STATUS, LOG, DIFF, kind.control):
-        await _try_commands(opened, kind.folder(site), [command])
-        check(site, f"`{command}`")
+    await _try_commands(opened, kind.folder(site), [STATUS, LOG, DIFF, kind.control], Watch(site))
 
 
 @pytest.mark.usefixtures("unconfined")
@@ -194,7 +197,8 @@ async def test_git_commands_that_only_look_ask_nobody_in_a_plain_repository(
     template: Path, tmp_path: Path, opened: Opened
 ) -> None:
     site = make_site(template, tmp_path / "site")
-    assert await _try_commands(opened, site.workspace, [STATUS, LOG, DIFF, "git log -3 --stat", "git show"]) == []
+    commands = [STATUS, LOG, DIFF, "git log -3 --stat", "git show"]
+    assert await _try_commands(opened, site.workspace, commands, Watch(site)) == []
 
 
 def test_the_corpus_of_hostile_repositories_is_as_large_as_it_claims() -> None:

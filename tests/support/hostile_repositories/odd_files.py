@@ -125,7 +125,7 @@ def extension(site: Site) -> None:
     site.set("extensions.unknown", "true")
 
 
-@git_kind("file of 64 GiB", _hangs("git diff"))
+@git_kind("file of 64 GiB", _hangs("git diff"), can_be_copied=False)
 def huge_file(site: Site) -> None:
     site.write(".gitattributes", "* -text\n")
     os.truncate(site.workspace / "data.txt", 64 * 1024**3)

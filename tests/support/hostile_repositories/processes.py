@@ -83,14 +83,15 @@ class Surroundings:
     def _namespace(self) -> list[str]:
         program = shutil.which("bwrap", path="/usr/local/bin:/usr/bin:/bin") or "bwrap"
         base = str(self.site.base)
-        become = ["/usr/bin/setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", "--"]
+        ids = (f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups")
+        become = ["/usr/bin/setpriv", *ids, "--inh-caps=-all", "--bounding-set=-all", "--"]
         return [
             program, "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net",
-            *(("--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID") if self.as_somebody else ()),
+            *(("--cap-add", "ALL") if os.geteuid() == 0 else ()),
             "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
             *(_opened_up() if self.as_somebody else ()),
-            *_python_of_tests(), "--bind", base, base, "--chdir", str(self.kind.folder(self.site)),
-            *(become if self.as_somebody else ()),
+            *_folders_above(self.site.base, Path("/tmp")), *_python_of_tests(),
+            "--bind", base, base, "--chdir", str(self.kind.folder(self.site)), *(become if self.as_somebody else ()),
         ]  # fmt: skip
 
 
@@ -101,11 +102,19 @@ def why_nobody_else() -> str:
     return "" if Path("/usr/bin/setpriv").exists() else "setpriv is not installed (apt-get install util-linux)"
 
 
+def _folders_above(place: Path, within: Path) -> Iterator[str]:
+    """Those between, for everybody: bubblewrap would make them for root alone."""
+    for folder in reversed(place.parents):
+        if within in folder.parents:
+            yield from ("--dir", str(folder))
+
+
 def _python_of_tests() -> Iterator[str]:
     """The directories on PATH that the tests themselves have put into /tmp."""
     for entry in os.environ["PATH"].split(os.pathsep):
-        if entry.startswith("/tmp/") and Path(entry).is_dir() and "/site/" not in entry:
-            yield from ("--ro-bind", entry, entry)
+        made = Path(entry).parent
+        if made.is_relative_to("/tmp") and made.is_dir():
+            yield from (*_folders_above(made, Path("/tmp")), "--ro-bind", str(made), str(made))
 
 
 def _opened_up() -> Iterator[str]:
@@ -117,4 +126,4 @@ def _opened_up() -> Iterator[str]:
             if closed not in emptied:
                 yield from ("--tmpfs", str(closed))
             emptied.add(closed)
-            yield from ("--ro-bind", str(place), str(place))
+            yield from (*_folders_above(place, closed), "--ro-bind", str(place), str(place))

@@ -127,6 +127,7 @@ class Kind:
         settings: what the person's own settings say.
         is_git: plain git reads it, so that a command of the model's may run it as well.
         needs_root: only root can build it.
+        can_be_copied: it is not so large that a copy for a sub-agent takes minutes.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Kind:
     settings: Mapping[str, Any] = field(default_factory=dict)
     is_git: bool = False
     needs_root: bool = False
+    can_be_copied: bool = True
 
     def environment(self, site: Site) -> dict[str, str]:
         """What the editor's environment has because of this kind, but for PATH."""
