@@ -6,6 +6,8 @@ The corpus is `tests/support/hostile_repositories`. Each kind has a control, whi
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,6 +23,7 @@ from tests.support.hostile_repositories.control import run_plainly
 from tests.support.hostile_repositories.git_settings import DIFF, LOG, STATUS
 from tests.support.hostile_repositories.life import Opened, Watch, live, refuse, runs, say_hello
 from tests.support.hostile_repositories.processes import Surroundings, why_nobody_else
+from tests.support.hostile_repositories.site import SYSTEM_PATH
 from tests.support.in_memory import OFFLINE, serving
 from tests.support.settings_files import configure
 from tests.support.throwaway.machine import why_not
@@ -60,6 +63,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def built(kind: Kind, template: Path, tmp_path: Path) -> Site:
     if kind.needs_root and os.geteuid() != 0:
         pytest.skip("only root can give a repository to somebody else")
+    if missing := [name for name in kind.needs if shutil.which(name, path=SYSTEM_PATH) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)})")
     return make_site(template, tmp_path / "site", kind)
 
 
@@ -199,6 +204,22 @@ async def test_git_commands_that_only_look_ask_nobody_in_a_plain_repository(
     site = make_site(template, tmp_path / "site")
     commands = [STATUS, LOG, DIFF, "git log -3 --stat", "git show"]
     assert await _try_commands(opened, site.workspace, commands, Watch(site)) == []
+
+
+def test_a_hostile_program_that_runs_is_noticed_also_where_it_can_write_nothing(
+    template: Path, tmp_path: Path
+) -> None:
+    site = make_site(template, tmp_path / "site")
+    assert not site.is_sprung
+    assert not site.was_started
+    subprocess.run([site.trap], check=False)
+    assert site.is_sprung
+    if os.statvfs(site.trap).f_flag & os.ST_NOATIME:
+        pytest.skip("this disk does not note when a file was read")
+    assert site.was_started
+    site.arm()
+    assert not site.is_sprung
+    assert not site.was_started
 
 
 def test_the_corpus_of_hostile_repositories_is_as_large_as_it_claims() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from tests.support.hostile_repositories.site import KINDS, Kind, Site, kind
@@ -105,6 +107,7 @@ _VARIABLES = {
     "NODE_OPTIONS": ("--require={workspace}/bin/x.js", "node -e 1"),
     "RIPGREP_CONFIG_PATH": ("{workspace}/.ripgreprc", "rg Sums"),
 }
+_NEEDS = {"NODE_OPTIONS": ("node",)}
 
 
 def _dot_env(name: str, value: str, site: Site) -> None:
@@ -121,30 +124,24 @@ def _dot_env(name: str, value: str, site: Site) -> None:
 
 
 KINDS.extend(
-    Kind(f"{name} in .env", functools.partial(_dot_env, name, value), _DOT_ENV + control)
+    Kind(f"{name} in .env", functools.partial(_dot_env, name, value), _DOT_ENV + control, needs=_NEEDS.get(name, ()))
     for name, (value, control) in _VARIABLES.items()
 )
 # An editor that reads such a file itself (a plugin for direnv does) hands the variable on. Those by which Python and
 # the loader themselves are led are not among them: with these nothing of ours has begun.
 KINDS.extend(
     Kind(f"{name} in the editor's environment", functools.partial(_dot_env, name, value), control,
-         variables={name: value})
+         variables={name: value}, needs=_NEEDS.get(name, ()))
     for name, (value, control) in _VARIABLES.items()
     if name not in {"PATH", "PYTHONPATH"}
 )  # fmt: skip
 
 
-@kind("preloaded library in .env", _DOT_ENV + "/usr/bin/true")
+@kind("preloaded library in .env", _DOT_ENV + "/usr/bin/true", needs=("cc",))
 def preload(site: Site) -> None:
     source = f'__attribute__((constructor)) static void go(void) {{ fclose(fopen("{site.marks[0]}", "w")); }}'
     site.write("x.c", f"#include <stdio.h>\n{source}\n")
     site.write(".env", f"LD_PRELOAD='{site.workspace}/x.so'\n")
-    _compile(site)
-
-
-def _compile(site: Site) -> None:
-    import subprocess  # noqa: PLC0415 - one kind needs it
-
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "x.so", "x.c"], cwd=site.workspace, check=True)
 
 
@@ -194,12 +191,14 @@ KINDS.extend(
 )
 
 
-@kind("Vim's settings of a folder", "vim --not-a-term -T dumb --cmd 'set exrc nosecure' +q < /dev/null")
+@kind(
+    "Vim's settings of a folder", "vim --not-a-term -T dumb --cmd 'set exrc nosecure' +q < /dev/null", needs=("vim",)
+)
 def exrc(site: Site) -> None:
     site.write(".exrc", f"call system('{site.trap}')\n")
 
 
-@kind("Makefile", "make")
+@kind("Makefile", "make", needs=("make",))
 def makefile(site: Site) -> None:
     site.write("Makefile", f"test all:\n\t{site.trap}\n")
 
@@ -212,7 +211,7 @@ _START = {
     "usercustomize.py": "PYTHONPATH=. python3 -c pass",
     "json.py": "python3 -c 'import json'",
     "yaml.py": "python3 -c 'import yaml'",
-    "subprocess_.py": "python3 -c 'import subprocess_'",
+    "acp.py": "python3 -c 'import acp'",
     "tools/__init__.py": "python3 -c 'import tools'",
     "agent_core/__init__.py": "python3 -c 'import agent_core'",
     "acp_adapter/__init__.py": "python3 -m acp_adapter",
@@ -221,7 +220,7 @@ _START = {
 
 
 def _module(name: str, site: Site) -> None:
-    # json.py must not import itself.
+    # Not subprocess: it is among what some of them stand in for, or needs it.
     site.write(name, f"import os\nos.system({str(site.trap)!r})\n")
 
 
@@ -232,17 +231,11 @@ KINDS.extend(Kind(f"Python's {name}", functools.partial(_module, name), control)
 def path_file(site: Site) -> None:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     site.write(".venv/pyvenv.cfg", "home = /usr/bin\ninclude-system-site-packages = false\n")
-    for packages in {version, _system_python()}:
+    for packages in {version, Path("/usr/bin/python3").resolve().name}:
         site.write(f".venv/lib/{packages}/site-packages/x.pth", f"import os; os.system({str(site.trap)!r})\n")
     for name in ("python", "python3"):
         site.write(".venv/bin/.keep", "")
         (site.workspace / ".venv" / "bin" / name).symlink_to("/usr/bin/python3")
-
-
-def _system_python() -> str:
-    from pathlib import Path  # noqa: PLC0415
-
-    return Path("/usr/bin/python3").resolve().name
 
 
 # Our own folder in a project. The control is a home of ours with the same in it, which is trusted.

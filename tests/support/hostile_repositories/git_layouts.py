@@ -6,8 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.support.hostile_repositories.git_settings import CLEAN, DIFF, STATUS, git_kind
-from tests.support.hostile_repositories.site import Site
+from tests.support.hostile_repositories.git_settings import CLEAN, DIFF, STATUS
+from tests.support.hostile_repositories.site import Site, kind
 
 _SOMEBODY = 64998
 
@@ -41,28 +41,28 @@ def _hostile_parent(site: Site) -> None:
 # Hooks.
 
 
-@git_kind("hook post-index-change", STATUS)
+@kind("hook post-index-change", STATUS)
 def post_index_change(site: Site) -> None:
     site.plant(".git/hooks/post-index-change")
 
 
-@git_kind("hook reference-transaction", "git branch new")
+@kind("hook reference-transaction", "git branch new")
 def reference_transaction(site: Site) -> None:
     site.plant(".git/hooks/reference-transaction")
 
 
-@git_kind("hook pre-commit", "git commit -a -m x")
+@kind("hook pre-commit", "git commit -a -m x")
 def pre_commit(site: Site) -> None:
     site.plant(".git/hooks/pre-commit")
     site.change()
 
 
-@git_kind("hook post-checkout", "git checkout -q side")
+@kind("hook post-checkout", "git checkout -q side")
 def post_checkout(site: Site) -> None:
     site.plant(".git/hooks/post-checkout")
 
 
-@git_kind("hooks folder that is a link", STATUS)
+@kind("hooks folder that is a link", STATUS)
 def linked_hooks(site: Site) -> None:
     site.plant(".hooks/post-index-change")
     (site.workspace / ".git" / "hooks").symlink_to("../.hooks")
@@ -71,63 +71,63 @@ def linked_hooks(site: Site) -> None:
 # Repositories above, and beside.
 
 
-@git_kind("empty .git with a hostile parent", STATUS)
+@kind("empty .git with a hostile parent", STATUS)
 def empty_git(site: Site) -> None:
     shutil.rmtree(site.workspace / ".git")
     (site.workspace / ".git").mkdir()
     _hostile_parent(site)
 
 
-@git_kind(".git that is no repository, with a hostile parent", STATUS)
+@kind(".git that is no repository, with a hostile parent", STATUS)
 def broken_git(site: Site) -> None:
     shutil.rmtree(site.workspace / ".git" / "objects")
     _hostile_parent(site)
 
 
-@git_kind(".git with a HEAD that is none, with a hostile parent", STATUS)
+@kind(".git with a HEAD that is none, with a hostile parent", STATUS)
 def no_head(site: Site) -> None:
     site.write(".git/HEAD", "nothing\n")
     _hostile_parent(site)
 
 
-@git_kind("link to nowhere for a .git, with a hostile parent", STATUS)
+@kind("link to nowhere for a .git, with a hostile parent", STATUS)
 def dangling_git(site: Site) -> None:
     shutil.rmtree(site.workspace / ".git")
     (site.workspace / ".git").symlink_to("nowhere")
     _hostile_parent(site)
 
 
-@git_kind("no .git below a hostile parent, as in /tmp", STATUS)
+@kind("no .git below a hostile parent, as in /tmp", STATUS)
 def above(site: Site) -> None:
     shutil.rmtree(site.workspace / ".git")
     _hostile_parent(site)
 
 
-@git_kind("folder of a hostile repository", STATUS, opened="deep/er")
+@kind("folder of a hostile repository", STATUS, opened="deep/er")
 def below(site: Site) -> None:
     site.write("deep/er/a.txt", "one\n")
     _arm(site, site.workspace / ".git")
 
 
-@git_kind(".git that is a link", STATUS)
+@kind(".git that is a link", STATUS)
 def linked_git(site: Site) -> None:
     (site.workspace / ".git").symlink_to(_hostile_copy(site, site.outside / "repository"))
 
 
-@git_kind("config that is a link", STATUS)
+@kind("config that is a link", STATUS)
 def linked_config(site: Site) -> None:
     config = site.workspace / ".git" / "config"
     config.symlink_to(config.rename(site.outside / "config"))
     _arm(site, site.workspace / ".git")
 
 
-@git_kind(".git that is a file", STATUS)
+@kind(".git that is a file", STATUS)
 def git_file(site: Site) -> None:
     place = _hostile_copy(site, site.outside / "repository")
     site.write(".git", f"gitdir: {place}\n")
 
 
-@git_kind(".git file whose path ends in a blank", STATUS)
+@kind(".git file whose path ends in a blank", STATUS)
 def git_file_blank(site: Site) -> None:
     plain = site.outside / "repository"
     shutil.copytree(site.workspace / ".git", plain)
@@ -135,14 +135,14 @@ def git_file_blank(site: Site) -> None:
     site.write(".git", f"gitdir: {place}\n")
 
 
-@git_kind(".git file whose path ends in a tab", STATUS)
+@kind(".git file whose path ends in a tab", STATUS)
 def git_file_tab(site: Site) -> None:
     shutil.copytree(site.workspace / ".git", site.outside / "repository")
     place = _hostile_copy(site, site.outside / "repository\t")
     site.write(".git", f"gitdir: {place}\n")
 
 
-@git_kind(".git file with more than one line", STATUS)
+@kind(".git file with more than one line", STATUS)
 def git_file_lines(site: Site) -> None:
     place = _hostile_copy(site, site.outside / "one\ntwo")
     site.write(".git", f"gitdir: {place}\n\n")
@@ -161,29 +161,29 @@ def _common(site: Site, name: str, named: str) -> None:
     _arm(site, shared)
 
 
-@git_kind("commondir", STATUS)
+@kind("commondir", STATUS)
 def commondir(site: Site) -> None:
     _common(site, "shared", "../../shared\n")
 
 
-@git_kind("commondir whose path ends in a blank", STATUS)
+@kind("commondir whose path ends in a blank", STATUS)
 def commondir_blank(site: Site) -> None:
     _common(site, "shared ", "../../shared \n")
 
 
-@git_kind("commondir whose path begins with a blank", STATUS)
+@kind("commondir whose path begins with a blank", STATUS)
 def commondir_begins(site: Site) -> None:
     _common(site, " shared", f"{site.workspace.parent}/ shared")
 
 
-@git_kind("work tree of a hostile repository", STATUS)
+@kind("work tree of a hostile repository", STATUS)
 def work_tree(site: Site) -> None:
     main = site.workspace.rename(site.workspace.with_name("main"))
     site.git("worktree", "add", "-q", str(site.workspace), "side", cwd=main)
     _arm(site, main / ".git")
 
 
-@git_kind("work tree with settings of its own", STATUS)
+@kind("work tree with settings of its own", STATUS)
 def work_tree_config(site: Site) -> None:
     main = site.workspace.rename(site.workspace.with_name("main"))
     site.git("worktree", "add", "-q", str(site.workspace), "side", cwd=main)
@@ -195,7 +195,7 @@ def work_tree_config(site: Site) -> None:
     site.change()
 
 
-@git_kind("objects of another repository", DIFF)
+@kind("objects of another repository", DIFF)
 def alternates(site: Site) -> None:
     objects = site.workspace / ".git" / "objects"
     shutil.copytree(objects, site.outside / "objects")
@@ -205,7 +205,7 @@ def alternates(site: Site) -> None:
     site.change()
 
 
-@git_kind("repository of another user", "git -c safe.directory='*' status", needs_root=True)
+@kind("repository of another user", "git -c safe.directory='*' status", needs_root=True)
 def another_user(site: Site) -> None:
     _arm(site, site.workspace / ".git")
     for path in (site.workspace, *site.workspace.rglob("*")):
@@ -224,18 +224,18 @@ def _bare(site: Site, place: Path) -> None:
     _arm(site, place)
 
 
-@git_kind("bare repository in an ordinary folder", "cd docs && git status")
+@kind("bare repository in an ordinary folder", "cd docs && git status")
 def bare_folder(site: Site) -> None:
     _bare(site, site.workspace / "docs")
 
 
-@git_kind("bare repository as the opened folder", STATUS, opened="docs")
+@kind("bare repository as the opened folder", STATUS, opened="docs")
 def bare_opened(site: Site) -> None:
     _bare(site, site.workspace / "docs")
     shutil.rmtree(site.workspace / ".git")
 
 
-@git_kind("folder of a bare repository as the opened one", STATUS, opened="docs/refs")
+@kind("folder of a bare repository as the opened one", STATUS, opened="docs/refs")
 def bare_inner(site: Site) -> None:
     _bare(site, site.workspace / "docs")
 
@@ -257,13 +257,13 @@ def _submodule(site: Site) -> Path:
     return inner
 
 
-@git_kind("submodule with fsmonitor", STATUS)
+@kind("submodule with fsmonitor", STATUS)
 def submodule_arm(site: Site) -> None:
     inner = _submodule(site)
     _arm(site, inner / ".git", inner)
 
 
-@git_kind("submodule with a filter", STATUS)
+@kind("submodule with a filter", STATUS)
 def submodule_filter(site: Site) -> None:
     inner = _submodule(site)
     (inner / ".git" / "info").mkdir(exist_ok=True)
@@ -272,14 +272,14 @@ def submodule_filter(site: Site) -> None:
     (inner / "a.txt").write_text("two\n")
 
 
-@git_kind("submodule whose repository is in .git/modules", STATUS)
+@kind("submodule whose repository is in .git/modules", STATUS)
 def submodule_absorbed(site: Site) -> None:
     _submodule(site)
     site.git("submodule", "absorbgitdirs")
     _arm(site, site.workspace / ".git" / "modules" / "sub", site.workspace / "sub")
 
 
-@git_kind("gitlink that .gitmodules does not name", STATUS)
+@kind("gitlink that .gitmodules does not name", STATUS)
 def gitlink(site: Site) -> None:
     inner = _submodule(site)
     site.git("rm", "-q", "--cached", ".gitmodules")
@@ -287,14 +287,14 @@ def gitlink(site: Site) -> None:
     _arm(site, inner / ".git", inner)
 
 
-@git_kind("submodule with a hook", STATUS)
+@kind("submodule with a hook", STATUS)
 def submodule_hook(site: Site) -> None:
     inner = _submodule(site)
     site.plant("sub/.git/hooks/post-index-change")
     os.utime(inner / "a.txt", (1, 1))
 
 
-@git_kind("submodule update command", "git submodule update")
+@kind("submodule update command", "git submodule update")
 def submodule_update(site: Site) -> None:
     _submodule(site)
     site.set("submodule.sub.url", "./sub")
@@ -302,14 +302,14 @@ def submodule_update(site: Site) -> None:
     site.git("commit", "-q", "--allow-empty", "-m", "Other", cwd=site.workspace / "sub")
 
 
-@git_kind("submodule whose remote is a program", "git fetch --recurse-submodules=yes -q . && git -C sub fetch o")
+@kind("submodule whose remote is a program", "git fetch --recurse-submodules=yes -q . && git -C sub fetch o")
 def submodule_remote(site: Site) -> None:
     inner = _submodule(site)
     site.set("remote.o.url", "ext::{trap}", cwd=inner)
     site.set("protocol.ext.allow", "always", cwd=inner)
 
 
-@git_kind("repository within that nobody tracks", "cd vendor/lib && git status")
+@kind("repository within that nobody tracks", "cd vendor/lib && git status")
 def untracked_repository(site: Site) -> None:
     lib = site.workspace / "vendor" / "lib"
     shutil.copytree(site.workspace / ".git", lib / ".git")
@@ -319,7 +319,7 @@ def untracked_repository(site: Site) -> None:
 # Indexes.
 
 
-@git_kind("split index", STATUS)
+@kind("split index", STATUS)
 def split_index(site: Site) -> None:
     site.git("update-index", "--split-index")
     site.write(".git/info/attributes", "* filter=x\n")
@@ -327,9 +327,7 @@ def split_index(site: Site) -> None:
     site.change()
 
 
-@git_kind(
-    "index that says files are as they were", "git -c core.checkStat=minimal status; git update-index --refresh"
-)
+@kind("index that says files are as they were", "git -c core.checkStat=minimal status; git update-index --refresh")
 def flagged_index(site: Site) -> None:
     site.git("update-index", "--assume-unchanged", "README.md")
     site.plant(".git/hooks/post-index-change")
@@ -339,7 +337,7 @@ def flagged_index(site: Site) -> None:
 # What the person's own git settings say, and the repository's files make use of.
 
 
-@git_kind("filter of the person's own settings that runs a file of the workspace", STATUS)
+@kind("filter of the person's own settings that runs a file of the workspace", STATUS)
 def users_filter(site: Site) -> None:
     (site.user / ".gitconfig").write_text('[filter "x"]\n\tclean = ./clean.sh\n')
     site.plant("clean.sh")
@@ -347,13 +345,13 @@ def users_filter(site: Site) -> None:
     site.change()
 
 
-@git_kind("hooks folder that the person's own settings look for in each workspace", STATUS)
+@kind("hooks folder that the person's own settings look for in each workspace", STATUS)
 def users_hooks(site: Site) -> None:
     (site.user / ".gitconfig").write_text("[core]\n\thooksPath = .githooks\n")
     site.plant(".githooks/post-index-change")
 
 
-@git_kind("person's own settings that include those of the workspace", STATUS)
+@kind("person's own settings that include those of the workspace", STATUS)
 def users_include(site: Site) -> None:
     (site.user / ".gitconfig").write_text(f"[include]\n\tpath = {site.workspace}/.gitconfig\n")
     site.write(".gitconfig", site.filled(CLEAN))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 from tests.support.hostile_repositories.site import KINDS, Kind, Site, kind
 
@@ -84,29 +83,24 @@ def _build(settings: Settings, attributes: str, site: Site) -> None:
 
 
 KINDS.extend(
-    Kind(name, functools.partial(_build, settings, attributes), control, is_git=True)
+    Kind(name, functools.partial(_build, settings, attributes), control)
     for name, (settings, control, attributes) in _PLAIN.items()
 )
 
 
-def git_kind(name: str, control: str, **options: Any) -> Callable[[Callable[[Site], None]], Callable[[Site], None]]:
-    """As `kind`, for one that plain git reads."""
-    return kind(name, control, is_git=True, **options)
-
-
-@git_kind("core.hooksPath", STATUS)
+@kind("core.hooksPath", STATUS)
 def hooks_path(site: Site) -> None:
     site.plant(".hooks/post-index-change")
     site.set("core.hooksPath", ".hooks")
 
 
-@git_kind("attributes in .git/info", STATUS)
+@kind("attributes in .git/info", STATUS)
 def info_attributes(site: Site) -> None:
     site.write(".git/info/attributes", "* filter=x\n")
     site.set("filter.x.clean", "{trap}")
 
 
-@git_kind("attributes of a folder", DIFF)
+@kind("attributes of a folder", DIFF)
 def folder_attributes(site: Site) -> None:
     site.write("deep/er/a.txt", "one\n")
     site.commit()
@@ -115,14 +109,14 @@ def folder_attributes(site: Site) -> None:
     site.set("diff.x.textconv", "{trap}")
 
 
-@git_kind("core.worktree that leads outside", "git checkout -q -- SPRUNG")
+@kind("core.worktree that leads outside", "git checkout -q -- SPRUNG")
 def work_tree(site: Site) -> None:
     site.write("SPRUNG", "written by a checkout\n")
     site.commit()
     site.set("core.worktree", "{outside}")
 
 
-@git_kind("core.alternateRefsCommand", "git fetch -q side.git")
+@kind("core.alternateRefsCommand", "git fetch -q side.git")
 def alternate_refs(site: Site) -> None:
     site.git("clone", "-q", "--bare", ".", "side.git")
     site.git("commit", "-q", "--allow-empty", "-m", "Ahead", cwd=_checkout(site))
@@ -130,7 +124,7 @@ def alternate_refs(site: Site) -> None:
     site.set("core.alternateRefsCommand", "{trap}")
 
 
-def _checkout(site: Site) -> Any:
+def _checkout(site: Site) -> Path:
     site.git("clone", "-q", "side.git", str(site.outside / "other"))
     return site.outside / "other"
 
@@ -142,21 +136,21 @@ def _sign(site: Site) -> None:
     site.git("update-ref", "HEAD", signed)
 
 
-@git_kind("gpg.program of a signed commit", LOG)
+@kind("gpg.program of a signed commit", LOG)
 def gpg_program(site: Site) -> None:
     _sign(site)
     site.set("gpg.program", "{trap}")
     site.set("log.showSignature", "true")
 
 
-@git_kind("gpg.openpgp.program of a signed commit", LOG)
+@kind("gpg.openpgp.program of a signed commit", LOG)
 def gpg_openpgp(site: Site) -> None:
     _sign(site)
     site.set("gpg.openpgp.program", "{trap}")
     site.set("log.showSignature", "true")
 
 
-@git_kind("signatures that a log format asks for", LOG)
+@kind("signatures that a log format asks for", LOG)
 def gpg_format(site: Site) -> None:
     _sign(site)
     site.set("gpg.program", "{trap}")
@@ -174,14 +168,14 @@ def _filters(site: Site) -> None:
     site.change()
 
 
-@git_kind("include.path", STATUS)
+@kind("include.path", STATUS)
 def include(site: Site) -> None:
     _filters(site)
     site.write(".settings", site.filled(CLEAN))
     site.set("include.path", "../.settings")
 
 
-@git_kind("include of an include", STATUS)
+@kind("include of an include", STATUS)
 def includes(site: Site) -> None:
     _filters(site)
     site.write(".git/more", "[include]\npath = most\n")
@@ -189,28 +183,28 @@ def includes(site: Site) -> None:
     site.set("include.path", "more")
 
 
-@git_kind("include from the person's home directory", STATUS)
+@kind("include from the person's home directory", STATUS)
 def include_home(site: Site) -> None:
     _filters(site)
     (site.user / "settings").write_text(site.filled(CLEAN))
     site.set("include.path", "~/settings")
 
 
-@git_kind("includeIf gitdir", STATUS)
+@kind("includeIf gitdir", STATUS)
 def include_if(site: Site) -> None:
     _filters(site)
     site.write(".settings", site.filled(CLEAN))
     site.set("includeIf.gitdir:**.path", "../.settings")
 
 
-@git_kind("includeIf onbranch", STATUS)
+@kind("includeIf onbranch", STATUS)
 def include_on_branch(site: Site) -> None:
     _filters(site)
     site.write(".settings", site.filled(CLEAN))
     site.set("includeIf.onbranch:main.path", "../.settings")
 
 
-@git_kind("includeIf hasconfig", STATUS)
+@kind("includeIf hasconfig", STATUS)
 def include_if_remote(site: Site) -> None:
     _filters(site)
     site.write(".settings", site.filled(CLEAN))
@@ -218,7 +212,7 @@ def include_if_remote(site: Site) -> None:
     site.set("includeIf.hasconfig:remote.*.url:https://**.path", "../.settings")
 
 
-@git_kind("config.worktree", STATUS)
+@kind("config.worktree", STATUS)
 def config_worktree(site: Site) -> None:
     _filters(site)
     site.set("core.repositoryFormatVersion", "1")
@@ -251,13 +245,10 @@ def _spelling(text: str, site: Site) -> None:
     config.write_bytes(config.read_bytes() + site.filled(text).encode())
 
 
-KINDS.extend(
-    Kind(f"filter {name}", functools.partial(_spelling, text), STATUS, is_git=True)
-    for name, text in _SPELLINGS.items()
-)
+KINDS.extend(Kind(f"filter {name}", functools.partial(_spelling, text), STATUS) for name, text in _SPELLINGS.items())
 
 
-@git_kind("config that begins with a byte order mark", STATUS)
+@kind("config that begins with a byte order mark", STATUS)
 def byte_order_mark(site: Site) -> None:
     _filters(site)
     config = site.workspace / ".git" / "config"
@@ -294,6 +285,6 @@ _PROMISORS: dict[str, tuple[str, Settings, str]] = {
     "without a file": ("HEAD:sums.py", _EXT, DIFF),
 }
 KINDS.extend(
-    Kind(f"partial clone {name}", functools.partial(_partial_clone, missing, settings), control, is_git=True)
+    Kind(f"partial clone {name}", functools.partial(_partial_clone, missing, settings), control)
     for name, (missing, settings, control) in _PROMISORS.items()
 )

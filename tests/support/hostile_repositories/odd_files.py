@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import os
 
-from tests.support.hostile_repositories.git_settings import git_kind
-from tests.support.hostile_repositories.site import KINDS, Kind, Site
+from tests.support.hostile_repositories.site import KINDS, Kind, Site, kind
 
 _SPRINGS = "true > ../../outside/SPRUNG"
 
@@ -53,55 +52,55 @@ _PIPES = {
     "package.json": "cat package.json",
 }
 KINDS.extend(
-    Kind(f"pipe in place of {name}", functools.partial(_pipe, name), _hangs(control), is_git=name.startswith(".git/"))
+    Kind(f"pipe in place of {name}", functools.partial(_pipe, name), _hangs(control))
     for name, control in _PIPES.items()
 )
 
 
-@git_kind("excludes file that is a pipe", _hangs("git status"))
+@kind("excludes file that is a pipe", _hangs("git status"))
 def excludes(site: Site) -> None:
     _pipe("ignored", site)
     site.set("core.excludesFile", "{workspace}/ignored")
 
 
-@git_kind("include of a pipe", _hangs("git status"))
+@kind("include of a pipe", _hangs("git status"))
 def included_pipe(site: Site) -> None:
     _pipe("settings", site)
     site.set("include.path", "../settings")
 
 
-@git_kind("include of a device without an end", _gives_up("git status"))
+@kind("include of a device without an end", _gives_up("git status"))
 def included_device(site: Site) -> None:
     site.set("include.path", "/dev/zero")
 
 
-@git_kind("config that is a directory", _gives_up("git status"))
+@kind("config that is a directory", _gives_up("git status"))
 def config_directory(site: Site) -> None:
     (site.workspace / ".git" / "config").unlink()
     site.write(".git/config/x", "")
 
 
-@git_kind("config that includes itself", _gives_up("git status"))
+@kind("config that includes itself", _gives_up("git status"))
 def endless_includes(site: Site) -> None:
     site.set("include.path", "config")
 
 
-@git_kind("config that git cannot read", _gives_up("git status"))
+@kind("config that git cannot read", _gives_up("git status"))
 def broken_config(site: Site) -> None:
     site.write(".git/config", "[core\n")
 
 
-@git_kind("index that is damaged", _gives_up("git status"))
+@kind("index that is damaged", _gives_up("git status"))
 def broken_index(site: Site) -> None:
     site.write(".git/index", b"DIRC\0\0\0\2\xff\xff\xff\xff" + b"x" * 1000)
 
 
-@git_kind("index of a version to come", _gives_up("git status"))
+@kind("index of a version to come", _gives_up("git status"))
 def new_index(site: Site) -> None:
     site.write(".git/index", b"DIRC\0\0\0\x63" + b"\0" * 100)
 
 
-@git_kind("commit that is damaged", _gives_up("git log -1"))
+@kind("commit that is damaged", _gives_up("git log -1"))
 def broken_commit(site: Site) -> None:
     name = site.git("rev-parse", "HEAD")
     path = site.workspace / ".git" / "objects" / name[:2] / name[2:]
@@ -109,31 +108,29 @@ def broken_commit(site: Site) -> None:
     path.write_bytes(b"nothing")
 
 
-@git_kind("branch that names itself", _gives_up("git log -1"))
+@kind("branch that names itself", _gives_up("git log -1"))
 def endless_branch(site: Site) -> None:
     site.write(".git/refs/heads/main", "ref: refs/heads/main\n")
 
 
-@git_kind("HEAD that leads out of the repository", _gives_up("git log -1"))
+@kind("HEAD that leads out of the repository", _gives_up("git log -1"))
 def head_outside(site: Site) -> None:
     site.write(".git/HEAD", "ref: ../../outside/trap\n")
 
 
-@git_kind("extension that git does not know", _gives_up("git status"))
+@kind("extension that git does not know", _gives_up("git status"))
 def extension(site: Site) -> None:
     site.set("core.repositoryFormatVersion", "1")
     site.set("extensions.unknown", "true")
 
 
-@git_kind("file of 64 GiB", _hangs("git diff"), can_be_copied=False)
+@kind("file of 64 GiB", _hangs("git diff"), can_be_copied=False)
 def huge_file(site: Site) -> None:
     site.write(".gitattributes", "* -text\n")
     os.truncate(site.workspace / "data.txt", 64 * 1024**3)
 
 
-@git_kind(
-    "name that is no UTF-8, and one with a line feed", "git status --porcelain | grep -q 'n.*ew' && " + _SPRINGS
-)
+@kind("name that is no UTF-8, and one with a line feed", "git status --porcelain | grep -q 'n.*ew' && " + _SPRINGS)
 def odd_names(site: Site) -> None:
     for name in (b"\xff\xfe", b"n\new", b"-rf", b"$(true)", b"'"):
         with open(os.fsencode(site.workspace) + b"/" + name, "wb"):  # noqa: PTH123 - no text

@@ -125,7 +125,7 @@ class Kind:
         path: what comes first on the editor's PATH.
         variables: what else is in the editor's environment.
         settings: what the person's own settings say.
-        is_git: plain git reads it, so that a command of the model's may run it as well.
+        needs: programs without which it cannot be built, or its control be run.
         needs_root: only root can build it.
         can_be_copied: it is not so large that a copy for a sub-agent takes minutes.
     """
@@ -137,7 +137,7 @@ class Kind:
     path: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
-    is_git: bool = False
+    needs: tuple[str, ...] = ()
     needs_root: bool = False
     can_be_copied: bool = True
 
