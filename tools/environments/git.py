@@ -69,6 +69,7 @@ _ENVIRONMENT = {
 _SECONDS = 120.0
 _LONGEST_COMPLAINT = 300
 _HEAD_BYTES = 1024
+_SETTINGS_BYTES = 64 * 1024
 _LONGEST_EXCLUDE = 1 << 20
 _MOST_SHARED_INDEXES = 16
 _GIT_FILE = b"gitdir: "
@@ -103,7 +104,7 @@ class Repository:
 
     def settings(self) -> Mapping[str, str]:
         """Those of its settings that decide how files are compared. A wrong reading could only miscount changes."""
-        config = read_file(self.common_dir / "config") or b""
+        config = read_file(self.common_dir / "config", _SETTINGS_BYTES) or b""
         return {
             name: value for name, value in all_settings(config) if _COPIED.fullmatch(name) and _WORD.fullmatch(value)
         }

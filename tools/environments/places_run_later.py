@@ -131,5 +131,8 @@ def read_file(path: Path, most_bytes: int = MOST_BYTES) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with open(descriptor, "rb") as file:  # noqa: PTH123 - by descriptor
-        return file.read(most_bytes) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+        return file.read(most_bytes)
