@@ -24,6 +24,9 @@ _OWN_PREFIX = "HERMES_"
 _KEPT_NAMES = frozenset({"SSH_AUTH_SOCK", "TOKENIZERS_PARALLELISM"})
 _KEPT_PREFIXES = ("GIT_CONFIG_",)
 
+# Bash runs the file that it names before each command, also before one that is proved to only look.
+_RUN_BY_BASH = "BASH_ENV"
+
 _NO_EDITOR = "echo 'No editor here: use -m, -F or --no-edit (GIT_EDITOR=true keeps what is proposed).' >&2; false"
 # Nothing here has a person in front of it: no pager, no editor, no prompt, no colours, no lines held back.
 _UNATTENDED = {
@@ -101,6 +104,8 @@ def child_environment(
         for name, value in base.items()
         if name not in _UNDOING and (not is_secret(name, value) or passed.has(name))
     }
+    if PROGRAMS.leads_astray(kept.get(_RUN_BY_BASH, "")):
+        del kept[_RUN_BY_BASH]
     return _UNLESS_SET | kept | _UNATTENDED | dict(extra or {})
 
 

@@ -233,8 +233,9 @@ def borrowed(repository: Repository) -> Iterator[Path]:
         _write_settings(folder, repository.settings(), is_bare=False)
         (folder / "HEAD").write_bytes(repository.head())
         for name in _LINKED:
-            if (repository.common_dir / name).exists():
-                (folder / name).symlink_to(repository.common_dir / name)
+            there = repository.common_dir / name
+            if there.is_dir() or there.is_file():
+                (folder / name).symlink_to(there)
         for path in repository.index_files():
             (folder / path.name).symlink_to(path)
         (folder / "info").mkdir()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_NAMES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 _EXCLUDES = re.compile(rb"""(?im)^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$""")
 _MOST_BYTES = 1 << 20
 
@@ -15,7 +15,7 @@ _MOST_BYTES = 1 << 20
 def ignore_files(folder: Path) -> Iterator[Path]:
     """The paths where they may be, in its parents and in the user's home, the latter resolved; most are not there."""
     for parent in folder.parents:
-        yield from (parent / name for name in _NAMES)
+        yield from (parent / name for name in IGNORE_FILES)
     for config, names in _of_home():
         yield _resolved(config)
         yield from map(_resolved, names)

@@ -9,6 +9,7 @@ settings name (`programs`) is used wherever it lies.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - so they are called
 _MOST_LINKS = 40
+_WORDS = re.compile(r"[^\s:;=,'\"]+")
 
 
 class ProgramFinder:
@@ -81,6 +83,15 @@ class ProgramFinder:
         """Whether a program (an absolute path) lies where none of a session's commands could have put it."""
         return _is_outside(program, self._places())
 
+    def leads_astray(self, value: str, path: str | None = None) -> bool:
+        """Whether a variable's value names a file where anyone may have put one: a path, or a program on PATH."""
+        for word in _WORDS.findall(value):
+            if "/" in word and not (word.startswith("/") and self.is_trusted(word)):
+                return True
+            if "/" not in word and (found := first_on_path(word, path)) and not self.is_trusted(found):
+                return True
+        return False
+
     def _places(self) -> frozenset[Path]:
         temporary = (*_TEMPORARY, tempfile.gettempdir(), os.environ.get("TMPDIR", ""))
         return self._untrusted | {Path(os.path.realpath(place)) for place in temporary if place.startswith("/")}
@@ -88,6 +99,21 @@ class ProgramFinder:
 
 PROGRAMS = ProgramFinder()
 """Of this process: all its sessions share its PATH."""
+
+
+def first_on_path(name: str, path: str | None = None, cwd: str = "/") -> str:
+    """The program that a shell would run for a name, wherever it lies; '' where there is none.
+
+    Args:
+        path: where to look; this process's PATH when None.
+        cwd: where the shell stands, for relative places.
+    """
+    searched = os.environ.get("PATH", os.defpath) if path is None else path
+    found = (
+        os.path.normpath(f"{cwd}/{folder}/{name}" if folder[:1] != "/" else f"{folder}/{name}")
+        for folder in searched.split(os.pathsep)
+    )
+    return next((program for program in found if _is_program(program)), "")
 
 
 def _folders(path: str | None) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import stat
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from typing import IO, Any, Protocol
 
 from tools.context import Interrupt
 from tools.environments.child_env import bare_environment
+from tools.environments.ignore_files import IGNORE_FILES, ignore_files
 from tools.environments.own_programs import PROGRAMS
 from tools.environments.process_groups import UNSEEN, signal_group
 from tools.errors import ToolError, ToolInterrupted
@@ -105,7 +107,7 @@ class Runner:
         try:
             return self.ground.popen(
                 self.command or search_program(),
-                (*_ALWAYS, *arguments),
+                (*_ALWAYS, *_without_pipes(self.folder), *arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
@@ -121,6 +123,17 @@ class Runner:
         rest, count = _UNREADABLE.subn("", complaints)
         self.unreadable = max(self.unreadable, count)
         _raise_if_rejected(rest.strip())
+
+
+def _without_pipes(folder: Path) -> tuple[str, ...]:
+    """The option to pass over ignore files, where one of them is a pipe that nobody writes to."""
+    for path in (*(folder / name for name in IGNORE_FILES), *ignore_files(folder)):
+        try:
+            if not stat.S_ISREG(mode := path.stat().st_mode) and not stat.S_ISDIR(mode):
+                return ("--no-ignore",)
+        except OSError:
+            continue
+    return ()
 
 
 def search_program() -> list[str]:

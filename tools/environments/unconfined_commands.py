@@ -18,13 +18,20 @@ from tools.bash.builtins import BUILTINS
 from tools.bash.read import read_command
 from tools.bash.reading import Invocation
 from tools.environments.child_env import child_environment
-from tools.environments.own_programs import PROGRAMS
+from tools.environments.own_programs import PROGRAMS, first_on_path
 from tools.light_dataclass import dataclass
 
 _LIST = ("config", "--list", "--includes", "--show-scope", "-z")
 _GITLINKS = ("-c", "core.fsmonitor=false", "ls-files", "--stage", "-z", ":/")
 _GITLINK = "160000 "
-_OF_REPOSITORY = frozenset({"local", "worktree"})
+_OF_REPOSITORY = frozenset({"local", "worktree", "command"})
+# They make programs that only look load, run or write something.
+_LEADING = re.compile(
+    r"GIT_(?:EXTERNAL_DIFF|CONFIG_GLOBAL|CONFIG_SYSTEM|EXEC_PATH|TRACE.*|SSH.*|DIR|WORK_TREE|INDEX_FILE"
+    r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|PROXY_COMMAND|ASKPASS)"
+    r"|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|BASH_ENV|PYTHON.*|PERL5.*|RUBY.*|NODE_.*|JAVA_TOOL_OPTIONS"
+    r"|RIPGREP_CONFIG_PATH|LESSOPEN|LESSCLOSE|GREP_OPTIONS|FD_CONFIG_PATH|BAT_CONFIG_PATH|JQ_LIBRARY_PATH"
+)
 _MOST_REPOSITORIES = 50
 _WORK_TREE = "core.worktree"
 _HOOK = "hooks/post-index-change"
@@ -78,6 +85,8 @@ def runs_along(command: str, cwd: Path, path: str | None = None, elsewhere: GitP
         elsewhere: the other machine that it runs on, whose PATH is not looked at; None for this one.
     """
     searched = os.environ.get("PATH", os.defpath) if path is None else path
+    if elsewhere is None and (leading := _leading_variable(searched)):
+        return f"what the variable {leading} names, which is in the workspace or in a temporary directory"
     for each in read_command(command, cwd).invocations:
         if elsewhere is None and (program := _brought(each, searched)):
             return f"{program}, a program that is in the workspace or in a temporary directory"
@@ -92,13 +101,19 @@ def _brought(invocation: Invocation, path: str) -> str:
     for name in names:
         if name in BUILTINS or "/" in name or not name:
             continue
-        for folder in path.split(os.pathsep):
-            program = os.path.normpath(os.path.join(invocation.cwd or "/", folder, name))  # noqa: PTH118
-            if os.path.isfile(program) and os.access(program, os.X_OK):  # noqa: PTH113
-                if not (folder.startswith("/") and PROGRAMS.is_trusted(program)):
-                    return program
-                break
+        program = first_on_path(name, path, invocation.cwd or "/")
+        if program and not PROGRAMS.is_trusted(program):
+            return program
     return ""
+
+
+def _leading_variable(path: str) -> str:
+    """The first variable that commands have and that leads programs to what anyone may have written; '' for none."""
+    environ = child_environment(os.environ)
+    found = (
+        name for name, value in environ.items() if _LEADING.fullmatch(name) and PROGRAMS.leads_astray(value, path)
+    )
+    return next(found, "")
 
 
 def _settings_of(invocation: Invocation, place: GitPlace) -> str:
