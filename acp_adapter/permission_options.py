@@ -116,8 +116,12 @@ def _reach(grant: Grant, action: Action) -> str:
         case SameThing():
             return _same(action)
         case CommandsLike(prefix=prefix):
-            options = " with no other options" if prefix.dangers else ""
-            return f"`{_clipped(prefix.shown)}` in this directory{options}"
+            shown = f"`{_clipped(prefix.shown)}`"
+            return (
+                f"{shown} inside this directory with the same options"
+                if prefix.copies
+                else f"{shown} in this directory"
+            )
         case FilesBelow(kind="read", shown=shown):
             return f"reading in {_end_of(shown)}"
         case FilesBelow(shown=shown):

@@ -224,7 +224,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 # What a command is judged by. The rest of these packages is light.
 _JUDGES = ("tools.approval.dangers.", "tools.approval.harmless", "tools.approval.scripts", "tools.bash.")
-_LIGHT = {"tools.approval.dangers.finding", "tools.approval.dangers.repeatable", "tools.bash.unknown"}
+_LIGHT = {"tools.approval.dangers.finding", "tools.bash.unknown"}
 
 
 def _modules(script: str, *args: str) -> set[str]:

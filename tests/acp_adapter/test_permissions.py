@@ -141,9 +141,10 @@ def _never(what: str) -> tuple[str, str, str]:
         (_write(b"x", None), [], "deleting this file"),
         (ReadPath(Path("/usr/lib/x/a")), [_always("directory", "reading in /usr/lib/x/")], "reading this path"),
         (_RUN, [], "this exact command in this directory"),
+        (_PUSH, [], "this exact command in this directory"),
         (
-            _PUSH,
-            [_always("prefix", "`git push …` in this directory with no other options")],
+            RunCommand("cp -n a b", _ROOT),
+            [_always("prefix", "`cp …` inside this directory with the same options")],
             "this exact command in this directory",
         ),
         (
@@ -288,6 +289,8 @@ _KEPT = "Always allow {} (every session here)"
     ("action", "is_risky", "what"),
     [
         (RunCommand("pytest -q", _ROOT), False, "`pytest …` in this directory"),
+        (RunCommand("cp -r a b", _ROOT), False, "this exact command in this directory"),
+        (RunCommand("numactl --all make x", _ROOT), False, "this exact command in this directory"),
         (RunCommand("grep -c x a | wc -l", _ROOT), False, "this exact command in this directory"),
         (_PUSH, True, "this exact command in this directory"),
         (RunCommand("make x", _ROOT, outside=True), True, "this exact command without the sandbox in this directory"),
@@ -334,7 +337,7 @@ def test_the_answer_that_is_kept_reaches_as_far_as_its_label_says() -> None:
     [
         (_RUN, "allow_once", Answer(allowed=True)),
         (_RUN, "allow_session", Answer(allowed=True, scope="session")),
-        (_PUSH, "allow_prefix", Answer(allowed=True, scope="prefix")),
+        (RunCommand("pytest -q", _ROOT), "allow_prefix", Answer(allowed=True, scope="prefix")),
         (_write(b"a", b"b"), "allow_directory", Answer(allowed=True, scope="directory")),
         (_MCP, "allow_server", Answer(allowed=True, scope="server")),
         (_RUN, "reject_once", Answer(allowed=False)),

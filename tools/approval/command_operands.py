@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 from typing import Self
 
-from tools.approval.command_steering import is_address, is_mild_option, sets_something
+from tools.approval.command_steering import is_address, is_mild_option, is_switch, sets_something
 from tools.approval.sensitive import why_sensitive_to_write
 from tools.light_dataclass import dataclass
 
@@ -22,31 +22,33 @@ _PLAIN_OPTION = re.compile(r"-t|-[A-Za-su-z]+|--[a-z-]+|--(?!t)[a-z-]+=[\w,]+")
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """The operands of a command that a person has allowed, in its directory.
+    """What follows the first words of a command that a person has allowed, in its directory.
 
     Attributes:
+        words: as they were.
         seen: each with the path that it led to then.
-        copies: the last of several names where the others go.
+        are_tasks: what is no option names a task to run.
     """
 
     cwd: Path
+    words: tuple[str, ...]
     seen: frozenset[tuple[str, Path]]
-    copies: bool
+    are_tasks: bool = False
 
     @classmethod
-    def of(cls, words: tuple[str, ...], cwd: Path, *, copies: bool) -> Self:
+    def of(cls, words: tuple[str, ...], cwd: Path, *, are_tasks: bool = False) -> Self:
         """The operands of a command that is asked about."""
-        return cls(cwd, frozenset((word, real_path(cwd / word)) for word in words), copies)
+        return cls(cwd, words, frozenset((word, real_path(cwd / word)) for word in words), are_tasks)
 
     def resemble(self, words: tuple[str, ...]) -> bool:
         """Whether a later command with these operands is one like it: nothing in them names other code or places."""
         return all((word, real_path(self.cwd / word)) in self.seen or self._is_alike(word) for word in words)
 
-    def cover(self, words: tuple[str, ...]) -> bool:
-        """Whether a later command with these operands does the same to nothing but other names in the directory."""
-        if not all((word, real_path(self.cwd / word)) in self.seen or self._is_inside(word) for word in words):
-            return False
-        return not self.copies or self._lands_where_it_says(words)
+    def are_copied_like(self, words: tuple[str, ...]) -> bool:
+        """Whether a later command copies or moves in the same way, with nothing but other names in the directory."""
+        operands = [word for word in words if not word.startswith("-")]
+        is_same_way = _options_of(words) == _options_of(self.words)
+        return is_same_way and all(map(self._is_inside, operands)) and self._lands_where_it_says(words)
 
     def _is_inside(self, word: str) -> bool:
         """True for a plain name: no option, no address, no refspec, and as a path below `cwd` and not sensitive."""
@@ -61,6 +63,8 @@ class Operands:
         name, has_value, value = word.partition("=")
         if word.startswith("-"):
             return is_mild_option(name) and (not has_value or (len(name) > len("-x") and self._is_alike(value)))
+        if self.are_tasks and not is_switch(word):
+            return False
         if not word or is_address(word) or sets_something(word):
             return False
         return self._is_inside(word.partition("::")[0].replace(":", ""))
@@ -87,6 +91,10 @@ def _stays_in(directory: Path, source: str) -> bool:
         real_path(directory / landing) == real / landing and not why_sensitive_to_write(real / landing)
         for landing in landings
     )
+
+
+def _options_of(words: tuple[str, ...]) -> list[str]:
+    return sorted(word for word in words if word.startswith("-"))
 
 
 def _is_directory(path: Path) -> bool:

@@ -13,23 +13,35 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tools.bash.reading import Reading
+from tools.bash.wrappers import WRAPPERS, Wrapper
 
 _SUBSTITUTION = re.compile(r"\$\(|[()`]|(?<!\$)\{(?=\s)")
 _STATEMENT = re.compile(r"[;&|\n]+")
 _ASSIGNMENT = r"""[A-Za-z_]\w*\+?=(?:"[^"]*"|'[^']*'|[^\s"'])*+\s+"""
 _ASSIGNMENTS = re.compile(rf"(?:{_ASSIGNMENT})+")
-_OPTIONS = r"(?:\s+(?:(?:--(?:project|directory|prefix|cwd|dir|env|filter)|-[CF])\s+\S+|-\S*))*+\s+"
+_OPTIONS = r"(?:\s+(?:(?:--(?:project|directory|prefix|cwd|dir|env|filter)|-[CFepn])\s+\S+|-\S*))*+\s+"
+
+
+def _wrapper_pattern(name: str, wrapper: Wrapper) -> str:
+    if not wrapper.subcommand:
+        return rf"{re.escape(name)}(?!\s+-v\b)" if name == "command" else re.escape(name)
+    return rf"{re.escape(name)}{_OPTIONS}(?:{'|'.join(sorted(map(re.escape, wrapper.subcommand)))})"
+
+
+def _pattern_of(*, has_place: bool) -> str:
+    names = (
+        _wrapper_pattern(name, wrapper)
+        for name, wrapper in WRAPPERS.items()
+        if has_place is bool(wrapper.may_lead or wrapper.needs_dashes or wrapper.operands)
+    )
+    return "|".join(names)
+
+
 # Words after which the real command comes.
 _WRAPPER = re.compile(
     rf"""
     (?: (?:if|then|else|elif|do|while|until|!|\{{)
-      | (?:\S*/)?(?:sudo|doas|env|nohup|time|timeout|nice|ionice|stdbuf|setsid|exec|command(?!\s+-v\b)|builtin
-        |busybox|toybox|xargs|caffeinate|chrt|(?:ba|z|da|k)?sh|strace|ltrace|valgrind|setpriv|prlimit|unbuffer|coproc
-        |npx|pnpx|bunx|uvx|shx|dotenv|cross-env|numactl|faketime|chronic
-        |hatch(?:\s+(?:(?:-[ep]|--env|--project)\s+\S+|-\S*))*+\s+run
-        |(?:uv|poetry|pipenv|pdm|rye|conda|mamba|micromamba){_OPTIONS}run
-        |(?:bundle|npm|pnpm|yarn|bun|asdf){_OPTIONS}(?:exec|dlx|x)
-        |(?P<place>taskset|script|nix-shell|nix{_OPTIONS}(?:develop|shell)|(?:mise|rtx|direnv){_OPTIONS}(?:exec|x)))
+      | (?:\S*/)?(?:xargs|(?:ba|z|da|k)?sh|{_pattern_of(has_place=False)}|(?P<place>{_pattern_of(has_place=True)}))
     )
     (?=\s)
     """,

@@ -41,3 +41,8 @@ def sets_something(word: str) -> bool:
     """Whether `word` gives a variable a value that is more than a switch: `CC=x`, but not `VERBOSE=1`."""
     found = _SETTING.fullmatch(word)
     return found is not None and not _SWITCH.fullmatch(found[1])
+
+
+def is_switch(word: str) -> bool:
+    """Whether `word` gives a variable a value that is a switch: `VERBOSE=1`."""
+    return _SETTING.fullmatch(word) is not None and not sets_something(word)

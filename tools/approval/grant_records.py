@@ -101,7 +101,7 @@ def record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
             return GrantRecord(_KINDS[kind], place, str(workspace), when)
         case SameThing(kind="read" | "write" | "own" | "search" as kind, what=(what,)):
             return GrantRecord(_KINDS[kind], what, str(workspace), when)
-        case CommandsLike(prefix=prefix, variables=()) if not prefix.dangers:
+        case CommandsLike(prefix=prefix, variables=()):
             return GrantRecord("run like", shlex.join(prefix.words), str(prefix.cwd), when)
         case FilesBelow(kind=kind, directory=directory):
             return GrantRecord("read below" if kind == "read" else "edit below", str(directory), str(workspace), when)
@@ -117,7 +117,7 @@ def grant_of(record: GrantRecord) -> Grant | None:
             return SameThing("run" if record.kind == "run" else "outside", (where, what))
         case "run like":
             prefix = prefix_of(what, Path(record.where))
-            is_same = prefix is not None and not prefix.dangers and shlex.join(prefix.words) == what
+            is_same = prefix is not None and shlex.join(prefix.words) == what
             return CommandsLike(prefix) if prefix is not None and is_same else None
         case "read below" | "edit below":
             directory = Path(what)

@@ -190,7 +190,7 @@ def lasting(action: Action, reached: tuple[Grant, ...], *, is_risky: bool) -> tu
         case RunCommand(variables=variables) if variables:
             return ()
         case RunCommand():
-            likes = tuple(grant for grant in wide if isinstance(grant, CommandsLike) and not grant.prefix.dangers)
+            likes = tuple(grant for grant in wide if isinstance(grant, CommandsLike) and not grant.prefix.copies)
             return narrowest if is_risky else likes[:1] or narrowest
         case ReadPath() | WritePath(after=bytes()) if not is_risky:
             return wide[:1] or narrowest

@@ -7,20 +7,21 @@ from dataclasses import replace
 from tools.bash import doubts
 from tools.bash.budget import TooMuch
 from tools.bash.builtins import BUILTINS, RUNNING
-from tools.bash.containers import CONTAINERS
+from tools.bash.containers import CARRYING, CONTAINERS
 from tools.bash.machine import Call, Handler, Machine, texts_of
-from tools.bash.option_texts import OPTION_TEXTS, read_variables
+from tools.bash.option_texts import OPTION_TEXTS, RUN_TEXTS, read_variables
 from tools.bash.peeling import Peeled, peeled
 from tools.bash.printing import printed
 from tools.bash.reading import UNKNOWN, Argument
 from tools.bash.shells import OTHER_SHELLS, SHELLS, run_shell
 from tools.bash.spreading import SPREADING
 from tools.bash.words_of_text import split_words
-from tools.bash.wrappers import WRAPPERS, Wrapper
+from tools.bash.wrappers import RUNNERS, WRAPPERS, Wrapper
 
 _MAX_WRAPPERS = 16
 # A program for other architectures or shells is named with an ending on some machines.
 _ENDINGS = (".exe",)
+_RUN_EVERYTHING = SHELLS | OTHER_SHELLS | RUN_TEXTS | BUILTINS.keys() | SPREADING.keys()
 
 
 def invoke(machine: Machine, call: Call) -> str | None:
@@ -45,6 +46,20 @@ def invoke(machine: Machine, call: Call) -> str | None:
         return _unwrap(machine, call, name, WRAPPERS[name])
     machine.emit(call)
     return printed(call)
+
+
+def runs_what_follows(words: tuple[str, ...]) -> bool:
+    """Whether a command that begins with these words, the program's bare name first, runs what further words name.
+
+    `uv run` and `numactl` do, `uv sync` does not.
+    """
+    name, verbs = words[0], frozenset(words[1:3])
+    if name in _RUN_EVERYTHING or any(words[:length] in RUNNERS for length in range(1, len(words) + 1)):
+        return True
+    if name in CARRYING:
+        return not CARRYING[name] or not CARRYING[name].isdisjoint(verbs)
+    wrapper = WRAPPERS.get(name)
+    return wrapper is not None and (not wrapper.subcommand or bool(wrapper.subcommand.intersection(words[1:2])))
 
 
 def _handler(name: str) -> Handler | None:

@@ -13,7 +13,7 @@ from tools.bash.reading import UNKNOWN, Argument
 from tools.bash.wrappers import Wrapper
 
 _SSH = Wrapper("BbcDEeFIiJLlmOopQRSWw", operands=1)
-_REMOTE_SHELLS = {
+REMOTE_SHELLS = {
     "ssh": _SSH, "autossh": _SSH, "rsh": Wrapper("l", operands=1), "mosh": Wrapper("p", operands=1),
     "sshpass": Wrapper("pfde"), "slogin": _SSH,
 }  # fmt: skip
@@ -41,6 +41,7 @@ _DOCKER_EXEC = Wrapper(
     "euw", frozenset({"--env", "--env-file", "--user", "--workdir", "--detach-keys", "--index"}), operands=1
 )
 _VERBS = {"run": _DOCKER_RUN, "exec": _DOCKER_EXEC, "create": _DOCKER_RUN}
+_KUBE_VERBS = frozenset({"exec", "run", "debug", "rsh"})
 _KUBE_GLOBAL = frozenset({
     "-n", "--namespace", "--context", "--kubeconfig", "--cluster", "--user", "-s", "--server", "--token", "--as",
 })  # fmt: skip
@@ -48,7 +49,7 @@ _KUBE_GLOBAL = frozenset({
 
 def _ssh(machine: Machine, call: Call) -> str | None:
     machine.emit(call)
-    wrapper = _REMOTE_SHELLS[call.name]
+    wrapper = REMOTE_SHELLS[call.name]
     parts = peeled(call.arguments, wrapper)
     if parts is None:
         return None
@@ -123,7 +124,7 @@ def _verb(words: tuple[Argument, ...], with_value: frozenset[str], verbs: frozen
 
 def _kubectl(machine: Machine, call: Call) -> str | None:
     words = call.arguments
-    place = _verb(words, _KUBE_GLOBAL, frozenset({"exec", "run", "debug", "rsh"}))
+    place = _verb(words, _KUBE_GLOBAL, _KUBE_VERBS)
     dashes = next((at for at, word in enumerate(words) if word.text == "--"), None)
     if place is None:
         machine.emit(call)
@@ -148,7 +149,13 @@ def _old_command(words: tuple[Argument, ...], place: int) -> int | None:
 
 
 CONTAINERS: dict[str, Handler] = {
-    **dict.fromkeys(_REMOTE_SHELLS, _ssh), "mussh": _mussh,
+    **dict.fromkeys(REMOTE_SHELLS, _ssh), "mussh": _mussh,
     "docker": _docker, "podman": _docker, "nerdctl": _docker, "docker-compose": _docker, "podman-compose": _docker,
     "finch": _docker, "kubectl": _kubectl, "oc": _kubectl, "k3s": _kubectl, "microk8s": _kubectl, "k": _kubectl,
 }  # fmt: skip
+CARRYING: dict[str, frozenset[str]] = {
+    **dict.fromkeys((*REMOTE_SHELLS, "mussh"), frozenset()),
+    **{name: frozenset(_VERBS) for name, handler in CONTAINERS.items() if handler is _docker},
+    **{name: _KUBE_VERBS for name, handler in CONTAINERS.items() if handler is _kubectl},
+}
+"""Each program of `CONTAINERS` with its subcommands that run something; none where all of it does."""

@@ -194,3 +194,5 @@ OPTION_TEXTS: dict[str, Handler] = {
     **dict.fromkeys(("gdb", "gdb-multiarch", "rust-gdb", "lldb", "rust-lldb"), _debugger),
     "nc": _netcat, "ncat": _netcat, "netcat": _netcat,
 }  # fmt: skip
+RUN_TEXTS = frozenset(name for name, handler in OPTION_TEXTS.items() if handler not in {_options, _git})
+"""Those whose plain arguments are commands, or text in which commands may be: editors, debuggers, terminals."""

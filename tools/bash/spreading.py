@@ -10,20 +10,8 @@ from tools.bash.machine import Call, Handler, Machine, texts_of
 from tools.bash.peeling import peeled
 from tools.bash.reading import UNKNOWN, Argument, Input
 from tools.bash.words_of_text import split_words
-from tools.bash.wrappers import Wrapper
+from tools.bash.wrappers import PARALLEL, XARGS
 
-_XARGS = Wrapper(
-    "aEILnPsdJRS",
-    frozenset({"--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--eof",
-               "--process-slot-var"}),
-)  # fmt: skip
-_PARALLEL = Wrapper(
-    "jaINnlLCSPsEd",
-    frozenset({"--jobs", "--arg-file", "--colsep", "--max-args", "--delay", "--timeout", "--joblog", "--results",
-               "--retries", "--halt", "--tmpdir", "--workdir", "--wd", "--env", "--sshlogin", "--basefile",
-               "--return", "--tagstring", "--load", "--memfree", "--nice", "--block", "--recstart", "--recend",
-               "--max-procs", "--delimiter", "--sshloginfile", "--trim", "--shuf"}),
-)  # fmt: skip
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 # Behind letters that take no value, and with the program in the same word: `-Hx rm`, `-xrm`, `--exec=rm`.
 _FD_RUNS = re.compile(r"--exec(?:-batch)?(?:=(.*))?|-[^-xXdteESocj]*[xX]=?(.*)", re.DOTALL)
@@ -32,7 +20,7 @@ _PLACE = re.compile(r"\{[/.]*\}")
 
 
 def _xargs(machine: Machine, call: Call) -> str | None:
-    parts = peeled(call.arguments, _XARGS)
+    parts = peeled(call.arguments, XARGS)
     if parts is None or not parts.rest:
         machine.emit(replace(call, adds_unknown=True))
         return None
@@ -149,7 +137,7 @@ def _fd(machine: Machine, call: Call) -> str | None:
 
 
 def _parallel(machine: Machine, call: Call) -> str | None:
-    parts = peeled(call.arguments, _PARALLEL)
+    parts = peeled(call.arguments, PARALLEL)
     rest = parts.rest if parts else ()
     cut = next((place for place, word in enumerate(rest) if re.fullmatch(r":::\+?|::::\+?", word.text)), len(rest))
     command, values = rest[:cut], rest[cut + 1 :]

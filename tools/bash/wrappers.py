@@ -1,4 +1,4 @@
-"""Programs that only run another one, and how their own arguments are told from its."""
+"""Programs that run what their arguments name: wrappers of another command, and runners of code in other forms."""
 
 from __future__ import annotations
 
@@ -142,6 +142,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "systemd-run": Wrapper("puMHEGtqdrS", _set("--unit --property --description --slice --uid --gid --nice --host"
         " --machine --setenv --on-active --on-boot --on-calendar --working-directory --service-type --timer-property"
         " --on-startup --on-unit-active"), is_shown=True),
+    "systemd-cat": Wrapper("tp", _set("--identifier --priority --stderr-priority --level-prefix")),
     "systemd-inhibit": Wrapper(words=_set("--what --who --why --mode")),
     "dbus-run-session": Wrapper(words=_set("--config-file --dbus-daemon")),
     "dbus-launch": _PLAIN,
@@ -231,3 +232,27 @@ WRAPPERS: dict[str, Wrapper] = {
     "mix": Wrapper(subcommand=_set("cmd")),
     "lerna": Wrapper(subcommand=_set("exec")),
 }  # fmt: skip
+
+XARGS = Wrapper(
+    "aEILnPsdJRS",
+    _set("--arg-file --delimiter --max-lines --max-args --max-procs --max-chars --eof --process-slot-var"),
+)
+PARALLEL = Wrapper(
+    "jaINnlLCSPsEd",
+    _set("--jobs --arg-file --colsep --max-args --delay --timeout --joblog --results --retries --halt --tmpdir"
+        " --workdir --wd --env --sshlogin --basefile --return --tagstring --load --memfree --nice --block --recstart"
+        " --recend --max-procs --delimiter --sshloginfile --trim --shuf"),
+)  # fmt: skip
+
+RUNNERS: frozenset[tuple[str, ...]] = frozenset(
+    tuple(words.split())
+    for words in (
+        "java", "javaw", "jar", "wine", "wine64", "clojure", "clj", "sbcl", "ecl", "octave", "runghc", "kotlin",
+        "swipl", "rr", "heaptrack", "gdbserver", "zellij", "dtach", "abduco", "plink", "dbclient", "hermes-acp",
+        "uv tool run", "cargo run", "go run", "go tool", "go generate", "composer exec", "gem exec", "rails runner",
+        "dart run", "mix run", "dotnet exec", "dotnet run", "dotnet script", "yarn node", "swift run", "zig run",
+        "nix run", "bazel run", "coverage run", "git bisect run", "git submodule foreach",
+    )
+)  # fmt: skip
+"""What else runs code that its further words name, by the words that it begins with. None of it is a command that the
+reader could follow."""

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tools.bash.peeling import unwrapped, wrapped_by
+from tools.bash.wrappers import XARGS
 from tools.changes.disk_view import DiskView
 from tools.changes.expansion import Surroundings, all_expanded, assigned, expanded, starting
 from tools.changes.file_programs import RULES
 from tools.changes.formatters import FORMATTERS, formatted
-from tools.changes.options import sorted_arguments
+from tools.changes.options import Arguments, bare_name, sorted_arguments
 from tools.changes.read_only import is_harmless, is_read_only
 from tools.changes.shell_reader import read_script
 from tools.changes.shell_syntax import Redirect, Script, Simple, Word
 from tools.changes.skipped_folders import is_generated
 from tools.changes.targets import Targets
-from tools.changes.wrappers import Arguments, bare_name, run_by_xargs, unwrapped
 from tools.light_dataclass import dataclass
 
 _WRITING = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
@@ -27,6 +29,7 @@ _KEYWORDS = frozenset(
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
 _DECLARING = frozenset({"export", "local", "declare", "readonly", "typeset"})
 _FIND_ACTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 _MAX_NESTED = 8
 
 
@@ -131,7 +134,7 @@ class _Walk:
             self._targets.written(path, around)
 
     def _run(self, arguments: Arguments, command: Simple, around: Surroundings) -> None:
-        arguments = unwrapped(arguments)
+        arguments = _run_by(arguments)
         name, rest = bare_name(arguments[0]), arguments[1:]
         if name in {"cd", "pushd"}:
             _change_directory(rest, around)
@@ -172,7 +175,7 @@ class _Walk:
 
     def _find(self, rest: Arguments, around: Surroundings) -> None:
         actions = [place for place, word in enumerate(rest) if word in _FIND_ACTIONS]
-        harmful = any(not is_harmless(unwrapped(rest[place + 1 :])) for place in actions)
+        harmful = any(not is_harmless(_run_by(rest[place + 1 :])) for place in actions)
         if harmful or "-delete" in rest:
             self._found(rest, around)
         for word in ("-fprint", "-fprintf", "-fls", "-fprint0"):
@@ -197,7 +200,7 @@ class _Walk:
             self._targets.tree(root, around, lambda name: not names or _fits(name, names))
 
     def _xargs(self, rest: Arguments, command: Simple, around: Surroundings) -> None:
-        inner = unwrapped(run_by_xargs(rest))
+        inner = _run_by(wrapped_by(XARGS, rest))
         name = bare_name((*inner, None)[0])
         if not inner or is_harmless(inner):
             return
@@ -220,6 +223,14 @@ class _Walk:
                 self._targets.tree(path, here)
 
         return take
+
+
+def _run_by(arguments: Arguments) -> Arguments:
+    """The program that runs in the end, be it a module of Python."""
+    run = unwrapped(arguments)
+    while run and _PYTHON.fullmatch(bare_name(run[0])) and run[1:2] == ("-m",) and run[2:]:
+        run = unwrapped(run[2:])
+    return run
 
 
 def _several_valued(words: tuple[Word, ...], around: Surroundings) -> str | None:

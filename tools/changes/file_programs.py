@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
 from tools.changes.expansion import Surroundings
-from tools.changes.options import sorted_arguments
+from tools.changes.options import Arguments, sorted_arguments
 from tools.changes.targets import Targets
-from tools.changes.wrappers import Arguments
 
 Rule = Callable[[Arguments, Targets, Surroundings], None]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.changes.expansion import Surroundings
+from tools.changes.options import Arguments
 from tools.changes.targets import Targets
-from tools.changes.wrappers import Arguments
 from tools.light_dataclass import dataclass
 
 _PYTHON = (".py", ".pyi", ".ipynb")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from tools.changes.wrappers import Arguments
+from tools.changes.options import Arguments
 
 Check = Callable[[Arguments], bool]
 

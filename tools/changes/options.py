@@ -6,6 +6,14 @@ from collections.abc import Collection, Sequence
 
 from tools.light_dataclass import dataclass
 
+Arguments = tuple[str | None, ...]
+"""Words of a command; None stands for what only the shell can know."""
+
+
+def bare_name(program: str | None) -> str:
+    """The program's name without its directory."""
+    return program.rpartition("/")[2] if program else ""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:

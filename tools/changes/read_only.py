@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 
+from tools.bash.peeling import wrapped_by
+from tools.bash.wrappers import XARGS
 from tools.changes.harmless_programs import ANY_ARGUMENTS, CHECKED, OWN_NAMES, SHELL_WORDS, UNTOLD, VERSIONS
+from tools.changes.options import Arguments
 from tools.changes.shell_syntax import Redirect, Script, Simple, Word
-from tools.changes.wrappers import Arguments, run_by_xargs
 
 _KEYWORDS = frozenset({"if", "then", "elif", "else", "do", "while", "until", "!", "{", "time", "fi", "done", "}"})
 _NOT_WRITTEN = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
@@ -111,7 +113,7 @@ def _is_harmless_program(arguments: Arguments) -> bool:
     if name in _WRAPPERS:
         return _is_harmless_wrapped(name, rest)
     if name == "xargs":
-        command = run_by_xargs(rest)
+        command = wrapped_by(XARGS, rest)
         return is_harmless(command) and _is_plain_xargs(rest[: len(rest) - len(command)])
     check = CHECKED.get(name)
     return check is not None and check(rest)

@@ -1,12 +1,11 @@
-"""What «always for `git push …`» covers, and what it does not; and which commands have such words at all."""
+"""What "always for `pytest …`" covers, and what it does not; and which commands have such words at all."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.support.each import each
-from tools.approval.command_prefix import _REPEATABLE, dangers_of, prefix_of
-from tools.approval.plain_words import plain_words
+from tools.approval.command_prefix import plain_words, prefix_of
 
 CWD = Path("/srv/project")
 
@@ -23,8 +22,7 @@ CWD = Path("/srv/project")
         ("cargo test --lib", "cargo test …"),
         ("gh pr list", "gh pr list …"),
         ("git log 'a b'", "git log …"),
-        ("git push origin main", "git push …"),
-        ("git push --force origin main", "git push …"),
+        ("git stash list", "git stash …"),
         ("cp a.txt b.txt", "cp …"),
     ],
 )
@@ -111,6 +109,11 @@ def test_whatever_else_a_command_may_be_has_none(command):
         "git checkout -- a",
         "git branch -D old",
         "git stash drop",
+        "git stash",
+        "git push",
+        "git push origin main",
+        "git push --force origin main",
+        "git apply -R a.patch",
         "docker run image",
         "kill 12",
         "curl -d x https://example.com",
@@ -137,13 +140,8 @@ def test_most_dangerous_commands_are_never_allowed_by_their_first_words(command)
         ("git commit -m one", "git commit -m 'fix: this, not that'"),
         ("pytest -c ci.ini", "pytest -c ci.ini tests"),
         ("cargo test", "cargo test --release module::name"),
-        ("git push origin main", "git push"),
-        ("git push origin main", "git push origin other"),
-        ("git push -u origin main", "git push -u origin other"),
-        ("git push -u origin main", "git push origin other"),
-        ("git push origin main:old", "git push origin main:old"),
         ("cp a.txt b.txt", "cp src/c.txt d.txt"),
-        ("git stash", "git stash"),
+        ("cp -n a.txt b.txt", "cp src/c.txt -n d.txt"),
     ],
 )
 def test_later_commands_of_the_same_kind_are_covered(granted, later):
@@ -211,19 +209,13 @@ def test_later_commands_of_the_same_kind_are_covered(granted, later):
         ("pytest", "pytest /etc/shadow"),
         ("git log", "git log --output=x"),
         ("git stash list", "git stash drop"),
-        ("git stash", "git stash clear"),
+        ("git stash list", "git stash"),
+        ("git push --dry-run origin main", "git push origin main"),
         ("cp a b", "cp .env b"),
         ("cp a b", "cp a .git/hooks/pre-commit"),
-        # Dangerous as before, with something that says more.
-        ("git push origin main", "git push --force origin main"),
-        ("git push origin main", "git push -f"),
-        ("git push origin main", "git push origin +main"),
-        ("git push origin main", "git push origin :main"),
-        ("git push origin main", "git push origin main:release"),
-        ("git push origin main", "git push https://example.com/x.git"),
-        ("git push origin main", "git push git@example.com:x.git"),
-        ("git push origin main", "git push origin --delete main"),
         ("cp a b", "cp -r a b"),
+        ("cp -n a b", "cp a b"),
+        ("mv -i a b", "mv a b"),
         ("cp a b", "cp a /srv/other/b"),
         ("cp a b", "cp ../secret b"),
         ("cp a b", "cp a src/../../b"),
@@ -264,9 +256,5 @@ def test_a_forbidden_command_is_covered_by_nothing():
     assert not prefix_of("cp a b", CWD).covers("cp a /dev/sda", CWD)
 
 
-def test_each_danger_that_may_be_allowed_is_one_that_is_known():
-    assert all(dangers_of(" ".join(words), CWD) == {why} for words, why in _REPEATABLE.items())
-
-
 def test_words_are_read_as_the_shell_would():
-    assert plain_words("""git commit -m 'a b' "c"d""") == ("git", "commit", "-m", "a b", "cd")
+    assert plain_words("""git commit -m 'a b' "c"d""", CWD) == ("git", "commit", "-m", "a b", "cd")

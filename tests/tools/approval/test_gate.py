@@ -198,7 +198,7 @@ def test_a_scope_that_was_not_offered_is_once():
     ("scope", "first", "covered"),
     [
         ("directory", EDIT, WritePath(ROOT / "b.py", None, b"x", shown=ROOT / "b.py")),
-        ("prefix", RunCommand("git push", ROOT), RunCommand("git push origin main", ROOT)),
+        ("prefix", RunCommand("make test", ROOT), RunCommand("make test VERBOSE=1", ROOT)),
         ("server", CallMcpTool("s", "t", "{}"), CallMcpTool("s", "u", "{}")),
     ],
 )

@@ -80,7 +80,9 @@ def test_a_tool_that_may_be_called_may_be_called_with_other_arguments():
         (ReadPath(Path("/home/u/notes.txt")), ["session"]),
         (ReadPath(Path("/notes.txt")), ["session"]),
         (RunCommand("rm a", ROOT), ["session"]),
-        (RunCommand("git push", ROOT), ["session", "prefix"]),
+        (RunCommand("make test", ROOT), ["session", "prefix"]),
+        (RunCommand("git push", ROOT), ["session"]),
+        (RunCommand("numactl --all make test", ROOT), ["session"]),
         (CallMcpTool("s", "t", "{}"), ["session", "server"]),
     ],
 )

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tools.approval.dangers.finding import Family, Finding
 from tools.approval.dangers.places import Scene
-from tools.approval.dangers.repeatable import REMOTE, STASHES
 from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 CHANGES = "changes files through git"
+_REMOTE = "changes git history, the work tree or a remote"
 _REWRITES = frozenset({
     "filter-branch", "filter-repo", "update-ref", "replace", "fast-import", "symbolic-ref", "pack-refs",
     "prune", "repack", "read-tree", "checkout-index", "unpack-objects", "push", "rebase", "gc", "send-email",
@@ -98,7 +98,7 @@ def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG
         yield from _others(program, call)
         return
     if program in {"git-filter-repo", "bfg", "git-filter-branch"}:
-        yield _found(REMOTE)
+        yield _found(_REMOTE)
         return
     if program != "git":
         return
@@ -154,7 +154,7 @@ def _rewrites(command: str, rest: tuple[Argument, ...]) -> Iterator[Finding]:
         yield _found(CHANGES)
     if command not in _REWRITES or _HARMLESS_FORMS.get(command, frozenset()).intersection(texts(rest)):
         return
-    yield _found(REMOTE, outside=command in {"push", "send-email", "lfs", "svn", "p4", "daemon"})
+    yield _found(_REMOTE, outside=command in {"push", "send-email", "lfs", "svn", "p4", "daemon"})
 
 
 def _words(command: str, rest: tuple[Argument, ...]) -> Words:
@@ -228,7 +228,7 @@ def _stash(rest: tuple[Argument, ...]) -> Iterator[Finding]:
         case ("drop",) | ("clear",):
             yield _found("deletes git history")
         case _:
-            yield _found(STASHES)
+            yield _found("takes changes out of the work tree")
 
 
 def _reflog(rest: tuple[Argument, ...]) -> Iterator[Finding]:
@@ -255,7 +255,7 @@ def _config(rest: tuple[Argument, ...]) -> Iterator[Finding]:
 def _fetch(rest: tuple[Argument, ...]) -> Iterator[Finding]:
     words = _words("fetch", rest)
     if any(re.match(r"\+.*:refs/heads/", text) for text in words.plain):
-        yield _found(REMOTE)
+        yield _found(_REMOTE)
 
 
 def _annex(rest: tuple[Argument, ...]) -> Iterator[Finding]:
@@ -299,7 +299,7 @@ def _others(program: str, call: Invocation) -> Iterator[Finding]:
         if words.has("-C", "--clean"):
             yield _found("throws away changes")
     elif losing.intersection(first) or words.plain[:2] == ("git", "push"):  # `jj git push`
-        yield _found(REMOTE, outside="push" in words.plain[:2])
+        yield _found(_REMOTE, outside="push" in words.plain[:2])
 
 
 _JUDGES: Mapping[str, Callable[[tuple[Argument, ...]], Iterator[Finding]]] = {
