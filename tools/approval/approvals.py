@@ -281,7 +281,7 @@ class Approvals:
         offered = question.keeps if answer.always else question.reaches
         grant = next((grant for grant in offered if grant.scope == answer.scope), None)
         if answer.allowed and grant is not None:
-            if why := self.grants.allow(grant, always=answer.always):
+            if why := self.grants.allow(grant, question.risks, always=answer.always):
                 self.on_note(why)
             self._changed()
 

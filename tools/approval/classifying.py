@@ -12,7 +12,7 @@ from tools.approval.command_patterns import LOOSE_PATTERNS
 from tools.approval.command_reading import first_match, lines_of, readings
 from tools.approval.commands import SOMEWHERE, CommandClass, classify_command
 from tools.approval.dangers.clues import is_known_hook, judge_text, kills_only_its_own
-from tools.approval.dangers.finding import Finding, Level
+from tools.approval.dangers.finding import WORST_FIRST, Finding, Level
 from tools.approval.dangers.inline import Script, language_of
 from tools.approval.dangers.judging import fed, findings_in, scripts_in
 from tools.approval.dangers.places import Scene
@@ -71,9 +71,8 @@ def _class_of(found: list[Finding]) -> CommandClass:
     return CommandClass(first.level, first.why, ordered, first.family, any(one.outside for one in ordered))
 
 
-def _weakness(finding: Finding) -> tuple[bool, bool]:
-    # What is hidden says less than what is known, and comes after it.
-    return finding.level != "forbidden", finding.family in {"hidden", "inline script", "detached"}
+def _weakness(finding: Finding) -> tuple[bool, int]:
+    return finding.level != "forbidden", WORST_FIRST.index(finding.family)
 
 
 def _of_written_scripts(reading: Reading, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[Finding, ...]:

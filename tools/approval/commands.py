@@ -23,7 +23,7 @@ class CommandClass:
 
     Attributes:
         why: completes «because it …», of the strongest finding; '' for most of what is safe or ordinary.
-        findings: all that is dangerous or forbidden in it, the strongest first.
+        findings: all that is dangerous or forbidden in it, the worst first (`WORST_FIRST`).
         family: of the strongest finding.
         outside: it needs what the sandbox does not give, so that after a yes it runs without one.
     """
@@ -33,6 +33,11 @@ class CommandClass:
     findings: tuple[Finding, ...] = ()
     family: str = ""
     outside: bool = False
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Every reason why it is asked about, the worst first, each once."""
+        return tuple(dict.fromkeys(finding.why for finding in self.findings))
 
 
 def classify_command(command: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> CommandClass:

@@ -205,6 +205,7 @@ class Gate:
             keeps=lasting(action, wider, is_risky=decision.is_risky) if is_kept else (),
             no_lasts=True,
             no_explains=True,
+            risks=decision.risks,
         )
 
     def _check_turn(self) -> None:

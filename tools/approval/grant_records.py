@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -40,6 +41,7 @@ _KINDS: Mapping[SameKind, RecordKind] = {
     "connect": "connect",
     "search": "search",
 }
+_BETWEEN = "; "
 COMMAND_KINDS = frozenset({"run", "run outside", "run like"})
 """They count in the directory of the command, the others in the session's."""
 
@@ -53,6 +55,7 @@ class GrantRecord:
         where: the directory of a command; else the session's own directory, in which alone it counts.
         when: the day it was given, for the person.
         server: the MCP server of a tool.
+        why: the dangers that it was given for, as they were shown; with another one it allows nothing.
     """
 
     kind: RecordKind
@@ -60,10 +63,23 @@ class GrantRecord:
     where: str
     when: str = ""
     server: str = ""
+    why: str = ""
+
+    @property
+    def risks(self) -> frozenset[str]:
+        """Each of the dangers."""
+        return frozenset(self.why.split(_BETWEEN)) if self.why else frozenset()
 
     def as_entry(self) -> dict[str, str]:
         """As it stands in the file."""
-        entry = {"kind": self.kind, "what": self.what, "server": self.server, "where": self.where, "when": self.when}
+        entry = {
+            "kind": self.kind,
+            "what": self.what,
+            "server": self.server,
+            "where": self.where,
+            "why": self.why,
+            "when": self.when,
+        }
         return {key: value for key, value in entry.items() if value}
 
     @classmethod
@@ -71,14 +87,15 @@ class GrantRecord:
         """The record that stands in the file; None for what this program does not understand."""
         if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()):
             return None
-        if not {"kind", "what", "where"} <= entry.keys() <= {"kind", "what", "where", "when", "server"}:
+        if not {"kind", "what", "where"} <= entry.keys() <= {"kind", "what", "where", "when", "server", "why"}:
             return None
         kind: RecordKind | None = next((known for known in get_args(RecordKind) if known == entry["kind"]), None)
         if kind is None or not entry["what"] or not Path(entry["where"]).is_absolute():
             return None
         if (kind == "mcp") != bool(entry.get("server")):
             return None
-        return cls(kind, entry["what"], entry["where"], entry.get("when", ""), entry.get("server", ""))
+        when, server, why = (entry.get(key, "") for key in ("when", "server", "why"))
+        return cls(kind, entry["what"], entry["where"], when, server, why)
 
     def applies_in(self, roots: tuple[Path, ...]) -> bool:
         """Whether it counts in a session with these directories, the session's own first."""
@@ -90,8 +107,13 @@ class GrantRecord:
         return where == roots[0]
 
 
-def record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
-    """The record of a grant; None for what is never kept."""
+def record_of(grant: Grant, workspace: Path, when: str, risks: Collection[str] = ()) -> GrantRecord | None:
+    """The record of a grant that was given for `risks`; None for what is never kept."""
+    record = _record_of(grant, workspace, when)
+    return replace(record, why=_BETWEEN.join(risks)) if record is not None else None
+
+
+def _record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
     match grant:
         case SameThing(kind="run" | "outside" as kind, what=(cwd, command), variables=()):
             return GrantRecord(_KINDS[kind], command, cwd, when)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -64,8 +65,11 @@ class PastAnswers(Protocol):
         """What is wrong with those that are kept, for the person; '' if nothing is."""
         ...
 
-    def allow(self, grant: Grant, *, always: bool = False) -> str:
+    def allow(self, grant: Grant, risks: Collection[str] = (), *, always: bool = False) -> str:
         """From now on `grant` is allowed, with `always` in later sessions too.
+
+        Args:
+            risks: the dangers that the person was shown; it allows nothing that has another one.
 
         Returns:
             why it holds for this session only, though it was to be kept; '' where all is as wanted.
@@ -76,8 +80,8 @@ class PastAnswers(Protocol):
         """From now on the same thing as `action` is refused."""
         ...
 
-    def allows(self, action: Action, *, is_risky: bool) -> bool:
-        """True when an earlier yes reaches this. `is_risky`: the path is sensitive, or the command dangerous."""
+    def allows(self, action: Action, risks: Collection[str] = ()) -> bool:
+        """True when an earlier yes reaches this, and was given for everything that is dangerous in it."""
         ...
 
     def refuses(self, action: Action) -> bool:
@@ -112,7 +116,7 @@ class Grants:
     def __init__(self, kept: KeptGrants | None = None, roots: tuple[Path, ...] = ()) -> None:
         self.kept = kept if roots else None
         self._roots = roots
-        self._allowed: dict[Grant, None] = {}
+        self._allowed: dict[Grant, frozenset[str]] = {}
         self._refused: dict[SameThing, None] = {}
         self._lock = threading.Lock()
 
@@ -126,11 +130,11 @@ class Grants:
         """As in `PastAnswers`."""
         return "" if self.kept is None else self.kept.problem
 
-    def allow(self, grant: Grant, *, always: bool = False) -> str:
+    def allow(self, grant: Grant, risks: Collection[str] = (), *, always: bool = False) -> str:
         """As in `PastAnswers`."""
         if always and self.kept is not None:
             try:
-                self.kept.add(grant, self._roots[0])
+                self.kept.add(grant, self._roots[0], risks)
             except KeptGrantsError as problem:
                 always, why = False, f"Your yes holds for this session only: it could not be kept. {problem}"
             else:
@@ -138,7 +142,7 @@ class Grants:
         else:
             why = "Your yes holds for this session only: nothing is kept for longer here." if always else ""
         with self._lock:
-            self._allowed[grant] = None
+            self._allowed[grant] = self._allowed.get(grant, frozenset()).union(risks)
         return why
 
     def refuse(self, action: Action) -> None:
@@ -148,14 +152,15 @@ class Grants:
             with self._lock:
                 self._refused[same] = None
 
-    def allows(self, action: Action, *, is_risky: bool) -> bool:
+    def allows(self, action: Action, risks: Collection[str] = ()) -> bool:
         """As in `PastAnswers`."""
         with self._lock:
-            allowed = tuple(self._allowed)
-        if any(grant.covers(action, is_risky=is_risky) for grant in allowed):
-            return True
+            allowed = tuple(self._allowed.items())
         kept = () if self.kept is None else self.kept.of(self._roots)
-        return any(grant.covers(action, is_risky=is_risky) for grant in kept)
+        return any(
+            given.issuperset(risks) and grant.covers(action, is_risky=bool(risks))
+            for grant, given in itertools.chain(allowed, kept)
+        )
 
     def refuses(self, action: Action) -> bool:
         """As in `PastAnswers`."""
@@ -178,7 +183,8 @@ class Grants:
         if answer.record is not None and self.kept is not None:
             self.kept.remove(answer.record)
             return
-        answers: dict[Grant, None] | dict[SameThing, None] = self._allowed if answer.allowed else self._refused
+        answers: dict[Grant, frozenset[str]] | dict[SameThing, None]
+        answers = self._allowed if answer.allowed else self._refused
         with self._lock:
             if answer.grant not in answers:
                 raise KeptGrantsError("That answer does not count any more; nothing was changed.")

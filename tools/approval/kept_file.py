@@ -23,6 +23,7 @@ HEADER = """\
 #       read below, edit below, mcp (a tool of a server), tool (one of your own), host (pages of it),
 #       connect (commands to a host), search
 # where: the directory of a command; else the directory whose sessions it counts in
+# why: the dangers that were shown; where there is another one, you are asked again
 
 """
 _MODE = 0o600

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from tools.approval.kept_file import (
 )
 from tools.approval.scopes import Grant
 from tools.light_dataclass import dataclass
+
+log = logging.getLogger(__name__)
 
 FILE_NAME = "permissions.yaml"
 
@@ -61,29 +64,33 @@ class KeptGrants:
                 self._stamp = stamp
             return self._kept
 
-    def of(self, roots: tuple[Path, ...]) -> Iterator[Grant]:
-        """The grants that count in a session.
+    def of(self, roots: tuple[Path, ...]) -> Iterator[tuple[Grant, frozenset[str]]]:
+        """The grants that count in a session, each with the dangers that it was given for.
 
         Args:
             roots: its directories with symbolic links resolved, its own first.
         """
-        return (kept.grant for kept in self.all() if kept.grant is not None and kept.record.applies_in(roots))
+        for kept in self.all():
+            if kept.grant is not None and kept.record.applies_in(roots):
+                yield kept.grant, kept.record.risks
 
-    def add(self, grant: Grant, workspace: Path) -> None:
+    def add(self, grant: Grant, workspace: Path, risks: Collection[str] = ()) -> None:
         """Keep a grant.
 
         Args:
+            risks: the dangers that it was given for.
             workspace: the session's own directory, resolved.
 
         Raises:
             KeptGrantsError: it could not be stored; the file is as it was.
         """
-        record = record_of(grant, workspace, datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"))
+        record = record_of(grant, workspace, datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"), risks)
         if record is None:
             raise KeptGrantsError("A yes as wide as this is not kept for later sessions.")
         with locked(self.path) as target:
             text = read_text(target)
-            if any(kept.grant == grant for kept in _understood(entries_of(text, target))):
+            kept = _understood(entries_of(text, target))
+            if any(one.grant == grant and one.record.risks.issuperset(risks) for one in kept):
                 return
             replace_text(target, with_entry(text, record.as_entry(), target))
         self._forget()
@@ -113,6 +120,10 @@ class KeptGrants:
         except KeptGrantsError as problem:
             return (), str(problem)
         kept = tuple(_understood(entries))
+        for one in kept:
+            if one.grant is None:
+                what = f"`{one.record.kind}: {one.record.what}`"
+                log.warning("%s: the entry %s is wider than a yes is today; it allows nothing", self.path, what)
         strange = len(entries) - len(kept)
         return kept, f"{self.path}: {_counted(strange)} not understood and allow nothing." if strange else ""
 

@@ -5,7 +5,7 @@ It is a pure function of the action, the session's mode, the user's rules and th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -101,6 +101,7 @@ class Decision:
     """The verdict, and the reason in words that follow «because it …»; none is needed to ask for an edit.
 
     Attributes:
+        risks: what is dangerous in it, each reason by itself; an earlier yes counts only if it was given for all.
         outside: the command needs what a sandbox does not give: once it is allowed, it runs without one.
         undoable: all that it is asked about for comes back by itself, and is inside the roots.
         note: who has allowed it in the person's place, for them to read; '' where nobody had to.
@@ -110,6 +111,7 @@ class Decision:
     verdict: Verdict
     reason: str = ""
     cause: Cause = ""
+    risks: tuple[str, ...] = ()
     outside: bool = False
     undoable: bool = False
     note: str = ""
@@ -125,6 +127,7 @@ ALLOW = Decision("allow")
 _LOOKS = Decision("allow", only_looks=True)
 _ASK = Decision("ask")
 _MOST_VARIABLES, _LONGEST_VARIABLE = 12, 120
+_MOST_REASONS, _LONGEST_REASON = 5, 200
 _OUTSIDE = Decision("ask", "is outside the session's directories", "place")
 _CLOSED = Decision(
     "deny", "is a file that this agent keeps its sessions in (session_search finds what was said)", "floor"
@@ -155,7 +158,9 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
     if answers.refuses(action):
         return _REFUSED
     if hit is not None:
-        found = replace(found, verdict="ask", reason=_unclear(action, hit), cause="rule-unclear", undoable=False)
+        why = _unclear(action, hit)
+        reason, risks = _joined((why, *filter(None, (found.reason,)))), (*found.risks, why)
+        found = replace(found, verdict="ask", reason=reason, cause="rule-unclear", risks=risks, undoable=False)
     if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb | CallOwnTool):
         # No rule and no answer of the user's proves that a command changes nothing.
         return found if found.verdict == "allow" and found.only_looks else _PLANNING
@@ -178,7 +183,7 @@ def _found(action: Action, mode: Mode, rules: Rules, edits: EditPolicy) -> Decis
         case ProcessInput():
             return _type(action)
         case ReachHost(inside=inside) | ConnectHost(inside=inside) if inside:
-            return Decision("ask", f"leads to a host that is {inside}", "risk")
+            return _risky(f"leads to a host that is {inside}")
         case CallOwnTool():
             return _ASK if mode == "plan" or rules.asks_all else ALLOW
         case UseBrowser():
@@ -195,7 +200,7 @@ def _read(path: Path, rules: Rules) -> Decision:
     if any(root in path.parents for root in rules.readable):
         return ALLOW
     if reason := why_sensitive(path, rules.private):
-        return Decision("ask", reason, "risk")
+        return _risky(reason)
     return ALLOW if _inside(path, rules.roots) else _OUTSIDE
 
 
@@ -203,7 +208,7 @@ def _write(path: Path, rules: Rules, *, unasked: bool) -> Decision:
     if path in rules.closed:
         return _CLOSED
     if reason := why_sensitive_to_write(path, rules.private):
-        return Decision("ask", reason, "risk")
+        return _risky(reason)
     if not _inside(path, rules.roots):
         return _OUTSIDE
     return ALLOW if unasked else _ASK
@@ -216,15 +221,15 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
     if action.outside:
         was = f"was kept from {action.refused} by the sandbox, and " if action.refused else ""
         reason = f"{was}would run without it, with all of your rights{_led_by(action)}"
-        return Decision("ask", reason, "outside", outside=True)
+        return Decision("ask", _joined((reason, *found.reasons)), "outside", found.reasons, outside=True)
     if found.level == "safe":
         return _look(action)
     if found.level == "dangerous":
         # What else the command does is not looked at then, so a sandbox has to contain it.
         is_contained = rules.confines.active and not (action.uncontained or found.outside)
         undoable = is_contained and bool(found.findings) and all(each.undoable for each in found.findings)
-        reason = f"{found.why}{_led_by(action)}" if found.outside else found.why
-        return Decision("ask", reason, "risk", outside=found.outside, undoable=undoable)
+        reason = _joined(found.reasons) + (_led_by(action) if found.outside else "")
+        return Decision("ask", reason, "risk", found.reasons, outside=found.outside, undoable=undoable)
     if rules.asks_all:
         return Decision("ask", found.why or "may have an effect", "containment")
     why_not = action.uncontained or rules.confines.why_not
@@ -236,11 +241,25 @@ def _class_of(action: RunCommand, rules: Rules) -> CommandClass:
 
 
 def _look(action: RunCommand) -> Decision:
+    risks: list[str] = []
     if action.runs_along:
-        return Decision("ask", f"may run {action.runs_along}", "containment")
+        risks.append(f"may run {action.runs_along}")
     if action.reveals:
-        return Decision("ask", f"may print {action.reveals}, which no sandbox hides from it", "containment")
-    return _LOOKS
+        risks.append(f"may print {action.reveals}, which no sandbox hides from it")
+    return Decision("ask", _joined(risks), "containment", tuple(risks)) if risks else _LOOKS
+
+
+def _risky(reason: str) -> Decision:
+    return Decision("ask", reason, "risk", (reason,))
+
+
+def _joined(reasons: Sequence[str]) -> str:
+    """Several reasons as one text, bounded: `deletes files; sends data out; and 3 more`."""
+    if len(reasons) == 1:
+        return reasons[0]
+    more = len(reasons) - _MOST_REASONS
+    shown = [f"{each[:_LONGEST_REASON]}…" if each[_LONGEST_REASON:] else each for each in reasons[:_MOST_REASONS]]
+    return "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
 
 
 def _led_by(action: RunCommand) -> str:
@@ -254,14 +273,17 @@ def _type(action: ProcessInput) -> Decision:
     found = classify_input(action.data, at_prompt=reads_commands(action.command, action.cwd))
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
-    return ALLOW if found.level in {"safe", "ordinary"} else Decision("ask", found.why, "risk")
+    if found.level in {"safe", "ordinary"}:
+        return ALLOW
+    reasons = found.reasons or (found.why,)
+    return Decision("ask", _joined(reasons), "risk", reasons)
 
 
 def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found: Decision) -> bool:
     """Whether a rule of the user's or an earlier answer is a yes to this."""
     if found.cause == "rule-unclear" and isinstance(action, CallMcpTool):
         return False  # such a yes is to a tool, with whatever it is given
-    if answers.allows(action, is_risky=found.is_risky):
+    if answers.allows(action, found.risks):
         return True
     if found.cause == "rule-unclear":
         return False
@@ -277,7 +299,7 @@ def _allowed(action: Action, answers: PastAnswers, found: Decision) -> Decision:
     """The yes; also whether it is one to running the command without the sandbox."""
     if not isinstance(action, RunCommand):
         return ALLOW
-    outside = found.outside or answers.allows(replace(action, outside=True), is_risky=True)
+    outside = found.outside or answers.allows(replace(action, outside=True), found.risks)
     return Decision("allow", outside=outside, only_looks=found.only_looks)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from tools.approval.commands import CommandClass, classify_command
@@ -50,7 +51,7 @@ def classify_input(data: str, *, at_prompt: bool = False) -> CommandClass:
     words = data.strip()
     if at_prompt and not _STOPS.fullmatch(data) and not _LETTER.fullmatch(data):
         found = classify_command(words)
-        return found if found.level == "forbidden" else CommandClass("dangerous", found.why or _TYPES)
+        return found if found.level == "forbidden" else replace(found, level="dangerous", why=found.why or _TYPES)
     if _LETTER.fullmatch(data):
         return CommandClass("ordinary")
     found = classify_command(words)
@@ -58,4 +59,4 @@ def classify_input(data: str, *, at_prompt: bool = False) -> CommandClass:
         return found
     if found.level in {"safe", "ordinary"} and len(words) <= _MAX_ANSWER_CHARS and _ANSWER.fullmatch(data):
         return found
-    return CommandClass("dangerous", found.why or _TYPES)
+    return replace(found, level="dangerous", why=found.why or _TYPES)

@@ -25,6 +25,7 @@ class Question:
         no_lasts: a no may be for the rest of the session.
         no_explains: there is somebody to hear why not.
         shows_edits: each edit is shown first, whatever the mode.
+        risks: the dangers among the reasons, each by itself: a yes that lasts is given for these.
         asker: who asks, for the person; '' for the session's own agent.
     """
 
@@ -38,6 +39,7 @@ class Question:
     no_lasts: bool = False
     no_explains: bool = False
     shows_edits: bool = False
+    risks: tuple[str, ...] = ()
     asker: str = ""
 
 

@@ -148,7 +148,7 @@ def test_an_answer_that_comes_after_the_cancel_counts_for_nothing(choice):
         case.gate().authorize(EDIT)
 
     assert case.allowed == 0
-    assert not case.approvals.grants.allows(EDIT, is_risky=False)
+    assert not case.approvals.grants.allows(EDIT)
     assert not case.approvals.grants.refuses(EDIT)
 
 

@@ -54,19 +54,19 @@ def _granted(action, scope):
 def test_the_same_thing_is_nothing_else(granted, other):
     grants = _granted(granted, "session")
 
-    assert grants.allows(granted, is_risky=True)
-    assert not grants.allows(other, is_risky=False)
+    assert grants.allows(granted)
+    assert not grants.allows(other)
 
 
 def test_a_file_that_may_be_edited_may_be_edited_again_and_made():
     grants = _granted(_write(ROOT / "a", b"1", b"2"), "session")
 
-    assert grants.allows(_write(ROOT / "a", b"2", b"3"), is_risky=False)
-    assert grants.allows(_write(ROOT / "a", None, b"3"), is_risky=False)
+    assert grants.allows(_write(ROOT / "a", b"2", b"3"))
+    assert grants.allows(_write(ROOT / "a", None, b"3"))
 
 
 def test_a_tool_that_may_be_called_may_be_called_with_other_arguments():
-    assert _granted(CallMcpTool("s", "t", "{}"), "session").allows(CallMcpTool("s", "t", '{"a": 1}'), is_risky=False)
+    assert _granted(CallMcpTool("s", "t", "{}"), "session").allows(CallMcpTool("s", "t", '{"a": 1}'))
 
 
 @each(
@@ -116,7 +116,7 @@ def test_a_directory_above_the_workspace_is_never_offered_for_reading():
     ],
 )
 def test_edits_in_a_directory_are_those_below_it(later, covered):
-    assert _granted(_write(ROOT / "src/a"), "directory").allows(later, is_risky=False) is covered
+    assert _granted(_write(ROOT / "src/a"), "directory").allows(later) is covered
 
 
 @pytest.mark.parametrize("name", [".env", ".git/config", ".vscode/tasks.json", "key.pem"])
@@ -142,7 +142,7 @@ def test_reading_in_a_directory_covers_no_writing_and_nothing_sensitive():
 def test_every_tool_of_a_server_is_of_that_one(server, covered):
     grants = _granted(CallMcpTool("files", "read", "{}"), "server")
 
-    assert grants.allows(CallMcpTool(server, "write", "{}"), is_risky=False) is covered
+    assert grants.allows(CallMcpTool(server, "write", "{}")) is covered
 
 
 def test_the_person_reads_which_directory_and_which_server():
@@ -186,8 +186,8 @@ def test_answers_are_listed_and_taken_back_one_by_one():
         ("run `rm a` in /srv/project", False),
     ]
     grants.revoke(listed[1])
-    assert not grants.allows(_write(ROOT / "src/b"), is_risky=False)
-    assert grants.allows(first, is_risky=False)
+    assert not grants.allows(_write(ROOT / "src/b"))
+    assert grants.allows(first)
     grants.revoke(listed[2])
     assert not grants.refuses(second)
     with pytest.raises(KeptGrantsError):
@@ -205,13 +205,13 @@ def test_refusals_can_all_be_forgotten():
 
 def test_a_yes_to_running_without_the_sandbox_is_for_that_alone():
     grants = _granted(RunCommand("make x", ROOT, outside=True), "session")
-    assert grants.allows(RunCommand("make x", ROOT, outside=True, refused="anything"), is_risky=True)
-    assert not grants.allows(RunCommand("make x", ROOT), is_risky=False)
-    assert not grants.allows(RunCommand("make y", ROOT, outside=True), is_risky=False)
+    assert grants.allows(RunCommand("make x", ROOT, outside=True, refused="anything"))
+    assert not grants.allows(RunCommand("make x", ROOT))
+    assert not grants.allows(RunCommand("make y", ROOT, outside=True))
     assert _scopes(RunCommand("make x", ROOT, outside=True)) == ["session"]
     likes = _granted(RunCommand("make x", ROOT), "prefix")
-    assert likes.allows(RunCommand("make x -k", ROOT), is_risky=False)
-    assert not likes.allows(RunCommand("make x -k", ROOT, outside=True), is_risky=False)
+    assert likes.allows(RunCommand("make x -k", ROOT))
+    assert not likes.allows(RunCommand("make x -k", ROOT, outside=True))
 
 
 def test_a_yes_in_a_directory_is_none_where_a_link_in_its_place_leads_later(tmp_path):
@@ -222,8 +222,8 @@ def test_a_yes_in_a_directory_is_none_where_a_link_in_its_place_leads_later(tmp_
     grants = Grants()
     for grant in reaches(RunCommand("make test", link), (tmp_path,), is_risky=False):
         grants.allow(grant)
-    assert grants.allows(RunCommand("make test", link), is_risky=False)
-    assert grants.allows(RunCommand("make test", tmp_path / "one"), is_risky=False)
+    assert grants.allows(RunCommand("make test", link))
+    assert grants.allows(RunCommand("make test", tmp_path / "one"))
     link.unlink()
     link.symlink_to("two")
-    assert not grants.allows(RunCommand("make test", link), is_risky=False)
+    assert not grants.allows(RunCommand("make test", link))

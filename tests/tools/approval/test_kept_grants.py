@@ -73,8 +73,8 @@ def test_what_is_kept_counts_in_the_next_session_of_the_same_directory(kind, roo
     later = KeptGrants(file)
     [one] = later.all()
     assert one.record.kind == kind
-    assert Grants(later, (root,)).allows(action, is_risky=False)
-    assert not Grants(later, (tmp_path.resolve() / "elsewhere",)).allows(action, is_risky=False)
+    assert Grants(later, (root,)).allows(action)
+    assert not Grants(later, (tmp_path.resolve() / "elsewhere",)).allows(action)
     assert later.problem == ""
 
 
@@ -182,7 +182,7 @@ def test_a_file_that_cannot_be_understood_allows_nothing_and_stays_as_it_is(text
     assert said in kept.problem
     grants = Grants(kept, (root,))
     assert "this session only" in grants.allow(SameThing("own", ("deploy",)), always=True)
-    assert grants.allows(CallOwnTool("deploy"), is_risky=False)
+    assert grants.allows(CallOwnTool("deploy"))
     assert file.read_bytes() == data
 
 
@@ -217,14 +217,23 @@ def test_an_entry_that_is_not_understood_is_told_and_kept(entry, root, file):
 def test_first_words_count_only_while_they_would_be_offered(root, file):
     file.parent.mkdir()
     entries = [
-        f"- kind: run like\n  what: {what}\n  where: {root}\n" for what in ("rm", "sudo make", "make", "bash -c")
+        f"- kind: run like\n  what: {what}\n  where: {root}\n"
+        for what in ("rm", "sudo make", "make", "bash -c", "numactl", "git push")
     ]
     file.write_text("".join(entries))
     file.chmod(0o600)
     grants = Grants(KeptGrants(file), (root,))
     assert not any(
-        grants.allows(RunCommand(command, root), is_risky=True)
-        for command in ("rm x", "sudo make install", "bash -c x", "make x && rm y", "make x > /etc/passwd")
+        grants.allows(RunCommand(command, root))
+        for command in (
+            "rm x",
+            "sudo make install",
+            "bash -c x",
+            "make x && rm y",
+            "make x > /etc/passwd",
+            "numactl --all ./upload.sh",
+            "git push origin main",
+        )
     )
     assert [one.note for one in grants.listed() if "would not be offered" in one.note]
 
@@ -278,4 +287,4 @@ def test_nothing_is_kept_where_there_is_no_file(root):
     grants = Grants()
     assert not grants.keeps
     assert "this session only" in grants.allow(SameThing("own", ("deploy",)), always=True)
-    assert grants.allows(CallOwnTool("deploy"), is_risky=False)
+    assert grants.allows(CallOwnTool("deploy"))

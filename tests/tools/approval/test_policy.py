@@ -67,10 +67,11 @@ PATH_ACTIONS = {
 }
 
 
-def _answered(action, answer):
+def _answered(action, answer, rules=RULES):
     grants = Grants()
     if answer == "yes":
-        grants.allow(reaches(action, RULES.roots, is_risky=True)[0])
+        risks = decide(action, "default", rules, Grants()).risks
+        grants.allow(reaches(action, RULES.roots, is_risky=True)[0], risks)
     elif answer == "no":
         grants.refuse(action)
     return grants
@@ -473,7 +474,7 @@ def test_what_may_be_what_a_rule_denies_is_asked_about_and_refused_where_nobody_
     assert (asked.verdict, asked.cause) == ("ask", "rule-unclear")
     assert asked.is_risky
     assert decide(hidden, "dont_ask", rules, Grants()).verdict == "deny"
-    assert decide(hidden, "default", rules, _answered(hidden, "yes")).verdict == "allow"
+    assert decide(hidden, "default", rules, _answered(hidden, "yes", rules)).verdict == "allow"
 
 
 def test_what_comes_back_by_itself_is_told_apart_where_a_sandbox_contains_the_rest():

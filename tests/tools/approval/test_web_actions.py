@@ -49,7 +49,7 @@ def test_a_yes_for_the_session_is_for_that_host_where_it_is() -> None:
 def test_a_private_host_is_allowed_by_itself_alone() -> None:
     grants = Grants()
     [same] = reaches(INSIDE, RULES.roots, is_risky=True)
-    grants.allow(same)
+    grants.allow(same, decide(INSIDE, "default", RULES, grants).risks)
     assert decide(INSIDE, "dont_ask", RULES, grants).verdict == "allow"
     assert (
         decide(ReachHost("http://x/", "docs.example.org:8080", "this machine"), "default", RULES, grants).verdict

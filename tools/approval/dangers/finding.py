@@ -35,6 +35,38 @@ Family = Literal[
 ]
 
 
+WORST_FIRST: tuple[Family, ...] = (
+    "fork bomb",
+    # What cannot be taken back: code of others runs, or data is gone.
+    "remote code",
+    "exfiltration",
+    "credentials",
+    "our configuration",
+    "other rights",
+    "publishing",
+    # What runs later, or lasts.
+    "persistence",
+    # What is outside of the project.
+    "device",
+    "system files",
+    "services",
+    "infrastructure",
+    "containers",
+    "writing",
+    # What is lost.
+    "sql",
+    "deletion",
+    "git",
+    "permissions",
+    "processes",
+    # What is hidden says less than what is known.
+    "hidden",
+    "inline script",
+    "detached",
+)
+"""In which order a person is shown why a command is asked about."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a command does, and for which it is not simply run.
