@@ -63,7 +63,7 @@ def _card(question: Question, cwd: Path) -> dict[str, Any]:
             return {**card, "kind": "switch_mode", "title": "Begin with this plan?", "content": content}
         case other:
             title = _title(other, question.reason)
-    content = _content(question.action)
+    content = _content(question.action, question.reason)
     return {**card, "title": title, "content": content} if content else {**card, "title": title}
 
 
@@ -91,7 +91,8 @@ def _title(action: _Plain, reason: str) -> str:
         case CallMcpTool(server=server, each=True):
             return unmasked(" ".join(f"Let the MCP server {server} ask a model".split()))[:_LONGEST_TITLE]
         case CallMcpTool(server=server, tool=tool):
-            return unmasked(" ".join(f"Call {tool} of the MCP server {server}".split()))[:_LONGEST_TITLE]
+            why = f" (it {reason})" if reason else ""
+            return unmasked(" ".join(f"Call {tool} of the MCP server {server}{why}".split()))[:_LONGEST_TITLE]
         case CallOwnTool(name=name):
             return f"Call your own tool {_on_one_line(name)}"[:_LONGEST_TITLE]
         case UseBrowser(place=place, act=act):
@@ -105,12 +106,14 @@ def _title(action: _Plain, reason: str) -> str:
             return f"Search {service} for {_on_one_line(query)}"
 
 
-def _content(action: Action) -> list[dict[str, Any]]:
+def _content(action: Action, reason: str) -> list[dict[str, Any]]:
     match action:
         case ProcessInput(data=data):
             return [text_block(unmasked(data), "")]
         case CallMcpTool(arguments=arguments):
-            return [text_block(unmasked(arguments), "json")]
+            # A server's names may be so long that the title has no room for the reason.
+            why = [text_block(f"It {unmasked(reason)}.")] if reason else []
+            return [*why, text_block(unmasked(arguments), "json")]
     return []
 
 

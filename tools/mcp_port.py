@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from tools.approval.mcp_pins import ToolPin
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import Interrupt
 from tools.result import ToolResult
@@ -104,6 +105,12 @@ class McpServers(Protocol):
         behalf: Behalf | None = None,
     ) -> ToolResult:
         """Read a resource."""
+        ...
+
+    def pins(self, server: str) -> Mapping[str, ToolPin]:
+        """What each of a server's tools is now, by its own name; '' is for what is no tool of its list. Empty for a
+        server that there is not.
+        """
         ...
 
     def resources(self, server: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 from agent_core.mcp.schemas import Schema, UnusableSchema, safe_schema, short_description
 from agent_core.mcp.specs import ServerPolicy, State
+from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.light_dataclass import dataclass
 
 _MOST_PROMPTS = 100
@@ -16,11 +18,16 @@ _LONGEST_LINE = 300
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool as its server names it, with a schema that models' servers take."""
+    """A tool as its server names it, with a schema that models' servers take.
+
+    Attributes:
+        pin: of all that the server says of it, as it came.
+    """
 
     name: str
     description: str
     schema: Schema
+    pin: ToolPin = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +78,13 @@ class Snapshot:
 
 
 def usable_tools(
-    raw: Sequence[Mapping[str, Any]], policy: ServerPolicy
+    raw: Sequence[Mapping[str, Any]], policy: ServerPolicy, program: Mapping[str, Any]
 ) -> tuple[tuple[OfferedTool, ...], tuple[str, ...]]:
-    """The tools that are used, and for those that cannot be, why."""
+    """The tools that are used, and for those that cannot be, why.
+
+    Args:
+        program: what their server is.
+    """
     tools: dict[str, OfferedTool] = {}
     left_out: list[str] = []
     for tool in raw:
@@ -88,7 +99,8 @@ def usable_tools(
         except UnusableSchema as problem:
             left_out.append(f"{name}: {problem}")
             continue
-        tools[name] = OfferedTool(name, short_description(tool.get("description") or tool.get("title")), schema)
+        description = short_description(tool.get("description") or tool.get("title"))
+        tools[name] = OfferedTool(name, description, schema, pin_of(program, tool))
     return tuple(tools.values()), tuple(left_out)
 
 

@@ -40,6 +40,7 @@ class Server:
 
     def __init__(self, spec: ServerSpec, around: Surroundings, on_change: Callable[[], None]) -> None:
         self.spec = spec
+        self.program = spec.program(around.variables.get("PATH"))
         self.now = Snapshot()
         self._around = around
         self._limits = _own_limits(spec, around.limits)
@@ -247,7 +248,7 @@ class Server:
             await asyncio.sleep(_CALM_SECONDS)
 
     def _take(self, offers: Offers) -> None:
-        tools, left_out = usable_tools(offers.tools, self.spec.policy)
+        tools, left_out = usable_tools(offers.tools, self.spec.policy, self.program)
         resources = usable_resources(offers.resources, offers.templates)
         self._become(Snapshot("ready", "", tools, left_out, usable_prompts(offers.prompts), resources))
 

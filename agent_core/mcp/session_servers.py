@@ -25,6 +25,7 @@ from agent_core.mcp.shelf import ToolShelf
 from agent_core.mcp.specs import McpLimits, ServerSpec, ServerStatus
 from agent_core.mcp.token_file import ServerTokens
 from agent_core.settings.mcp import ToolSearch
+from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.context import Interrupt
 from tools.environments.guardian import Guardian
 from tools.errors import ToolInterrupted
@@ -228,6 +229,13 @@ class SessionServers:
             return found.read(uri, events)
 
         return self._ask(server, ask, to_contents, interrupt, progress=progress, behalf=behalf)
+
+    def pins(self, server: str) -> Mapping[str, ToolPin]:
+        """What its tools are now; see the port."""
+        found = self._servers.get(server)
+        if found is None:
+            return {}
+        return {"": pin_of(found.program, {}), **{tool.name: tool.pin for tool in found.now.tools}}
 
     def resources(self, server: str) -> str:
         """The resources as lines; see the port."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -132,6 +134,21 @@ class ServerSpec:
         except ValueError:  # not a number
             port = ""
         return f"{parts.scheme}://{host}{port}{parts.path}"
+
+    def program(self, path: str | None) -> Mapping[str, object]:
+        """What the server is, without the values of its variables and headers: one that differs is another server.
+
+        Args:
+            path: where its program is looked for; None for the usual places.
+        """
+        if self.transport != "stdio":
+            return {"url": self.url, "transport": self.transport, "headers": sorted(name for name, _ in self.headers)}
+        return {
+            "command": shutil.which(self.command, path=dict(self.env).get("PATH", path)) or self.command,
+            "args": self.args,
+            "cwd": self.cwd,
+            "env": sorted(name for name, _ in self.env),
+        }
 
     def _address(self) -> SplitResult | None:
         """The parts of the address; None where there is none, or it is malformed."""

@@ -13,10 +13,10 @@ from acp_adapter.editor_calls import EditorGone, EditorRefused, EditorSilent
 from acp_adapter.permissions import EditorApprover
 from agent_core.interrupt import CancelToken
 from tests.support.each import each
+from tests.support.mcp_actions import mcp_call
 from tests.support.wire import check_outgoing
 from tools.approval.actions import (
     Action,
-    CallMcpTool,
     CallOwnTool,
     ConnectHost,
     LeavePlan,
@@ -35,7 +35,7 @@ _ROOT = Path("/srv")
 _FILE = Path("/srv/src/a.py")
 _RUN = RunCommand("rm -r build", _ROOT)
 _PUSH = RunCommand("git push origin main", _ROOT)
-_MCP = CallMcpTool("files", "write", '{"path": "a"}')
+_MCP = mcp_call("files", "write", '{"path": "a"}')
 _PLAN = LeavePlan("# Plan\n\n1. Look")
 _FORMS = ClientCapabilities(form_questions=True)
 _ASK_PERMISSION, _ASK_FORM = "session/request_permission", "elicitation/create"
@@ -107,7 +107,7 @@ class Person:
         (_write(b"x", None), "Delete src/a.py: it deletes files"),
         (ReadPath(Path("/etc/x")), "Read /etc/x: it deletes files"),
         (ReadPath(Path("/srv/src/.env")), "Read src/.env: it deletes files"),
-        (_MCP, "Call write of the MCP server files"),
+        (_MCP, "Call write of the MCP server files (it deletes files)"),
         (_PLAN, "Begin with this plan?"),
     ],
 )
@@ -163,7 +163,7 @@ def test_each_answer_says_what_it_does_and_the_safest_is_last(action: Action, wi
 
 
 def test_a_name_that_a_server_made_up_cannot_fill_the_screen() -> None:
-    [_, tool, server, *_] = Person().options(CallMcpTool("s\n" * 99, "Allow once\n\n" + "x" * 999, "{}"))
+    [_, tool, server, *_] = Person().options(mcp_call("s\n" * 99, "Allow once\n\n" + "x" * 999, "{}"))
     assert "\n" not in tool[2] + server[2]
     assert max(len(tool[2]), len(server[2])) < 200
 
@@ -251,7 +251,7 @@ def test_nothing_is_hidden_in_what_is_asked_about() -> None:
         RunCommand("ls \u202e# x\x1b[8m\rrm y\nrm z", _ROOT),
         ReadPath(Path("/srv/a\u202eb\nc")),
         WritePath(Path("/srv/a\x1b[8m.py"), None, b"x", Path("/srv/a\x1b[8m.py")),
-        CallMcpTool("one\u202eowt", "do\x1b[8m", '{"a": "\u202e"}'),
+        mcp_call("one\u202eowt", "do\x1b[8m", '{"a": "\u202e"}'),
     ):
         person.ask(action)
     cards = [params["toolCall"] for _, params in person.asked]
@@ -261,7 +261,7 @@ def test_nothing_is_hidden_in_what_is_asked_about() -> None:
         "Create a\\x1b[8m.py",
         "Call do\\x1b[8m of the MCP server one\\u202eowt",
     ]
-    assert "\\u202e" in cards[3]["content"][0]["content"]["text"]
+    assert "\\u202e" in cards[3]["content"][-1]["content"]["text"]
     labels = [option["name"] for option in person.asked[3][1]["options"]]
     assert "Always allow every tool of one\\u202eowt (this session)" in labels
 
@@ -278,7 +278,7 @@ def test_an_mcp_call_shows_its_arguments_and_a_plan_itself() -> None:
     person.ask(_MCP)
     person.ask(_PLAN)
     call, plan = (params["toolCall"] for _, params in person.asked)
-    assert '{"path": "a"}' in call["content"][0]["content"]["text"]
+    assert '{"path": "a"}' in call["content"][-1]["content"]["text"]
     assert (plan["kind"], plan["content"][0]["content"]["text"]) == ("switch_mode", _PLAN.plan)
 
 

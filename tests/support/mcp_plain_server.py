@@ -149,6 +149,12 @@ def _call_rich(message: dict[str, Any], name: str, arguments: dict[str, Any], to
             PROMPTS.append({"name": f"grown{len(PROMPTS)}"})
             _send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
             _say(message, "grown")
+        case "become":
+            # Not among its tools: a test has it change one of them, or take it back.
+            found = next(tool for tool in tools if tool["name"] == arguments["name"])
+            found.update(arguments)
+            _send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            _say(message, "changed")
         case "want":
             _wanted["w1"] = message
             _send({"jsonrpc": "2.0", "id": "w1", "method": arguments.pop("method"), "params": arguments})

@@ -6,6 +6,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
+from tools.approval.mcp_pins import ToolPin
 from tools.light_dataclass import dataclass
 
 _WEB_PORTS = frozenset({80, 443})
@@ -87,6 +88,8 @@ class CallMcpTool:
         arguments: JSON text, for the person to read.
         each: it is asked about each time; no earlier answer and no rule is a yes to it.
         only_reads: it is for a resource of the server's.
+        pin: what the tool is now; an answer that lasts is for this one. None where that is not known.
+        offered: every tool of the server as it is now.
     """
 
     server: str
@@ -94,6 +97,8 @@ class CallMcpTool:
     arguments: str
     each: bool = False
     only_reads: bool = field(default=False, compare=False)
+    pin: ToolPin | None = field(default=None, compare=False, repr=False)
+    offered: frozenset[tuple[str, ToolPin]] = field(default=frozenset(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

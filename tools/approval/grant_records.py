@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from tools.approval.command_prefix import prefix_of
+from tools.approval.mcp_pins import ToolPin
 from tools.approval.scopes import CommandsLike, FilesBelow, Grant, SameKind, SameThing
 from tools.light_dataclass import dataclass
 
@@ -30,6 +31,8 @@ RecordKind = Literal[
     "connect",
     "search",
 ]
+_FURTHER = ("server", "why", "pin", "when")
+_KEYS = ("kind", "what", "where", *_FURTHER)
 _KINDS: Mapping[SameKind, RecordKind] = {
     "read": "read",
     "write": "edit",
@@ -56,6 +59,7 @@ class GrantRecord:
         when: the day it was given, for the person.
         server: the MCP server of a tool.
         why: the dangers that it was given for, as they were shown; with another one it allows nothing.
+        pin: what that tool was, as text; '' in entries of earlier versions, which allow nothing any more.
     """
 
     kind: RecordKind
@@ -64,6 +68,7 @@ class GrantRecord:
     when: str = ""
     server: str = ""
     why: str = ""
+    pin: str = ""
 
     @property
     def risks(self) -> frozenset[str]:
@@ -72,14 +77,7 @@ class GrantRecord:
 
     def as_entry(self) -> dict[str, str]:
         """As it stands in the file."""
-        entry = {
-            "kind": self.kind,
-            "what": self.what,
-            "server": self.server,
-            "where": self.where,
-            "why": self.why,
-            "when": self.when,
-        }
+        entry = {key: getattr(self, key) for key in _KEYS}
         return {key: value for key, value in entry.items() if value}
 
     @classmethod
@@ -87,15 +85,18 @@ class GrantRecord:
         """The record that stands in the file; None for what this program does not understand."""
         if not isinstance(entry, Mapping) or not all(isinstance(value, str) for value in entry.values()):
             return None
-        if not {"kind", "what", "where"} <= entry.keys() <= {"kind", "what", "where", "when", "server", "why"}:
+        if not {"kind", "what", "where"} <= entry.keys() <= set(_KEYS):
             return None
         kind: RecordKind | None = next((known for known in get_args(RecordKind) if known == entry["kind"]), None)
         if kind is None or not entry["what"] or not Path(entry["where"]).is_absolute():
             return None
-        if (kind == "mcp") != bool(entry.get("server")):
+        if (kind == "mcp") != bool(entry.get("server")) or (kind != "mcp" and "pin" in entry):
             return None
-        when, server, why = (entry.get(key, "") for key in ("when", "server", "why"))
-        return cls(kind, entry["what"], entry["where"], when, server, why)
+        return cls(kind, entry["what"], entry["where"], **{key: entry.get(key, "") for key in _FURTHER})
+
+    def is_about(self, other: GrantRecord) -> bool:
+        """Whether `other` is a yes to what has the same name: the same yes, or one to what an MCP tool was before."""
+        return (self.kind, self.what, self.where, self.server) == (other.kind, other.what, other.where, other.server)
 
     def applies_in(self, roots: tuple[Path, ...]) -> bool:
         """Whether it counts in a session with these directories, the session's own first."""
@@ -117,8 +118,8 @@ def _record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
     match grant:
         case SameThing(kind="run" | "outside" as kind, what=(cwd, command), variables=()):
             return GrantRecord(_KINDS[kind], command, cwd, when)
-        case SameThing(kind="mcp", what=(server, tool)):
-            return GrantRecord("mcp", tool, str(workspace), when, server)
+        case SameThing(kind="mcp", what=(server, tool), pin=ToolPin() as pin):
+            return GrantRecord("mcp", tool, str(workspace), when, server, pin=pin.as_text())
         case SameThing(kind="fetch" | "connect" as kind, what=(place, "")):
             return GrantRecord(_KINDS[kind], place, str(workspace), when)
         case SameThing(kind="read" | "write" | "own" | "search" as kind, what=(what,)):
@@ -147,7 +148,8 @@ def grant_of(record: GrantRecord) -> Grant | None:
                 return None
             return FilesBelow("read" if record.kind == "read below" else "write", directory, f"{what.rstrip('/')}/")
         case "mcp":
-            return SameThing("mcp", (record.server, what))
+            pin = ToolPin.from_text(record.pin)
+            return None if pin is None else SameThing("mcp", (record.server, what), pin=pin)
         case "host" | "connect":
             return SameThing("fetch" if record.kind == "host" else "connect", (what, ""))
         case "read" | "edit":

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from tools.approval.actions import Action
+from tools.approval.actions import Action, CallMcpTool
 from tools.approval.grant_records import COMMAND_KINDS, GrantRecord
 from tools.approval.grant_words import words_of
 from tools.approval.kept_file import KeptGrantsError
 from tools.approval.kept_grants import KeptGrant, KeptGrants
-from tools.approval.scopes import Grant, SameThing, same_thing
+from tools.approval.mcp_pins import ToolPin, closest
+from tools.approval.scopes import Grant, OfServer, SameThing, same_thing
 from tools.light_dataclass import dataclass
 
 
@@ -42,14 +43,18 @@ def listed_grant(kept: KeptGrant) -> PastAnswer:
     record = kept.record
     place = "" if record.kind in COMMAND_KINDS else f" in sessions of {record.where}"
     words = f"{words_of(kept.grant)}{place}" if kept.grant is not None else f"{record.kind}: {record.what}"
-    note = record.when if kept.grant is not None else "it allows nothing any more: it would not be offered today"
+    note = record.when
+    if kept.grant is None and record.kind == "mcp":
+        note = "it allows nothing any more: it does not say what the tool was when you allowed it"
+    elif kept.grant is None:
+        note = "it allows nothing any more: it would not be offered today"
     return PastAnswer(words, allowed=True, grant=kept.grant, record=record, note=note)
 
 
 def _refusable(action: Action) -> SameThing | None:
-    """What a no is to: whatever variables a command comes with."""
+    """What a no is to: whatever variables a command comes with, whatever a tool of that name has become."""
     same = same_thing(action)
-    return None if same is None else replace(same, variables=())
+    return None if same is None else replace(same, variables=(), pin=None)
 
 
 class PastAnswers(Protocol):
@@ -82,6 +87,12 @@ class PastAnswers(Protocol):
 
     def allows(self, action: Action, risks: Collection[str] = ()) -> bool:
         """True when an earlier yes reaches this, and was given for everything that is dangerous in it."""
+        ...
+
+    def why_outdated(self, action: CallMcpTool) -> str:
+        """Why an earlier yes to a tool of that name is none to what the tool is now, in words that follow «because
+        it …»; '' where there was no such yes.
+        """
         ...
 
     def refuses(self, action: Action) -> bool:
@@ -161,6 +172,31 @@ class Grants:
             given.issuperset(risks) and grant.covers(action, is_risky=bool(risks))
             for grant, given in itertools.chain(allowed, kept)
         )
+
+    def why_outdated(self, action: CallMcpTool) -> str:
+        """As in `PastAnswers`."""
+        if action.pin is None or action.each:
+            return ""
+        with self._lock:
+            allowed = tuple(self._allowed)
+        name = (action.server, action.tool)
+        whole = [each.tools for each in allowed if isinstance(each, OfServer) and each.server == action.server]
+        pins = [pin for tools in whole for tool, pin in tools if tool == action.tool]
+        pins += [each.pin for each in allowed if isinstance(each, SameThing) and each.what == name and each.pin]
+        kept = () if self.kept is None else self.kept.all()
+        texts = [
+            each.record.pin
+            for each in kept
+            if each.record.kind == "mcp"
+            and (each.record.server, each.record.what) == name
+            and each.record.applies_in(self._roots)
+        ]
+        pins += [pin for pin in map(ToolPin.from_text, texts) if pin is not None]
+        if pins:
+            return f"has changed since you allowed it: {' and '.join(closest(action.pin, pins))}"
+        if texts:
+            return "was allowed before, but that yes does not say what the tool was then"
+        return "was not there when you allowed every tool of the server" if whole else ""
 
     def refuses(self, action: Action) -> bool:
         """As in `PastAnswers`."""

@@ -24,6 +24,7 @@ HEADER = """\
 #       connect (commands to a host), search
 # where: the directory of a command; else the directory whose sessions it counts in
 # why: the dangers that were shown; where there is another one, you are asked again
+# pin: what a tool of an MCP server was then; once it or its server is another, the entry allows nothing
 
 """
 _MODE = 0o600

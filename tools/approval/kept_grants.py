@@ -89,9 +89,14 @@ class KeptGrants:
             raise KeptGrantsError("A yes as wide as this is not kept for later sessions.")
         with locked(self.path) as target:
             text = read_text(target)
-            kept = _understood(entries_of(text, target))
-            if any(one.grant == grant and one.record.risks.issuperset(risks) for one in kept):
+            entries = entries_of(text, target)
+            about = {at: one for at, entry in enumerate(entries) if (one := _about(record, entry)) is not None}
+            if any(one.pin == record.pin and one.risks >= record.risks for one in about.values()):
                 return
+            # What an MCP tool was before it changed is allowed no more; what holds for fewer dangers is needless.
+            for at in sorted(about, reverse=True):
+                if about[at].pin != record.pin or about[at].risks <= record.risks:
+                    text = without_entry(text, at, target)
             replace_text(target, with_entry(text, record.as_entry(), target))
         self._forget()
 
@@ -126,6 +131,11 @@ class KeptGrants:
                 log.warning("%s: the entry %s is wider than a yes is today; it allows nothing", self.path, what)
         strange = len(entries) - len(kept)
         return kept, f"{self.path}: {_counted(strange)} not understood and allow nothing." if strange else ""
+
+
+def _about(record: GrantRecord, entry: object) -> GrantRecord | None:
+    found = GrantRecord.from_entry(entry)
+    return found if found is not None and found.is_about(record) else None
 
 
 def _understood(entries: Sequence[object]) -> Iterator[KeptGrant]:

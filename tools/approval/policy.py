@@ -168,6 +168,8 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
         return found
     if found.verdict != "ask" or _needs_no_question(action, rules, answers, found):
         return _allowed(action, answers, found)
+    if isinstance(action, CallMcpTool) and not found.reason:
+        found = replace(found, reason=answers.why_outdated(action))
     return _unasked(action, rules, found) if mode == "dont_ask" else found
 
 

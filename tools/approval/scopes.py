@@ -23,6 +23,7 @@ from tools.approval.actions import (
     WritePath,
 )
 from tools.approval.command_prefix import CommandPrefix, prefix_of
+from tools.approval.mcp_pins import ToolPin
 from tools.light_dataclass import dataclass
 
 Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
@@ -55,12 +56,14 @@ class SameThing:
 
     Attributes:
         variables: of a command what earlier ones have left in the shell: with others it is asked about again.
+        pin: of a tool of an MCP server what it was: changed, it is asked about again.
     """
 
     scope: ClassVar[Scope] = "session"
     kind: SameKind
     what: tuple[str, ...]
     variables: tuple[str, ...] = ()
+    pin: ToolPin | None = None
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - all grants are asked alike
         """Whether it is the same thing."""
@@ -110,14 +113,17 @@ class FilesBelow:
 
 @dataclass(frozen=True, slots=True)
 class OfServer:
-    """Every tool of one MCP server."""
+    """Every tool of one MCP server that it had, as it was."""
 
     scope: ClassVar[Scope] = "server"
     server: str
+    tools: frozenset[tuple[str, ToolPin]] = frozenset()
 
     def covers(self, action: Action, *, is_risky: bool) -> bool:  # noqa: ARG002 - all grants are asked alike
         """Whether the tool is one of them."""
-        return isinstance(action, CallMcpTool) and action.server == self.server and not action.each
+        if not isinstance(action, CallMcpTool) or action.server != self.server or action.each:
+            return False
+        return (action.tool, action.pin) in self.tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,7 @@ Grant = SameThing | CommandsLike | FilesBelow | OfServer | PublicWeb
 def same_thing(action: Action) -> SameThing | None:  # noqa: C901 - one for each kind of action
     """The narrowest scope of an answer; None for what is asked anew each time."""
     variables: tuple[str, ...] = ()
+    pin: ToolPin | None = None
     match action:
         case ReadPath(path=path):
             kind: SameKind = "read"
@@ -147,7 +154,7 @@ def same_thing(action: Action) -> SameThing | None:  # noqa: C901 - one for each
             kind, what = "outside" if action.outside else "run", (_real(cwd), command)
         case ProcessInput(command=command, cwd=cwd):
             kind, what = "type", (_real(cwd), command)
-        case CallMcpTool(server=server, tool=tool, each=False):
+        case CallMcpTool(server=server, tool=tool, each=False, pin=pin):
             kind, what = "mcp", (server, tool)
         case CallOwnTool(name=name):
             kind, what = "own", (name,)
@@ -163,7 +170,7 @@ def same_thing(action: Action) -> SameThing | None:  # noqa: C901 - one for each
             kind, what = "memory", (target,)
         case LeavePlan() | CallMcpTool():
             return None
-    return SameThing(kind, what, variables)
+    return SameThing(kind, what, variables, pin)
 
 
 def reaches(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> tuple[Grant, ...]:
@@ -194,6 +201,8 @@ def lasting(action: Action, reached: tuple[Grant, ...], *, is_risky: bool) -> tu
             return narrowest if is_risky else likes[:1] or narrowest
         case ReadPath() | WritePath(after=bytes()) if not is_risky:
             return wide[:1] or narrowest
+        case CallMcpTool(pin=None):
+            return ()
         case CallMcpTool() | CallOwnTool() | SearchWeb() | ReachHost(inside="") | ConnectHost(inside=""):
             return () if is_risky else narrowest
     return ()
@@ -209,8 +218,8 @@ def _wider(action: Action, roots: tuple[Path, ...], *, is_risky: bool) -> Iterat
             prefix = prefix_of(command, cwd)
             if prefix is not None:
                 yield CommandsLike(prefix, action.variables)
-        case CallMcpTool(server=server):
-            yield OfServer(server)
+        case CallMcpTool(server=server, offered=offered) if offered:
+            yield OfServer(server, offered)
         case ReachHost(inside=""):
             yield PublicWeb()
 

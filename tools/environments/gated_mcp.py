@@ -11,6 +11,7 @@ from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Gate
 from tools.asking import PersonAnswer, PersonPage, PersonQuestion
 from tools.context import AgentServices, Interrupt
+from tools.errors import Denied
 from tools.mcp_port import McpServers
 from tools.result import ToolResult
 
@@ -41,7 +42,7 @@ class GatedMcpTools:
         Raises:
             Denied, ToolInterrupted: as in the port.
         """
-        self._gate.authorize(CallMcpTool(server, tool, json.dumps(arguments, ensure_ascii=False)))
+        self._authorize(server, tool, arguments)
         return self._inner.call(server, tool, arguments, interrupt, progress, behalf=self._behalf)
 
     def read(self, server: str, uri: str, interrupt: Interrupt, progress: Callable[[str], None]) -> ToolResult:
@@ -50,7 +51,7 @@ class GatedMcpTools:
         Raises:
             Denied, ToolInterrupted: as in the port.
         """
-        self._gate.authorize(CallMcpTool(server, READ, json.dumps({"uri": uri}, ensure_ascii=False), only_reads=True))
+        self._authorize(server, READ, {"uri": uri}, only_reads=True)
         return self._inner.read(server, uri, interrupt, progress, behalf=self._behalf)
 
     def resources(self, server: str) -> str:
@@ -64,6 +65,19 @@ class GatedMcpTools:
     def locate(self, name: str) -> tuple[str, str] | None:
         """Nothing is sent."""
         return self._inner.locate(name)
+
+    def _authorize(self, server: str, tool: str, arguments: Mapping[str, Any], *, only_reads: bool = False) -> None:
+        text = json.dumps(arguments, ensure_ascii=False)
+        pins = self._inner.pins(server)
+        pin = pins.get(tool, pins.get(""))
+        offered = frozenset((name or READ, each) for name, each in pins.items())
+        self._gate.authorize(CallMcpTool(server, tool, text, only_reads=only_reads, pin=pin, offered=offered))
+        now = self._inner.pins(server)
+        if now.get(tool, now.get("")) != pin:
+            raise Denied(
+                f"The tool {tool} of the MCP server {server} has changed while the user was asked about it. It was not "
+                "called. If you still need it, call it again: the user is then asked about what it is now."
+            )
 
 
 class _Behalf:

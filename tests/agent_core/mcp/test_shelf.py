@@ -6,12 +6,13 @@ import json
 
 from agent_core.mcp.offers import OfferedResource, OfferedTool, Snapshot
 from agent_core.mcp.shelf import ToolShelf
+from tools.approval.mcp_pins import pin_of
 
 TEXT = {"type": "object", "properties": {"path": {"type": "string"}}}
 
 
 def tool(name: str, about: str = "") -> OfferedTool:
-    return OfferedTool(name, about or f"Does {name}.", TEXT)
+    return OfferedTool(name, about or f"Does {name}.", TEXT, pin_of({}, {"name": name}))
 
 
 def ready(*tools: OfferedTool, resources: int = 0) -> Snapshot:

@@ -7,8 +7,9 @@ import pytest
 from agent_core.interrupt import CancelToken
 from tests.support.each import each
 from tests.support.gate_calls import DANGEROUS, EDIT, ROOT, YES, Case, SlowApprover
+from tests.support.mcp_actions import mcp_call
 from tests.support.tool_context import ScriptedApprover
-from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
+from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.approvals import Approvals
 from tools.approval.gate import Gate
 from tools.approval.grants import Grants
@@ -199,7 +200,7 @@ def test_a_scope_that_was_not_offered_is_once():
     [
         ("directory", EDIT, WritePath(ROOT / "b.py", None, b"x", shown=ROOT / "b.py")),
         ("prefix", RunCommand("make test", ROOT), RunCommand("make test VERBOSE=1", ROOT)),
-        ("server", CallMcpTool("s", "t", "{}"), CallMcpTool("s", "u", "{}")),
+        ("server", mcp_call("s", "t", "{}"), mcp_call("s", "u", "{}")),
     ],
 )
 def test_a_wider_yes_is_kept_as_it_was_offered(scope, first, covered):
@@ -230,7 +231,7 @@ def test_the_model_is_told_what_the_person_said():
         case.gate().authorize(EDIT)
 
 
-@pytest.mark.parametrize("action", [EDIT, RunCommand("make test", ROOT), CallMcpTool("s", "t", "{}")])
+@pytest.mark.parametrize("action", [EDIT, RunCommand("make test", ROOT), mcp_call("s", "t", "{}")])
 def test_in_plan_mode_the_model_is_told_how_it_ends(action):
     with pytest.raises(Denied, match=r"plan mode.*exit_plan_mode"):
         Case(SlowApprover(YES), "plan").gate().authorize(action)

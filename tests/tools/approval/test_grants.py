@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.each import each
-from tools.approval.actions import CallMcpTool, ReadPath, RunCommand, WritePath
+from tests.support.mcp_actions import mcp_call
+from tools.approval.actions import ReadPath, RunCommand, WritePath
 from tools.approval.grants import Grants
 from tools.approval.kept_file import KeptGrantsError
 from tools.approval.policy import Rules, decide
@@ -45,10 +46,10 @@ def _granted(action, scope):
         (RunCommand("rm a", ROOT), RunCommand("rm b", ROOT)),
         (RunCommand("rm a", ROOT), RunCommand("rm a", OTHER_ROOT)),
         (RunCommand("rm a", ROOT), RunCommand("rm a ", ROOT)),
-        (CallMcpTool("s", "t", "{}"), CallMcpTool("s", "u", "{}")),
-        (CallMcpTool("s", "t", "{}"), CallMcpTool("s2", "t", "{}")),
-        (CallMcpTool("s", "t", "{}"), CallMcpTool("S", "t", "{}")),
-        (CallMcpTool("a", "b_c", "{}"), CallMcpTool("a_b", "c", "{}")),
+        (mcp_call("s", "t", "{}"), mcp_call("s", "u", "{}")),
+        (mcp_call("s", "t", "{}"), mcp_call("s2", "t", "{}")),
+        (mcp_call("s", "t", "{}"), mcp_call("S", "t", "{}")),
+        (mcp_call("a", "b_c", "{}"), mcp_call("a_b", "c", "{}")),
     ],
 )
 def test_the_same_thing_is_nothing_else(granted, other):
@@ -66,7 +67,7 @@ def test_a_file_that_may_be_edited_may_be_edited_again_and_made():
 
 
 def test_a_tool_that_may_be_called_may_be_called_with_other_arguments():
-    assert _granted(CallMcpTool("s", "t", "{}"), "session").allows(CallMcpTool("s", "t", '{"a": 1}'))
+    assert _granted(mcp_call("s", "t", "{}"), "session").allows(mcp_call("s", "t", '{"a": 1}'))
 
 
 @each(
@@ -83,7 +84,7 @@ def test_a_tool_that_may_be_called_may_be_called_with_other_arguments():
         (RunCommand("make test", ROOT), ["session", "prefix"]),
         (RunCommand("git push", ROOT), ["session"]),
         (RunCommand("numactl --all make test", ROOT), ["session"]),
-        (CallMcpTool("s", "t", "{}"), ["session", "server"]),
+        (mcp_call("s", "t", "{}"), ["session", "server"]),
     ],
 )
 def test_what_can_be_offered(action, scopes):
@@ -140,9 +141,9 @@ def test_reading_in_a_directory_covers_no_writing_and_nothing_sensitive():
 
 @each(("server", "covered"), [("files", True), ("files2", False), ("Files", False), ("file", False), ("", False)])
 def test_every_tool_of_a_server_is_of_that_one(server, covered):
-    grants = _granted(CallMcpTool("files", "read", "{}"), "server")
+    grants = _granted(mcp_call("files", "read", "{}"), "server")
 
-    assert grants.allows(CallMcpTool(server, "write", "{}")) is covered
+    assert grants.allows(mcp_call(server, "write", "{}")) is covered
 
 
 def test_the_person_reads_which_directory_and_which_server():
@@ -151,7 +152,8 @@ def test_the_person_reads_which_directory_and_which_server():
     [_, far] = reaches(ReadPath(LIBRARIES / "a"), ROOTS, is_risky=False)
     assert isinstance(below, FilesBelow)
     assert [grant.shown for grant in (below, top, far)] == ["library/src/", "project/", "/usr/lib/python3/json/"]
-    assert reaches(CallMcpTool("s", "t", "{}"), ROOTS, is_risky=False)[1] == OfServer("s")
+    call = mcp_call("s", "t", "{}")
+    assert reaches(call, ROOTS, is_risky=False)[1] == OfServer("s", call.offered)
 
 
 def test_a_refusal_is_for_the_same_thing_only():

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.mcp_actions import mcp_call
 from tools.approval.actions import (
-    CallMcpTool,
     CallOwnTool,
     ConnectHost,
     ReachHost,
@@ -53,7 +53,7 @@ def _actions(root):
         "read": ReadPath(Path("/usr/notes.txt")),
         "edit below": _edit(root / "src/a.py"),
         "edit": _edit(Path("/usr/notes.txt")),
-        "mcp": CallMcpTool("files", "write", "{}"),
+        "mcp": mcp_call("files", "write", "{}"),
         "tool": CallOwnTool("deploy"),
         "host": ReachHost("https://example.com/x", "example.com"),
         "connect": ConnectHost("example.com", 8443),

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from agent_core.interrupt import CancelToken
+from tests.support.mcp_actions import PROGRAM, described
 from tests.support.tool_context import ScriptedApprover
 from tools.approval.actions import CallMcpTool
 from tools.approval.gate import Approvals, Gate, NobodyToAsk
+from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.approval.policy import Rules
 from tools.context import Interrupt
 from tools.environments.gated_mcp import GatedMcpTools
@@ -53,6 +55,9 @@ class Recorder:
     ) -> ToolResult:
         self.calls.append((server, "read", {"uri": uri}))
         return ToolResult("read")
+
+    def pins(self, server: str) -> Mapping[str, ToolPin]:
+        return {name: pin_of(PROGRAM, described(name)) for name in ("", "push")}
 
     def resources(self, server: str) -> str:
         return server
