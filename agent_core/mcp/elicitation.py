@@ -8,6 +8,7 @@ from typing import Any
 
 from tools.asking import Field, Kind, PersonPage, PersonQuestion, Value, wants_secret
 from tools.light_dataclass import dataclass
+from tools.untrusted.invisible import without_controls
 
 _MOST_FIELDS = 20
 _LONGEST_TEXT = 2_000
@@ -105,14 +106,15 @@ def _is_hidden(schemas: Iterable[object]) -> bool:
 
 
 def _asked(server: str, params: Mapping[str, Any]) -> str:
-    words = str(params.get("message", "")).strip()[:_LONGEST_TEXT]
+    words = without_controls(str(params.get("message", ""))).strip()[:_LONGEST_TEXT]
     return f"The MCP server {server} asks: {words}"
 
 
 def _field(name: str, raw: object, *, required: bool) -> tuple[Field, dict[str, str]]:
     described: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
     kind, choices = _kind(name, described)
-    titles = {"title": str(described.get("title") or name), "description": str(described.get("description") or "")}
+    told = {"title": described.get("title") or name, "description": described.get("description") or ""}
+    titles = {key: without_controls(str(text)) for key, text in told.items()}
     default = _default(described.get("default"), kind, choices)
     field = Field(name, kind=kind, choices=tuple(choices), other=False, required=required, default=default, **titles)
     return field, choices
@@ -137,13 +139,13 @@ def _choices(described: Mapping[str, Any]) -> dict[str, str]:
     titled = described.get("oneOf") or described.get("anyOf")
     if isinstance(titled, list):
         entries = [entry for entry in titled if isinstance(entry, Mapping) and isinstance(entry.get("const"), str)]
-        return {str(entry.get("title") or entry["const"]): entry["const"] for entry in entries}
+        return {without_controls(str(entry.get("title") or entry["const"])): entry["const"] for entry in entries}
     values = described.get("enum")
     if not isinstance(values, list):
         return {}
     names = described.get("enumNames")
     shown = names if isinstance(names, list) and len(names) == len(values) else values
-    return {str(name): str(value) for name, value in zip(shown, values, strict=True)}
+    return {without_controls(str(name)): str(value) for name, value in zip(shown, values, strict=True)}
 
 
 def _default(value: object, kind: Kind, choices: Mapping[str, str]) -> Value | None:

@@ -10,6 +10,7 @@ from agent_core.mcp.errors import McpFailure, McpHopeless
 from agent_core.mcp.specs import ServerSpec
 from tools.light_dataclass import dataclass
 from tools.text.terminal_output import plain_text
+from tools.untrusted.invisible import without_controls
 
 _TAIL_LINES = 8
 _TAIL_CHARS = 1_000
@@ -76,7 +77,7 @@ def quoted(words: str, most: int = _SAID_CHARS) -> str:
     Args:
         most: characters that are shown of them.
     """
-    line = " ".join(plain_text(words).split())
+    line = " ".join(without_controls(plain_text(words)).split())
     return _in_quotes(line if len(line) <= most else f"{line[:most].rstrip()}…")
 
 

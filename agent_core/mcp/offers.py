@@ -10,6 +10,7 @@ from agent_core.mcp.schemas import Schema, UnusableSchema, safe_schema, short_de
 from agent_core.mcp.specs import ServerPolicy, State
 from tools.approval.mcp_pins import ToolPin, pin_of
 from tools.light_dataclass import dataclass
+from tools.untrusted.invisible import made_visible, without_controls
 
 _MOST_PROMPTS = 100
 _MOST_RESOURCES = 1_000
@@ -92,12 +93,15 @@ def usable_tools(
         if not isinstance(name, str) or not name or name in tools:
             left_out.append(f"{name!r}: its name is missing or taken")
             continue
+        if not _is_visible(name):
+            left_out.append(f"{made_visible(name)}: its name holds characters that nobody sees")
+            continue
         if not policy.uses(name):
             continue
         try:
             schema = safe_schema(tool.get("inputSchema"))
         except UnusableSchema as problem:
-            left_out.append(f"{name}: {problem}")
+            left_out.append(f"{name}: {without_controls(str(problem))}")
             continue
         description = short_description(tool.get("description") or tool.get("title"))
         tools[name] = OfferedTool(name, description, schema, pin_of(program, tool))
@@ -105,11 +109,11 @@ def usable_tools(
 
 
 def usable_prompts(raw: Sequence[Mapping[str, Any]]) -> tuple[OfferedPrompt, ...]:
-    """The prompts that have a name, by name; at most a hundred."""
+    """The prompts that have a name that can be seen, by name; at most a hundred."""
     found = {
         name: OfferedPrompt(name, _line(entry, "description", "title"), _arguments(entry.get("arguments")))
         for entry in raw
-        if (name := _line(entry, "name"))
+        if (name := _name(entry))
     }
     return tuple(found[name] for name in sorted(found))[:_MOST_PROMPTS]
 
@@ -117,7 +121,7 @@ def usable_prompts(raw: Sequence[Mapping[str, Any]]) -> tuple[OfferedPrompt, ...
 def usable_resources(
     raw: Sequence[Mapping[str, Any]], templates: Sequence[Mapping[str, Any]]
 ) -> tuple[OfferedResource, ...]:
-    """The resources that have an address, then the kinds of them."""
+    """The resources that have an address that can be seen, then the kinds of them."""
     found = [_resource(entry, "uri") for entry in raw] + [_resource(entry, "uriTemplate") for entry in templates]
     return tuple(resource for resource in found if resource.uri)[:_MOST_RESOURCES]
 
@@ -125,7 +129,7 @@ def usable_resources(
 def _resource(entry: Mapping[str, Any], key: str) -> OfferedResource:
     uri = entry.get(key)
     return OfferedResource(
-        uri if isinstance(uri, str) else "",
+        uri if isinstance(uri, str) and _is_visible(uri) else "",
         _line(entry, "title", "name"),
         _line(entry, "description"),
         _line(entry, "mimeType"),
@@ -138,11 +142,22 @@ def _arguments(raw: object) -> tuple[PromptArgument, ...]:
     return tuple(
         PromptArgument(name, _line(entry, "description", "title"), entry.get("required") is True)
         for entry in entries
-        if (name := _line(entry, "name"))
+        if (name := _name(entry))
     )
 
 
+def _name(entry: Mapping[str, Any]) -> str:
+    """The name by which the server knows it; '' where there is none, or it cannot be seen."""
+    name = entry.get("name")
+    return _line(entry, "name") if isinstance(name, str) and _is_visible(name) else ""
+
+
+def _is_visible(name: str) -> bool:
+    """Whether a name can be shown, and sent back, as it is."""
+    return without_controls(name) == name
+
+
 def _line(entry: Mapping[str, Any], *keys: str) -> str:
-    """The first of these that is a text, on one line."""
+    """The first of these that is a text, on one line, as it can be seen."""
     found = next((value for key in keys if isinstance(value := entry.get(key), str) and value.strip()), "")
-    return " ".join(found.split())[:_LONGEST_LINE]
+    return " ".join(without_controls(found).split())[:_LONGEST_LINE]

@@ -14,6 +14,7 @@ from agent_core.mcp.failures import CLOSED
 from agent_core.mcp.inbound import Inbound
 from agent_core.mcp.specs import ServerPolicy
 from tools.light_dataclass import dataclass
+from tools.untrusted.invisible import without_controls
 
 if TYPE_CHECKING:
     from mcp import ClientSession
@@ -302,7 +303,7 @@ def _call_failure(problem: MCPError) -> McpFailure:
 
 def _note(progress: float, total: float | None, message: str | None) -> str:
     count = f"{progress:g}" if not total else f"{progress:g}/{total:g}"
-    return f"{message[:_LONGEST_NOTE]} ({count})\n" if message else f"{count}\n"
+    return f"{without_controls(message)[:_LONGEST_NOTE]} ({count})\n" if message else f"{count}\n"
 
 
 def _version() -> str:

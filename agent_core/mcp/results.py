@@ -10,6 +10,7 @@ from typing import Any
 
 from tools.images import image_facts
 from tools.result import ResultImage, ToolResult, error
+from tools.untrusted.invisible import without_controls
 
 _BASE64_BYTES = 3 / 4
 _KILO = 1000
@@ -39,10 +40,16 @@ def to_contents(raw: Mapping[str, Any]) -> ToolResult:
 
 
 def to_words(raw: Mapping[str, Any]) -> ToolResult:
-    """The `GetPromptResult` of the protocol, as JSON, as one text; who says what is told where several do."""
+    """The `GetPromptResult` of the protocol, as JSON, as one text; who says what is told where several do.
+
+    It goes to the model in the person's place, who sees all of it: what nobody sees is left out.
+    """
     messages = raw.get("messages")
     found = [message for message in messages if isinstance(message, Mapping)] if isinstance(messages, list) else []
-    said = [(str(message.get("role", "user")), told_blocks(_blocks(message.get("content")))) for message in found]
+    said = [
+        (_name(message.get("role", "user")), without_controls(told_blocks(_blocks(message.get("content")))))
+        for message in found
+    ]
     said = [(role, words) for role, words in said if words]
     if not said:
         return error("The prompt is empty.")
@@ -86,23 +93,28 @@ def _told(block: Mapping[str, Any]) -> str:
         case "text":
             return str(block.get("text", ""))
         case "image" | "audio" as kind:
-            return f"[{kind} {block.get('mimeType', 'of an unknown kind')}, {_size(block.get('data'))}]"
+            return f"[{kind} {_name(block.get('mimeType', 'of an unknown kind'))}, {_size(block.get('data'))}]"
         case "resource_link":
-            name = block.get("title") or block.get("name") or ""
-            return f"[resource {block.get('uri', '?')} {name}".rstrip() + "]"
+            name = _name(block.get("title") or block.get("name") or "")
+            return f"[resource {_name(block.get('uri', '?'))} {name}".rstrip() + "]"
         case "resource":
             resource = block.get("resource")
             return _resource(resource) if isinstance(resource, Mapping) else "[resource]"
         case kind:
-            return f"[{kind}]"
+            return f"[{_name(kind)}]"
+
+
+def _name(value: object) -> str:
+    """A name, a title or an address on one line, as it can be seen: it stands outside of what is quoted."""
+    return " ".join(without_controls(str(value)).split())
 
 
 def _resource(resource: Mapping[str, Any]) -> str:
-    uri = resource.get("uri", "?")
+    uri = _name(resource.get("uri", "?"))
     text = resource.get("text")
     if isinstance(text, str):
         return f"[resource {uri}]\n{text}"
-    return f"[resource {uri} {resource.get('mimeType', '')}".rstrip() + f", {_size(resource.get('blob'))}]"
+    return f"[resource {uri} {_name(resource.get('mimeType', ''))}".rstrip() + f", {_size(resource.get('blob'))}]"
 
 
 def _size(data: object) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent_core.mcp.keywords import is_fit
+from tools.untrusted.invisible import without_controls
 
 LONGEST_DESCRIPTION = 1_024
 
@@ -30,7 +31,7 @@ class UnusableSchema(ValueError):
 
 
 def safe_schema(raw: object) -> Schema:
-    """The schema of an object, with `properties`, without what models' servers refuse.
+    """The schema of an object, with `properties`, without what models' servers refuse and what nobody sees.
 
     Raises:
         UnusableSchema: it is not the schema of an object, too big or too deep, or has an argument of an odd name.
@@ -45,19 +46,21 @@ def safe_schema(raw: object) -> Schema:
     schema["required"] = _required(raw.get("required"), properties)
     if not schema["required"]:
         del schema["required"]
+    visible: Schema = _visible(schema)
     try:
-        length = len(json.dumps(schema, ensure_ascii=False, default=str, allow_nan=False))
+        length = len(json.dumps(visible, ensure_ascii=False, default=str, allow_nan=False))
     except ValueError as problem:
         raise UnusableSchema("its input schema holds a number that JSON does not have") from problem
     if length > _MOST_CHARS:
         raise UnusableSchema(f"its input schema is longer than {_MOST_CHARS} characters")
-    return schema
+    return visible
 
 
 def short_description(text: object) -> str:
-    """A description of at most 1024 characters."""
+    """A description of at most 1024 characters, all of which can be seen."""
     if not isinstance(text, str):
         return ""
+    text = without_controls(text)
     return text if len(text) <= LONGEST_DESCRIPTION else f"{text[: LONGEST_DESCRIPTION - 1]}…"
 
 
@@ -107,6 +110,15 @@ def _cleaned_value(key: str, value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return [_cleaned(part, depth + 1) if isinstance(part, Mapping) else part for part in value]
     return value
+
+
+def _visible(value: Any) -> Any:
+    """The value with every text in it, names too, as it can be seen."""
+    if isinstance(value, str):
+        return without_controls(value)
+    if isinstance(value, Mapping):
+        return {without_controls(str(name)): _visible(part) for name, part in value.items()}
+    return [_visible(part) for part in value] if isinstance(value, list) else value
 
 
 def _subschema(part: Any, depth: int) -> Schema:

@@ -9,6 +9,7 @@ from tools.approval.actions import CallMcpTool
 from tools.approval.mcp_pins import pin_of
 
 Described = Mapping[str, Any]
+_OTHERS = ("t", "u", "read", "write")
 PROGRAM: Described = {"command": "/usr/bin/server", "args": ["--stdio"], "cwd": "", "env": []}
 
 
@@ -27,7 +28,7 @@ def mcp_call(
     program: Described = PROGRAM,
     **said: Any,
 ) -> CallMcpTool:
-    """A call of `tool`; of its server's other tools those named t, u, read and write are there, where none are given."""
-    tools = [*(map(described, "t u read write".split()) if others is None else others), described(tool, **said)]
+    """A call of `tool`, whose server has tools named t, u, read and write too, where `others` are not given."""
+    tools = [*(map(described, _OTHERS) if others is None else others), described(tool, **said)]
     pins = {one["name"]: pin_of(program, one) for one in tools}
     return CallMcpTool(server, tool, arguments, pin=pins[tool], offered=frozenset(pins.items()))

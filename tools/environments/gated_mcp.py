@@ -75,8 +75,8 @@ class GatedMcpTools:
         now = self._inner.pins(server)
         if now.get(tool, now.get("")) != pin:
             raise Denied(
-                f"The tool {tool} of the MCP server {server} has changed while the user was asked about it. It was not "
-                "called. If you still need it, call it again: the user is then asked about what it is now."
+                f"The tool {tool} of the MCP server {server} has changed while the user was asked about it. It was "
+                "not called. If you still need it, call it again: the user is then asked about what it is now."
             )
 
 

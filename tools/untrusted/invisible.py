@@ -20,6 +20,13 @@ _SUSPECT = re.compile(
     "\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff\U0001d173-\U0001d17a\U000e0000-\U000e01ef"
     "\U000f0000-\U0010fffd]+"
 )
+# No description needs these, whatever it is written in: control characters, marks and controls of the direction of
+# writing, what has no width, tags, selectors that choose no emoji's form.
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0d\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]+"
+)
+_LINE_BREAKS = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
+_HALVES = re.compile("[\ud800-\udfff]")
 _FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{2,8}\U000e007f")
 _OPENS = {"\u202a": "\u202c", "\u202b": "\u202c", "\u202d": "\u202c", "\u202e": "\u202c"}
 _OPENS |= {"\u2066": "\u2069", "\u2067": "\u2069", "\u2068": "\u2069"}
@@ -56,6 +63,16 @@ def without_hidden(text: str) -> str:
         return text
     spots = {place for hidden in found for place in range(hidden.start, hidden.end)}
     return "".join(sign for place, sign in enumerate(text) if place not in spots)
+
+
+def without_controls(text: str) -> str:
+    """`text` as a description may be: without what `hidden_in` finds, control characters other than line feeds and
+    tabs, and signs that have no width or turn the direction of writing. It can be encoded, whatever it was.
+    """
+    if text.isascii() and not _CONTROLS.search(text):
+        return text
+    lines = _HALVES.sub("\ufffd", _LINE_BREAKS.sub("\n", text))
+    return without_hidden(_CONTROLS.sub("", lines))
 
 
 def made_visible(text: str) -> str:

@@ -1,7 +1,7 @@
 """Characters that nobody sees are found; those that writing systems and emoji need stay."""
 
 from tests.support.each import each
-from tools.untrusted.invisible import hidden_in, made_visible, without_hidden
+from tools.untrusted.invisible import hidden_in, made_visible, without_controls, without_hidden
 
 
 @each(
@@ -67,3 +67,26 @@ def test_a_bidi_control_that_changes_nothing_is_weak():
 
 def test_visible_text_is_one_printable_line():
     assert made_visible("a\u200b\n\tb\x1b[0m\U000e0041") == "a<U+200B> b<U+001B>[0m<U+E0041>"
+
+
+@each(
+    ("text", "seen"),
+    [
+        ("a\x1b[8mb\x00c\x7fd\x9be", "a[8mbcde"),
+        ("one\r\ntwo\rthree\vfour\u2028five\x85six", "one\ntwo\nthree\nfour\nfive\nsix"),
+        ("tab\tand\nline", "tab\tand\nline"),
+        ("\u202aa\u202bb\u202cc\u202dd\u202ee\u2066f\u2067g\u2068h\u2069i", "abcdefghi"),
+        ("שלום \u2066abc\u2069 עולם\u200f", "שלום abc עולם"),
+        ("a\u200bb\u200cc\u200dd\u200ee\u200ff\u061cg", "abcdefg"),
+        ("a\u2060b\u2061c\u2064d\ufeffe\ufffbf", "abcdef"),
+        ("read\U000e0001\U000e0068\U000e0069\U000e007f it", "read it"),
+        ("中\ufe01文\U000e0101字\ufe0d", "中文字"),
+        ("ok\ufe00\ufe01\ufe02\ufe03", "ok"),
+        ("half \ud83d of one", "half \ufffd of one"),
+        ("naïve café “quotes” – ❤️ 1️⃣", "naïve café “quotes” – ❤️ 1️⃣"),
+    ],
+)
+def test_a_description_has_no_control_characters_and_nothing_invisible(text, seen):
+    assert without_controls(text) == seen
+    assert without_controls(seen) == seen
+    seen.encode()
