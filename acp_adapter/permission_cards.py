@@ -56,8 +56,9 @@ def _card(question: Question, cwd: Path) -> dict[str, Any]:
             title = f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}"
             return {**card, "title": title, "locations": [{"path": str(path)}]}
         case WriteMemory(path=path, before=before, after=after):
-            shown = diff_block(ShownDiff(path, before or None, unmasked(after)))
-            return {**card, "title": f"Change what is remembered in {path.name}", "content": [shown]}
+            shown = diff_block(ShownDiff(path, unmasked(before) or None, unmasked(after)))
+            title = f"Change what is remembered in {path.name}{f': it {question.reason}' if question.reason else ''}"
+            return {**card, "title": title, "content": [shown]}
         case LeavePlan(plan=plan):
             content = [text_block(unmasked(plan))]
             return {**card, "kind": "switch_mode", "title": "Begin with this plan?", "content": content}

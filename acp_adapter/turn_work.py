@@ -10,6 +10,7 @@ from dataclasses import replace
 from acp_adapter.capabilities import ClientCapabilities
 from acp_adapter.commands import refresh_offer
 from acp_adapter.events import EventBridge
+from acp_adapter.links.addresses import is_elsewhere
 from acp_adapter.links.draft import Draft
 from acp_adapter.naming import name_after_answer, name_after_prompt, wants_better
 from acp_adapter.questions import EditorQuestions, SecretWanted
@@ -21,7 +22,7 @@ from agent_core.factory import AgentFactory
 from agent_core.interrupt import CancelToken
 from agent_core.log_context import working_for
 from agent_core.messages import Content
-from agent_core.prompt_parts import SaidPart
+from agent_core.prompt_parts import SaidDocument, SaidPart
 from agent_core.services import SessionServices, TurnServices
 from agent_core.turn.result import ConversationResult
 from agent_core.workspace import CallIdentity
@@ -81,6 +82,9 @@ class TurnWork:
         for text in session.workspace.approvals.take_warnings():
             bridge.on_notice(text, "warning")
         name_after_prompt(self.factory.sessions.archive, session, said)
+        roots = session.workspace.approvals.rules.roots
+        if any(isinstance(part, SaidDocument) and is_elsewhere(part.uri, roots) for part in said):
+            session.workspace.approvals.note_others()
         turn_id = bridge.turn_id
         bridge.has_begun = lambda: agent.begun == turn_id
         callbacks = bridge.callbacks(questions.ask, self.on_mode)

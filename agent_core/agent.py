@@ -27,7 +27,7 @@ from agent_core.guardrails import Thresholds
 from agent_core.hooks.turn_hooks import TurnHooks
 from agent_core.interrupt import CancelToken
 from agent_core.memory.turn_memory import TurnMemory
-from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing
+from agent_core.messages import INTERRUPTED_TURN, Content, Message, closing, holds_others_words
 from agent_core.own_services import own_services
 from agent_core.prompt.settings import PromptSettings
 from agent_core.providers.base import CacheTtl, Provider, ReasoningEffort
@@ -317,7 +317,10 @@ class AIAgent:
             len(messages),
             callbacks.message_callback,
             callbacks.status_callback,
+            approvals=self.workspace.approvals,
         )
+        if not self.workspace.approvals.has_read_others and any(map(holds_others_words, messages)):
+            self.workspace.approvals.note_others()
         if given is not None:
             messages.extend(closing(messages, INTERRUPTED_TURN))
         return Turn(

@@ -98,7 +98,8 @@ class Message(TypedDict):
     `reasoning` is the model's thinking as text; `sealed` goes back to the model that wrote it, to no other.
     `injected` marks a user message that the agent wrote, not the person; `beside` is what the agent has put behind
     the content of one that the person wrote; `unfinished` marks an answer that was cut and that the next assistant
-    message goes on with. `news` are the ids of the background news that it tells.
+    message goes on with. `news` are the ids of the background news that it tells. `others` marks a message of the
+    user's side that came after the session had read what others wrote.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -112,6 +113,7 @@ class Message(TypedDict):
     beside: NotRequired[str]
     unfinished: NotRequired[bool]
     news: NotRequired[list[str]]
+    others: NotRequired[bool]
 
 
 def user_message(content: Content, beside: str = "") -> Message:
@@ -236,6 +238,17 @@ def text_of(content: Content | None) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(_texts(content))
+
+
+def holds_others_words(message: Message) -> bool:
+    """Whether a session with this message has read what others wrote: pages, MCP servers, files from elsewhere."""
+    if message["role"] not in {"user", "tool"}:
+        return False
+    if message.get("others"):
+        return True
+    from tools.untrusted.fence import holds_others_words as has_fence  # noqa: PLC0415 - loads all that scans texts
+
+    return has_fence(text_of(message["content"]))
 
 
 def _texts(parts: Iterable[Part]) -> Iterable[str]:

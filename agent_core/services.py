@@ -187,7 +187,8 @@ class TurnServices:
         return self._session.plan
 
     def recall(self) -> SessionRecall | None:
-        """Who searches earlier sessions."""
+        """Who searches earlier sessions, which may have read what others wrote."""
+        self._approvals.note_others()
         return None if self._session.recall is None else self._session.recall()
 
     def memory(self) -> Memory | None:

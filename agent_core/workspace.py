@@ -254,6 +254,7 @@ def local_workspace(
     kept: KeptGrants | None = None,
     judge: Judge | None = None,
     readable: tuple[Path, ...] = (),
+    remembered: tuple[Path, ...] = (),
     settings: ToolSettings | None = None,
     history: Callable[[CallIdentity], FileHistory] = lambda _: NoHistory(),
     output_file: Callable[[CallIdentity], Path | None] = lambda _: None,
@@ -265,7 +266,7 @@ def local_workspace(
 
     Args:
         guardian: whose commands end with this process; None: one of the workspace's own.
-        private, closed, readable: as in `Rules`.
+        private, closed, readable, remembered: as in `Rules`.
         permissions: what settings and projects say.
         kept: what was allowed for good; None where nothing is kept.
         judge: who may say yes to what comes back by itself; None: nobody.
@@ -284,6 +285,7 @@ def local_workspace(
         allow=given.allow,
         asks_all=given.mode == "all",
         readable=tuple(Path(os.path.realpath(path)) for path in readable),
+        remembered=tuple(Path(os.path.realpath(path)) for path in remembered),
         confines=confined.confines,
         is_elsewhere=elsewhere is not None and not elsewhere.shared,
     )

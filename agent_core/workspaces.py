@@ -19,6 +19,7 @@ from agent_core.elsewhere import denied_there, elsewhere_of, history_there, is_c
 from agent_core.hooks.sessions import HookSessions
 from agent_core.hooks.transcript import Transcript
 from agent_core.mcp.making import session_servers, wants_servers
+from agent_core.memory.store import FOLDER as MEMORIES
 from agent_core.own_variables import OwnVariables
 from agent_core.permission_settings import permission_settings
 from agent_core.plugins.plugins import Plugins
@@ -146,6 +147,7 @@ class Workspaces:
             permissions=permissions,
             kept=self._kept,
             judge=ModelJudge(self._auxiliary) if permissions.smart else None,
+            remembered=(self._config.home.root / MEMORIES,),
             readable=(self._sessions.outputs.directory_of(session_id),) if session_id else (),
             settings=limits,
             variables=OwnVariables(variables_named(config.settings) - limits.terminal.passthrough.exact),

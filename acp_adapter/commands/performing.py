@@ -138,6 +138,7 @@ def _begin_anew(desk: Desk, turn_id: str, events: Sequence[SessionEvent]) -> str
     if why or (why := _still_seen(store, session.id)):
         return f"The model still sees the conversation: that it begins anew could not be stored. {why}"
     session.outbox.put(PlanChanged(()))
+    session.workspace.approvals.forget_others()
     services = session.services
     kept = services.kept() if services is not None else store.kept(session.id)
     if kept is None:

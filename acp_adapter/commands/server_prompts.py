@@ -95,6 +95,7 @@ def _words(command: PromptCommand, typed: Typed, desk: Desk) -> str:
         raise RequestError(
             f"/{command.name} could not be used: {_reason(result.text)} Nothing was sent to the model."
         )
+    desk.session.workspace.approvals.note_others()
     return f"Do what this prompt says, which the MCP server {command.server} has made for me.\n\n{result.text}"
 
 

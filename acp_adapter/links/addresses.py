@@ -61,6 +61,15 @@ def place_of(uri: str) -> Place:
     )
 
 
+def is_elsewhere(uri: str, roots: tuple[Path, ...]) -> bool:
+    """Whether `uri` names something that is not below `roots`, whose links are resolved."""
+    try:
+        path = Path(os.path.realpath(place_of(uri).path))
+    except NotLocal:
+        return True
+    return not any(path == root or root in path.parents for root in roots)
+
+
 def lines_of(uri: str) -> tuple[int, int] | None:
     """First and last line that `uri` means; None where it names none."""
     found = _RANGE_AT_END.search(uri)

@@ -166,6 +166,10 @@ class ToolRunner:
             result = self._dispatch(call)
         except ToolInterrupted as stop:
             raise TurnInterrupted from stop
+        entry = self._workspace.tools.get(call.name)
+        by_others = entry is not None and entry.untrusted and not result.denied
+        if by_others or result.untrusted or result.has_fenced:
+            self._workspace.approvals.note_others()
         # What was done is told as done, also when the cancel came meanwhile.
         self._finish(call, result)
         if self._token.is_set():

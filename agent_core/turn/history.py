@@ -6,9 +6,18 @@ from collections.abc import Callable
 
 from agent_core.callbacks import Status
 from agent_core.errors import TurnInterrupted
-from agent_core.messages import INTERRUPTED_TURN, Content, Message, assistant_message, closing, user_message
+from agent_core.messages import (
+    INTERRUPTED_TURN,
+    Content,
+    Message,
+    assistant_message,
+    closing,
+    holds_others_words,
+    user_message,
+)
 from agent_core.sessions.records import PromptLeft
 from agent_core.sessions.store import SessionStore
+from tools.approval.approvals import Approvals
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
 
@@ -22,6 +31,7 @@ class TurnHistory:
         start: how many of them were there before the turn.
         on_trouble: is told when storing fails, and when it works again.
         withdrawn: what of the turn the model is not shown again.
+        approvals: know whether the session has read what others wrote, which is kept with its messages.
     """
 
     store: SessionStore
@@ -32,6 +42,7 @@ class TurnHistory:
     listener: Callable[[Message], None] | None = None
     on_trouble: Callable[[Status], None] | None = None
     withdrawn: tuple[Message, ...] = ()
+    approvals: Approvals | None = None
     _trouble: str = ""
 
     def remember(self, message: Message) -> None:
@@ -40,6 +51,7 @@ class TurnHistory:
         Raises:
             TurnInterrupted: another turn has taken this one's place.
         """
+        self._mark(message)
         if not self.store.append(self.session_id, self.turn_id, message):
             raise TurnInterrupted
         self.tell_trouble()
@@ -73,6 +85,8 @@ class TurnHistory:
         """
         messages = [*closing(self.messages, INTERRUPTED_TURN), user_message(left.content, beside)]
         messages.append(assistant_message(INTERRUPTED_TURN))
+        for message in messages:
+            self._mark(message)
         if not self.store.tell_left(self.session_id, self.turn_id, left, messages):
             raise TurnInterrupted
         self.messages += messages
@@ -83,6 +97,15 @@ class TurnHistory:
         if self.store.withdraw(self.session_id, self.turn_id):
             self.withdrawn = tuple(self.messages[self.start :])
             del self.messages[self.start :]
+
+    def _mark(self, message: Message) -> None:
+        """Keep with a message, if it is of the user's side, that what others wrote was read by now."""
+        if self.approvals is None or message["role"] == "assistant":
+            return
+        if not self.approvals.has_read_others and holds_others_words(message):
+            self.approvals.note_others()
+        if self.approvals.has_read_others:
+            message["others"] = True
 
     def answered(self) -> bool:
         """Whether the model has said anything since the person's last message."""

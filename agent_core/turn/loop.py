@@ -23,6 +23,7 @@ from agent_core.context.view import shown
 from agent_core.errors import AuthRequired, ModelFailed, TurnInterrupted
 from agent_core.guardrails import with_warning
 from agent_core.hooks.turn_hooks import TurnHooks, ask_hooked, must_go_on
+from agent_core.mcp.names import PREFIX as MCP_PREFIX
 from agent_core.messages import (
     Message,
     ToolCall,
@@ -317,6 +318,9 @@ class TurnLoop:
         if self.services.tools is not None and self.services.extra_tools != self._extra_tools():
             self.services.tools = None
             self.services.prefix.expect("tools")
+        if self.workspace.mcp is not None and any(name.startswith(MCP_PREFIX) for name in self.tool_names()):
+            # What servers say of their tools is their words.
+            self.workspace.approvals.note_others()
 
     def _tool_definitions(self) -> Sequence[dict[str, object]]:
         if self.services.tools is None:

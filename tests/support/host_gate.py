@@ -18,6 +18,7 @@ class ScriptedGate:
         self.asked: list[tuple[str, int, str]] = []
         self.withdrawn = threading.Event()
         self.was_asked = threading.Event()
+        self.were_reached = 0
 
     def may_connect(self, host: str, port: int, interrupt: Interrupt, inside: str = "") -> bool:
         with self._lock:
@@ -28,6 +29,9 @@ class ScriptedGate:
             self.withdrawn.set()
             return False
         return "*" in self._allowed or host in self._allowed
+
+    def reached(self) -> None:
+        self.were_reached += 1
 
     def release(self) -> None:
         self._is_released = True

@@ -26,11 +26,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Now:
-    """What everybody who works for a session shares: how things stand, and who asks just now."""
+    """What everybody who works for a session shares: how things stand, who asks just now, and whether anybody of them
+    has read what others wrote.
+    """
 
     chosen: tuple[Mode, EditPolicy]
     changes: int = 0
     asking: list[str] = field(default_factory=list)
+    has_read_others: bool = False
 
 
 class Approvals:
@@ -135,7 +138,20 @@ class Approvals:
     def decide(self, action: Action) -> Decision:
         """Whether `action` may happen as things are now."""
         mode, edits = self._now.chosen
-        return decide(action, mode, self.rules, self.grants, edits)
+        return decide(action, mode, self.rules, self.grants, edits, has_read_others=self._now.has_read_others)
+
+    @property
+    def has_read_others(self) -> bool:
+        """Whether the session, or somebody who works for it, has read what others wrote."""
+        return self._now.has_read_others
+
+    def note_others(self) -> None:
+        """What others wrote is read, or is in the history."""
+        self._now.has_read_others = True
+
+    def forget_others(self) -> None:
+        """The session's history holds nothing of that any more."""
+        self._now.has_read_others = False
 
     @property
     def can_keep(self) -> bool:

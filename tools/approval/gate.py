@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tools.approval.actions import Action, CallOwnTool, ReadPath, RunCommand, WriteMemory, WritePath
 from tools.approval.approvals import Approvals
-from tools.approval.policy import ALLOW, Decision
+from tools.approval.policy import ALLOW, Decision, brings_others_words
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
 from tools.approval.refusals import denied, said_no, said_no_before
 from tools.approval.rules.matching import denied_by
@@ -87,6 +87,8 @@ class Gate:
         self._check_turn()
         if isinstance(action, ReadPath):
             self._readable.add((action.path, action.shown))
+        if not self.approvals.has_read_others and brings_others_words(action, self.approvals.rules):
+            self.approvals.note_others()
         if self._held is None:
             self._on_allowed(action)
         else:
@@ -156,7 +158,7 @@ class Gate:
             if answer is None:
                 continue
             if not answer.allowed:
-                raise Denied(said_no(action, answer))
+                raise Denied(said_no(action, answer, decision.reason if decision.cause == "others" else ""))
             # Meanwhile the mode may have become one in which a yes does not help.
             now = approvals.decide(action)
             return now if now.verdict == "deny" else Decision("allow", outside=decision.outside)
@@ -190,7 +192,8 @@ class Gate:
 
     def _question(self, action: Action, decision: Decision) -> Question:
         # Where every edit is to be shown, none may be allowed beforehand.
-        is_shown_always = isinstance(action, WritePath | WriteMemory) and self.approvals.edits == "ask"
+        is_edit = isinstance(action, WritePath | WriteMemory)
+        is_shown_always = decision.cause == "others" or (is_edit and self.approvals.edits == "ask")
         wider = () if is_shown_always else reaches(action, self.approvals.rules.roots, is_risky=decision.is_risky)
         if isinstance(action, RunCommand) and self.approvals.rules.is_elsewhere:
             wider = wider[:1]  # where the names in others like it lead would be looked up on this machine

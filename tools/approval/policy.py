@@ -39,11 +39,22 @@ EditPolicy = Literal["mode", "ask"]
 
 Verdict = Literal["allow", "ask", "deny"]
 Cause = Literal[
-    "", "place", "risk", "containment", "outside", "floor", "plan", "person", "network", "rule", "rule-unclear"
+    "",
+    "place",
+    "risk",
+    "containment",
+    "outside",
+    "floor",
+    "plan",
+    "person",
+    "network",
+    "rule",
+    "rule-unclear",
+    "others",
 ]
 """Where the path is; a sensitive path, dangerous command or private host; a command that nothing contains; one that
 is to run without the sandbox; what no mode allows; plan mode; an earlier no; a private host where nobody is asked; a
-rule of the user's that denies it, or that may do so."""
+rule of the user's that denies it, or that may do so; what others wrote may be behind what would be remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,7 @@ class Rules:
         closed: files that no tool opens in any mode; resolved, like the roots.
         allowed_commands: commands that run unasked, as the user wrote them.
         readable: directories of ours that this session may read all the same (its own saved outputs); resolved.
+        remembered: where what is remembered over sessions is kept; resolved.
         deny: what may not happen in any mode, whatever else allows it.
         allow: what need not be asked about.
         confines: whether commands run in a sandbox.
@@ -89,6 +101,7 @@ class Rules:
     closed: frozenset[Path] = frozenset()
     allowed_commands: frozenset[str] = frozenset()
     readable: tuple[Path, ...] = ()
+    remembered: tuple[Path, ...] = ()
     deny: tuple[PermissionRule, ...] = ()
     allow: tuple[PermissionRule, ...] = ()
     confines: Confines = Confines()
@@ -120,7 +133,7 @@ class Decision:
     @property
     def is_risky(self) -> bool:
         """Whoever does not look should rather say no."""
-        return self.cause in {"risk", "outside", "rule-unclear"}
+        return self.cause in {"risk", "outside", "rule-unclear", "others"}
 
 
 ALLOW = Decision("allow")
@@ -133,16 +146,32 @@ _CLOSED = Decision(
     "deny", "is a file that this agent keeps its sessions in (session_search finds what was said)", "floor"
 )
 _REFUSED = Decision("deny", "was refused for the rest of the session", "person")
+_BY_OTHERS = Decision(
+    "ask",
+    "becomes a part of later sessions' instructions, and this session has read text that others wrote: pages, MCP "
+    "servers, files from elsewhere or the like",
+    "others",
+)
 _PLANNING = Decision("deny", "would have an effect, or cannot be proved to have none", "plan")
 # Only a rule that has the command word for word lets these through.
 _BY_NAME_ALONE = frozenset({"credentials", "our configuration"})
 
 
-def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits: EditPolicy = "mode") -> Decision:
+def decide(
+    action: Action,
+    mode: Mode,
+    rules: Rules,
+    answers: PastAnswers,
+    edits: EditPolicy = "mode",
+    *,
+    has_read_others: bool = False,
+) -> Decision:
     """Whether `action` may happen now.
 
     Args:
         edits: with `ask`, neither the mode nor an earlier answer lets an edit through unseen.
+        has_read_others: the session has read what others wrote. Then neither a mode nor an earlier answer nor a rule
+            lets anything be remembered over sessions unseen.
 
     Returns:
         allow: go on; ask: the person decides, with the reason shown; deny: not now, whoever agrees.
@@ -150,6 +179,8 @@ def decide(action: Action, mode: Mode, rules: Rules, answers: PastAnswers, edits
     if isinstance(action, LeavePlan):
         return _ASK
     found = _found(action, mode, rules, edits)
+    if has_read_others and found.cause != "floor" and _is_remembered(action, rules):
+        found = _BY_OTHERS
     if found.cause == "floor":
         return found
     hit = denied_by(action, rules.deny, rules.roots)
@@ -283,6 +314,8 @@ def _type(action: ProcessInput) -> Decision:
 
 def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found: Decision) -> bool:
     """Whether a rule of the user's or an earlier answer is a yes to this."""
+    if found.cause == "others":
+        return False  # such a yes was given without the text
     if found.cause == "rule-unclear" and isinstance(action, CallMcpTool):
         return False  # such a yes is to a tool, with whatever it is given
     if answers.allows(action, found.risks):
@@ -307,7 +340,7 @@ def _allowed(action: Action, answers: PastAnswers, found: Decision) -> Decision:
 
 def _unasked(action: Action, rules: Rules, found: Decision) -> Decision:
     """What becomes of a question in the mode in which nobody is asked."""
-    if found.cause == "rule-unclear":
+    if found.cause in {"rule-unclear", "others"}:
         return replace(found, verdict="deny")
     # A page may lead inside by itself: not to be asked is no yes to that host.
     if isinstance(action, ReachHost | ConnectHost) and action.inside:
@@ -322,6 +355,31 @@ def _unclear(action: Action, hit: Hit) -> str:
     if isinstance(action, CallMcpTool):
         return f"is given a name that the rule `{hit.rule.shown}` is about, and may do what it denies"
     return f"cannot be read completely, and may be what the rule `{hit.rule.shown}` denies"
+
+
+def brings_others_words(action: Action, rules: Rules) -> bool:
+    """Whether the session may read what others wrote by an action that is allowed: of the web, of MCP servers, of
+    files that are not the session's. What a command reads by itself nobody sees; what it names is looked at.
+    """
+    match action:
+        case ReadPath(path=path):
+            return not _inside(path, rules.roots)
+        case CallMcpTool(each=each):
+            return not each
+        case ReachHost() | ConnectHost() | SearchWeb() | UseBrowser():
+            return True
+        case RunCommand(command=command, cwd=cwd, outside=outside):
+            from tools.approval.rules.command_hits import looks_elsewhere  # noqa: PLC0415 - loads what reads commands
+
+            return outside or (not rules.is_elsewhere and looks_elsewhere(command, cwd, rules.roots))
+    return False
+
+
+def _is_remembered(action: Action, rules: Rules) -> bool:
+    """Whether an action changes what later sessions are told."""
+    return isinstance(action, WriteMemory) or (
+        isinstance(action, WritePath) and action.after is not None and _inside(action.path, rules.remembered)
+    )
 
 
 def _inside(path: Path, roots: tuple[Path, ...]) -> bool:

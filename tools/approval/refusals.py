@@ -32,6 +32,11 @@ def denied(action: Action, decision: Decision) -> str:
                 f"Refused: «{describe(action)}» {decision.reason}. No mode and no answer changes that. Do not try to "
                 "get the same effect another way; ask the user or go on without it."
             )
+        case "others":
+            return (
+                f"Refused: «{describe(action)}» {decision.reason}. The user has to see such a text first, and in "
+                "this mode nobody is asked. Nothing was changed; tell the user what you would have remembered."
+            )
         case "rule-unclear" | "outside":
             return (
                 f"Refused: «{describe(action)}» {decision.reason}. In this mode nobody is asked. Write it plainly, "
@@ -53,9 +58,15 @@ def said_no_before(action: Action, *, to_all: bool) -> str:
     )
 
 
-def said_no(action: Action, answer: Answer) -> str:
-    """The person says no, or nobody says yes."""
+def said_no(action: Action, answer: Answer, reason: str = "") -> str:
+    """The person says no, or nobody says yes.
+
+    Args:
+        reason: why they were asked, in words that follow «because it …», where the model should know it.
+    """
     cause = answer.note or "the user said no"
+    if reason:
+        cause = f"{cause}; it had to be asked about because it {reason}"
     lasting = " This holds for the rest of the session." if answer.scope == "session" else ""
     words = f" The user said: «{answer.words}»" if answer.words else ""
     advice = "do as the user said" if answer.words else "ask the user or go on without it"

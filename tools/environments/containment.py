@@ -39,6 +39,11 @@ class Grounds:
     protected: tuple[Path, ...] = ()
 
 
+def may_bring_anything(confinement: Confinement | None, *, only_looks: bool) -> bool:
+    """Whether a command may print what others wrote, and nobody would know: nothing keeps it from the network."""
+    return not only_looks and (confinement is None or confinement.network == "on")
+
+
 @dataclass(frozen=True, slots=True)
 class Containment:
     """What the commands of one session may do when nobody was asked.

@@ -63,8 +63,7 @@ class GatedHosts:
 
     def may_connect(self, host: str, port: int, interrupt: Interrupt, inside: str = "") -> bool:
         """As in `HostGate`."""
-        with self._lock:
-            asked = self._running[-1] if self._running else self._last
+        asked = self._asking()
         if asked is None:
             return False
         try:
@@ -73,3 +72,13 @@ class GatedHosts:
         except (Denied, ToolInterrupted):
             return False
         return True
+
+    def reached(self) -> None:
+        """As in `HostGate`."""
+        if (running := self._asking()) is not None:
+            running.gate.approvals.note_others()
+
+    def _asking(self) -> RunningCommand | None:
+        """On whose behalf a question comes."""
+        with self._lock:
+            return self._running[-1] if self._running else self._last

@@ -13,7 +13,7 @@ from typing import TypeVar
 from tools.approval.actions import ProcessInput, RunCommand
 from tools.approval.gate import Gate
 from tools.context import CommandSpec, Interrupt
-from tools.environments.containment import Containment
+from tools.environments.containment import Containment, may_bring_anything
 from tools.environments.gated_places import look_after
 from tools.files.history import FileHistory, NoHistory
 from tools.shell.memory import ShellMemory, no_path
@@ -60,6 +60,8 @@ class GatedProcesses:
             )
         )
         confinement = self._containment.of(decision, is_planning=is_planning)
+        if may_bring_anything(confinement, only_looks=is_planning or decision.only_looks):
+            self._gate.approvals.note_others()
         of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement)
         if is_planning or was_planning:
             # As with a command in the foreground: what was proved is proved of the programs of a fresh shell.

@@ -19,6 +19,7 @@ from tools.context import CommandOutcome, CommandSpec, Interrupt
 from tools.environments.containment import Containment, Grounds
 from tools.environments.gated_commands import AGAIN, GatedEnvironment
 from tools.environments.kept_places import KeptPlaces
+from tools.environments.sandbox.port import Level
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.errors import Denied, ToolInterrupted
 from tools.shell.memory import ShellCommand, ShellOutcome, ShellState, with_path_of
@@ -67,6 +68,7 @@ class Bench:
     commands: Commands = field(default_factory=Commands)
     live: list[str] = field(default_factory=list)
     elsewhere: str = ""
+    level: Level = "workspace-write"
     approvals: Approvals | None = None
     token: CancelToken = field(default_factory=CancelToken)
 
@@ -78,6 +80,7 @@ class Bench:
             places=KeptPlaces((self.root,)),
             secrets=WorkspaceSecrets((self.root,)),
             elsewhere=lambda: self.elsewhere,
+            level=self.level,
         )
         rules = Rules(roots=(self.root,), confines=containment.confines)
         self.approvals = self.approvals or Approvals(rules, self.mode, self.approver)
@@ -292,3 +295,25 @@ def test_the_sessions_shell_keeps_its_path_all_the_same() -> None:
     assert kept.left == ShellState(Path("/srv"), {"A": "1", "PATH": "/srv/bin"})
     changed = replace(ended, left=ShellState(Path("/srv"), {"PATH": "/opt/bin"}))
     assert with_path_of(spec, changed) == changed
+
+
+@pytest.mark.parametrize(
+    ("command", "level", "elsewhere", "brings"),
+    [
+        ("make", "workspace-write", "", False),
+        ("ls -la", "workspace-write", "", False),
+        ("ls -la", "full", "", False),
+        ("make", "full", "", True),
+        ("make", "workspace-write", "it runs in the editor's terminal", True),
+        ("git log", "workspace-write", "it runs in the editor's terminal", False),
+        ("sudo make", "workspace-write", "", True),
+    ],
+)
+def test_what_nothing_keeps_from_the_network_may_bring_others_words_before_memory_is_written(
+    bench: Bench, command: str, level: Level, elsewhere: str, brings: bool
+) -> None:
+    bench.commands.confined = CommandOutcome("done", 0)
+    bench.level, bench.elsewhere = level, elsewhere
+    bench.run(command)
+    assert bench.approvals is not None
+    assert bench.approvals.has_read_others is brings

@@ -55,6 +55,15 @@ def test_what_is_over_is_forgotten_and_asks_nobody_any_more() -> None:
     assert len(approver.asked) == 1
 
 
+def test_a_host_that_is_reached_without_a_question_brings_others_words_before_memory_is_written() -> None:
+    hosts, gate = GatedHosts(), _gate(ScriptedApprover())
+    hosts.reached()
+    with hosts.asking_for(gate, "npm view x readme"):
+        assert not gate.approvals.has_read_others
+        hosts.reached()
+    assert gate.approvals.has_read_others
+
+
 @pytest.mark.parametrize("mode", ["default", "plan"])
 def test_a_no_is_a_no(mode: Mode) -> None:
     hosts, approver = GatedHosts(), ScriptedApprover("reject_once")

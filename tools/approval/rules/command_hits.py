@@ -6,13 +6,14 @@ It reads commands, which takes a while to load, so that it is imported with the 
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from tools.approval.harmless.proof import is_harmless
 from tools.approval.rules.commands import covers_command, denies_command, may_rename
 from tools.approval.rules.hosts import denies_host
-from tools.approval.rules.named import hosts_named, paths_named
+from tools.approval.rules.named import hosts_named, paths_named, places_read
 from tools.approval.rules.paths import denies_path
 from tools.approval.rules.rule import Hit, PermissionRule, RuleKind
 from tools.bash.read import read_command
@@ -50,6 +51,31 @@ def hit_of(command: str, cwd: Path, rules: Sequence[PermissionRule], roots: tupl
     renamed = (rule for rule in runs if any(may_rename(rule, each) for each in reading.invocations))
     found = next(renamed, None)
     return None if found is None else Hit(found, is_sure=False)
+
+
+def looks_elsewhere(command: str, cwd: Path, roots: tuple[Path, ...]) -> bool:
+    """Whether `command`, run in `cwd`, is given files that are not below `roots` to read, or works among some."""
+    for invocation in _read(command, cwd).invocations:
+        place = Path(os.path.realpath(cwd if invocation.cwd is None else invocation.cwd))
+        if _is_elsewhere(place, roots) and _holds_something(place):
+            return True
+        if any(_is_elsewhere(path, roots) for path in places_read(invocation, cwd)):
+            return True
+    return False
+
+
+def _is_elsewhere(path: Path, roots: tuple[Path, ...]) -> bool:
+    """Whether something is at the path that is not the session's. A lone slash is mostly no directory."""
+    if any(path == root or root in path.parents for root in roots) or not path.name or path.parts[1:2] == ("dev",):
+        return False
+    return os.path.lexists(path)
+
+
+def _holds_something(directory: Path) -> bool:
+    try:
+        return any(directory.iterdir())
+    except OSError:
+        return False
 
 
 @functools.lru_cache(maxsize=256)

@@ -24,6 +24,7 @@ _HOST = re.compile(r"(?:\A|//|@|:)(?:[^\s/@]*@)?(\[[0-9a-f:.]+\]|[a-z0-9-]+(?:\.
 _NETWORK_FILE = re.compile(r"/dev/(?:tcp|udp)/([^/]+)")
 _QUOTED = re.compile(r"""'([^'\n]{1,300})'|"([^"\n]{1,300})\"""")
 _FILE_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^/]*(/.*)", re.IGNORECASE)
+_WILD = re.compile(r"[*?\[{]")
 _MARKS = re.compile(r"[=:@]")
 _MOST_EXPANDED = 2_000
 
@@ -45,6 +46,20 @@ def paths_named(invocation: Invocation, cwd: Path) -> Iterator[tuple[Path, bool]
         for found in _QUOTED.finditer(script):
             for path in _paths((found[1] or found[2],), base, expands=False):
                 yield path, False
+
+
+def places_read(invocation: Invocation, cwd: Path) -> Iterator[Path]:
+    """What a program may be given to read, links resolved; of a pattern the directory that is looked through."""
+    base = Path(invocation.cwd) if invocation.cwd is not None else cwd
+    texts = [piece for argument in invocation.arguments for piece in _pieces(argument.text)]
+    texts += [each.target.text for each in invocation.redirections if each.operator == "<"]
+    texts += [found[1] or found[2] for script in scripts_of(invocation) for found in _QUOTED.finditer(script)]
+    for text in dict.fromkeys(texts):
+        known = text.partition(UNKNOWN)[0]
+        fixed = _WILD.split(known, maxsplit=1)[0]
+        place = fixed if fixed == text else fixed[: fixed.rfind("/") + 1]
+        if place and "\0" not in place:
+            yield Path(os.path.realpath(base / place))
 
 
 def hosts_named(invocation: Invocation) -> Iterator[str]:

@@ -68,6 +68,10 @@ class Desk:
         finally:
             self._leave(place, question)
 
+    def reached(self) -> None:
+        """A host was reached that nobody is asked about."""
+        self._gate.reached()
+
     def forget(self, command: int, *, refused_only: bool = False) -> None:
         """The command has ended: another one asks anew. With `refused_only` only where the answer was no."""
         with self._lock:

@@ -42,6 +42,10 @@ class HostGate(Protocol):
         """
         ...
 
+    def reached(self) -> None:
+        """A confined command connects to a host that nobody is asked about: it may print what others wrote."""
+        ...
+
 
 class Watched(Protocol):
     """The network of one command."""

@@ -110,6 +110,8 @@ class Reaching:
             await self._ask(wish, named)
         upstream = self._upstream(wish)
         addresses = await self._checked(wish, allowance, named, upstream)
+        if allowance != "no":
+            self._desk.reached()
         is_listed = allowance == "listed"
         if upstream is None:
             return Way(addresses, wish.port, None, is_listed)

@@ -90,6 +90,9 @@ class _Broken:
     def may_connect(self, host: str, port: int, interrupt: Interrupt, inside: str = "") -> bool:
         raise self._problem
 
+    def reached(self) -> None:
+        return
+
 
 @pytest.mark.parametrize("problem", [Denied("no"), ValueError("a mistake")])
 def test_whatever_goes_wrong_means_no(problem: Exception) -> None:
