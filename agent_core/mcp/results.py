@@ -40,7 +40,7 @@ def to_contents(raw: Mapping[str, Any]) -> ToolResult:
 
 
 def to_words(raw: Mapping[str, Any]) -> ToolResult:
-    """The `GetPromptResult` of the protocol, as JSON, as one text; who says what is told where several do.
+    """The `GetPromptResult` of the protocol, as JSON, as one text; with who says what where several do.
 
     It goes to the model in the person's place, who sees all of it: what nobody sees is left out.
     """

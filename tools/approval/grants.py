@@ -90,8 +90,8 @@ class PastAnswers(Protocol):
         ...
 
     def why_outdated(self, action: CallMcpTool) -> str:
-        """Why an earlier yes to a tool of that name is none to what the tool is now, in words that follow «because
-        it …»; '' where there was no such yes.
+        """Why an earlier yes to a tool of that name is not one to what the tool is now, in words that follow "because
+        it"; '' where there was no such yes.
         """
         ...
 

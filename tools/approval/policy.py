@@ -376,7 +376,7 @@ def brings_others_words(action: Action, rules: Rules) -> bool:
 
 
 def _is_remembered(action: Action, rules: Rules) -> bool:
-    """Whether an action changes what later sessions are told."""
+    """Whether an action changes what later sessions remember."""
     return isinstance(action, WriteMemory) or (
         isinstance(action, WritePath) and action.after is not None and _inside(action.path, rules.remembered)
     )

@@ -34,7 +34,7 @@ def denied(action: Action, decision: Decision) -> str:
             )
         case "others":
             return (
-                f"Refused: «{describe(action)}» {decision.reason}. The user has to see such a text first, and in "
+                f'Refused: "{describe(action)}" {decision.reason}. The user has to see such a text first, and in '
                 "this mode nobody is asked. Nothing was changed; tell the user what you would have remembered."
             )
         case "rule-unclear" | "outside":
@@ -62,7 +62,7 @@ def said_no(action: Action, answer: Answer, reason: str = "") -> str:
     """The person says no, or nobody says yes.
 
     Args:
-        reason: why they were asked, in words that follow «because it …», where the model should know it.
+        reason: why they were asked, in words that follow "because it", where the model should know it.
     """
     cause = answer.note or "the user said no"
     if reason:
