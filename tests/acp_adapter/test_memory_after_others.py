@@ -89,10 +89,11 @@ async def test_what_memory_replaces_is_shown_with_what_nobody_sees_in_it(talk: T
         'call terminal {{"command": "cat \'{notes}\'"}}',
         'call search_files {{"pattern": "push", "path": "{folder}"}}',
         'call session_search {{"query": "anything"}}',
+        'call execute_code {{"code": "from hermes_tools import read_file\\nprint(read_file(\'{notes}\'))"}}',
         'call delegate_task {{"goal": "call read_file {{\\"path\\": \\"{notes}\\"}}\\nsay done"}}',
     ],
 )
-async def test_memory_is_asked_about_after_a_command_a_search_another_session_or_a_sub_agent(
+async def test_memory_is_asked_about_after_a_command_a_search_another_session_a_program_or_a_sub_agent(
     talk: Talk, home: Path, notes: Path, reads: str
 ) -> None:
     await talk.say(reads.format(notes=notes, folder=notes.parent))
