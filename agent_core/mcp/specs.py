@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
+from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
 from tools.redaction.redactor import redact
 
@@ -144,7 +144,7 @@ class ServerSpec:
         if self.transport != "stdio":
             return {"url": self.url, "transport": self.transport, "headers": sorted(name for name, _ in self.headers)}
         return {
-            "command": shutil.which(self.command, path=dict(self.env).get("PATH", path)) or self.command,
+            "command": PROGRAMS.find(self.command, dict(self.env).get("PATH", path)) or self.command,
             "args": self.args,
             "cwd": self.cwd,
             "env": sorted(name for name, _ in self.env),
