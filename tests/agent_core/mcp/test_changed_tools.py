@@ -168,13 +168,13 @@ def test_an_mcp_tool_allowed_for_every_session_is_one_of_the_same_program(
     assert len(kept.all()) == 1, "what the tool was before is allowed no more"
 
 
-def test_another_program_of_the_same_name_earlier_on_the_path_is_another_mcp_server(tmp_path: Path) -> None:
+def test_another_program_of_the_same_name_earlier_on_the_path_is_another_mcp_server(program_folder: Path) -> None:
     for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "server").symlink_to(sys.executable)
+        (program_folder / folder).mkdir()
+        (program_folder / folder / "server").symlink_to(sys.executable)
     spec = ServerSpec("one", "stdio", command="server")
-    found = [spec.program(f"{tmp_path / first}:/usr/bin")["command"] for first in ("a", "b")]
-    assert found == [str(tmp_path / "a/server"), str(tmp_path / "b/server")]
+    found = [spec.program(f"{program_folder / first}:/usr/bin")["command"] for first in ("a", "b")]
+    assert found == [str(program_folder / "a/server"), str(program_folder / "b/server")]
 
 
 def test_the_address_of_an_mcp_server_and_its_headers_names_are_what_it_is() -> None:
