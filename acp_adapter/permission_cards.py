@@ -18,6 +18,7 @@ from tools.approval.actions import (
     ProcessInput,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     UseBrowser,
@@ -30,6 +31,7 @@ from tools.result import ShownDiff
 _Plain = ProcessInput | CallMcpTool | CallOwnTool | UseBrowser | ConnectHost | ReachHost | SearchWeb
 _MOST_OTHERS = 100
 _MOST_SIGNS = 20
+_MOST_NAMES = 5
 _LONGEST_TITLE = 200
 
 
@@ -55,6 +57,10 @@ def _card(question: Question, cwd: Path) -> dict[str, Any]:
         case ReadPath(path=path):
             title = f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}"
             return {**card, "title": title, "locations": [{"path": str(path)}]}
+        case ReadSecretFiles(paths=paths, command=asking):
+            title = f"Let commands read {_names(paths, cwd)}: {_on_one_line(asking)}"
+            places = [{"path": str(path)} for path in paths[:_MOST_OTHERS]]
+            return {**card, "title": title[:_LONGEST_TITLE], "locations": places}
         case WriteMemory(path=path, before=before, after=after):
             shown = diff_block(ShownDiff(path, unmasked(before) or None, unmasked(after)))
             title = f"Change what is remembered in {path.name}{f': it {question.reason}' if question.reason else ''}"
@@ -134,6 +140,14 @@ def _change(change: WritePath, question: Question, cwd: Path) -> dict[str, Any]:
         "locations": [{"path": str(place)} for place in places],
         "content": content,
     }
+
+
+def _names(paths: Sequence[Path], cwd: Path) -> str:
+    """The first of some files as a person whose session works in `cwd` calls them, and how many more there are."""
+    real = Path(os.path.realpath(cwd))
+    names = [_on_one_line(path.relative_to(real) if path.is_relative_to(real) else path) for path in paths]
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_led_away(change: WritePath, question: Question, cwd: Path) -> bool:

@@ -6,6 +6,7 @@ ACP v1, `PermissionOption`: ids are ours and stay the same, kinds tell the edito
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 from acp_adapter.cards.titles import unmasked
@@ -18,6 +19,7 @@ from tools.approval.actions import (
     ProcessInput,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     UseBrowser,
@@ -63,6 +65,8 @@ def offers_of(question: Question, *, can_tell_why: bool) -> tuple[Offer, ...]:
     tells_why = can_tell_why and question.no_explains
     if isinstance(question.action, LeavePlan):
         return tuple(_of_plan(tells_why=tells_why, shows_edits=question.shows_edits))
+    if isinstance(question.action, ReadSecretFiles):
+        return tuple(_of_secrets(question, question.action))
     allowing = (
         Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True)),
         *(_lasting(grant, question.action) for grant in question.reaches),
@@ -86,6 +90,20 @@ def _of_plan(*, tells_why: bool, shows_edits: bool) -> Iterator[Offer]:
         yield Offer(
             "plan_revise", "reject_once", "No, and tell what to change", Answer(allowed=False), tells_why=True
         )
+
+
+def _of_secrets(question: Question, action: ReadSecretFiles) -> Iterator[Offer]:
+    """The answers of which one is enough for a project come first; a no is remembered too."""
+    if question.keeps:
+        yield _kept(question.keeps[0], action)
+    else:
+        yield from (_lasting(grant, action) for grant in question.reaches)
+    yield Offer("allow_once", "allow_once", "Allow once", Answer(allowed=True))
+    no = "No, hide them from commands" if action.can_hide else "No, ask about each command"
+    refused = Answer(allowed=False, scope="session")
+    yield Offer("reject_once", "reject_once", f"{no} {_SESSION}", refused)
+    if question.no_keeps:
+        yield Offer("reject_always", "reject_always", f"{no} {_FOR_GOOD}", replace(refused, always=True))
 
 
 def _rejecting(question: Question, *, tells_why: bool) -> Iterator[Offer]:
@@ -132,10 +150,12 @@ def _reach(grant: Grant, action: Action) -> str:
             return "every public web page"
 
 
-def _same(action: Action) -> str:  # noqa: C901, PLR0911 - one for each kind of action
+def _same(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one for each kind
     match action:
         case ReadPath():
             return "reading this path"
+        case ReadSecretFiles(project=project):
+            return f"commands to read the secret files of {_end_of(project.name)}"
         case WritePath(after=None):
             return "deleting this file"
         case WritePath():

@@ -246,6 +246,8 @@ class Workspaces:
         return replace(
             made,
             approvals=workspace.approvals.for_another(workspace.approvals.asker, rules=rules),
+            # What was answered about a project's secret files holds for a copy of it.
+            containment=replace(made.containment, projects=dict(zip(ours.roots, theirs.roots, strict=True))),
             history=lambda _: NoHistory(),
             output_file=workspace.output_file,
             tools=workspace.tools,

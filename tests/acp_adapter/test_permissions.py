@@ -22,6 +22,7 @@ from tools.approval.actions import (
     LeavePlan,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     UseBrowser,
     WritePath,
@@ -424,3 +425,50 @@ def test_a_no_stands_though_no_words_come(reply: Any) -> None:
 def test_words_are_not_longer_than_the_model_needs() -> None:
     person = Person(_chosen("reject_why"), {"action": "accept", "content": {"reason": "x" * 9000}}, client=_FORMS)
     assert len(person.ask().words) == 4000
+
+
+_SECRETS = (Path("/srv/.env"), Path("/srv/certs/server.key"))
+_READ_KEPT = ("allow_kept", "allow_always", _KEPT.format("commands to read the secret files of srv"))
+
+
+@each(
+    ("can_hide", "no"),
+    [(True, "No, hide them from commands"), (False, "No, ask about each command")],
+)
+@each(
+    ("option", "answer"),
+    [
+        ("allow_kept", Answer(allowed=True, scope="session", always=True)),
+        ("allow_once", Answer(allowed=True)),
+        ("reject_once", Answer(allowed=False, scope="session")),
+        ("reject_always", Answer(allowed=False, scope="session", always=True)),
+    ],
+)
+def test_the_question_about_secret_files_names_them_and_each_answer_says_what_happens(
+    can_hide: bool, no: str, option: str, answer: Answer
+) -> None:
+    action = ReadSecretFiles(_ROOT, _SECRETS, "npm test\n# \u202ex", can_hide)
+    grants = reaches(action, (_ROOT,), is_risky=False)
+    person = Person(_chosen(option))
+    question = Question("call-7", action, "", reaches=grants, keeps=grants, no_lasts=True, no_keeps=True)
+    assert person.put(question) == answer
+    [(_, params)] = person.asked
+    title = "Let commands read .env, certs/server.key: npm test\\n# \\u202ex"
+    assert params["toolCall"]["title"] == title
+    assert params["toolCall"]["locations"] == [{"path": str(path)} for path in _SECRETS]
+    assert [(one["optionId"], one["kind"], one["name"]) for one in params["options"]] == [
+        _READ_KEPT,
+        ("allow_once", "allow_once", "Allow once"),
+        ("reject_once", "reject_once", f"{no} (this session)"),
+        ("reject_always", "reject_always", f"{no} (every session here)"),
+    ]
+
+
+def test_where_nothing_can_be_kept_an_answer_about_secret_files_is_for_the_session() -> None:
+    action = ReadSecretFiles(_ROOT, _SECRETS, "npm test")
+    person = Person(_chosen("allow_session"))
+    grants = reaches(action, (_ROOT,), is_risky=False)
+    assert person.put(Question("call-7", action, "", reaches=grants)) == Answer(allowed=True, scope="session")
+    names = [one["name"] for one in person.asked[0][1]["options"]]
+    assert names[0] == "Always allow commands to read the secret files of srv (this session)"
+    assert len(names) == 3

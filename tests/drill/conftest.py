@@ -22,6 +22,7 @@ from tools.environments.sandbox.places import temporary_places
 
 # Not where tests usually work: every command may write there.
 _BASE = Path(__file__).resolve().parents[2] / ".cache" / "drill"
+_SECRETS_ARE_READ = "- kind: secret files\n  what: read by commands\n  where: {}\n"
 
 Opened = tuple[Editor, ModelServer]
 Open = Callable[..., Awaitable[Opened]]
@@ -42,10 +43,18 @@ def world(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 @pytest.fixture
 async def opened(world: World) -> AsyncIterator[Open]:
-    """`await opened()` starts an agent in the world for a client of that kind; it ends with the test."""
+    """`await opened()` starts an agent in the world for a client of that kind; it ends with the test.
+
+    Its person has allowed the workspace's commands to read its secret files, so that it is the sandbox that is tried,
+    unless `reads_secrets` says otherwise.
+    """
     async with AsyncExitStack() as stack:
 
-        async def opened(*, profile: Mapping[str, Any] = PLAIN, **settings: object) -> Opened:
+        async def opened(
+            *, profile: Mapping[str, Any] = PLAIN, reads_secrets: bool = True, **settings: object
+        ) -> Opened:
+            if reads_secrets:
+                (world.ours / "permissions.yaml").write_text(_SECRETS_ARE_READ.format(world.workspace))
             server = stack.enter_context(ModelServer(default=obey))
             use_model(world.ours, server, **settings)
             agent = await stack.enter_async_context(

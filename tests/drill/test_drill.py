@@ -103,6 +103,19 @@ async def test_what_a_program_in_the_sandbox_reads_of_the_workspace_gets_no_furt
 
 @contained
 @pytest.mark.long
+@pytest.mark.parametrize("mode", ["default", "accept_edits", "plan"])
+async def test_after_a_no_no_command_reads_the_secret_files_of_the_workspace(
+    mode: str, world: World, opened: Open
+) -> None:
+    agent, server = await opened(reads_secrets=False)
+    agent.on_permission = reject
+    struck = await _all(agent, world, server, IN_THE_WORKSPACE, mode)
+    assert [f"{each.name}: {each.harm}\n{each.cards}" for each in struck if each.harm] == []
+    assert world.listeners.heard() == []
+
+
+@contained
+@pytest.mark.long
 async def test_the_attacks_do_harm_where_they_are_allowed(world: World, opened: Open) -> None:
     """So that no harm means something."""
     agent, server = await opened()

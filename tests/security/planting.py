@@ -51,6 +51,7 @@ def plant(home: Path, folder: Path, server: ModelServer, *, endpoint: str) -> Pl
         endpoint: the address that spans are sent to.
     """
     secret = {place: f"planted-{number}-qKw{number * 7919:06d}" for number, place in enumerate(_PLACES)}
+    secret |= _FORMS
     children = {name: folder / f"variables-of-{name}.jsonl" for name in ("hook", "mcp", "lsp")}
     noting = (sys.executable, "-I", "-S", "-c", _NOTE_VARIABLES + _RUN)
     noted = {name: [*noting, str(path)] for name, path in children.items()}
@@ -93,6 +94,7 @@ def plant(home: Path, folder: Path, server: ModelServer, *, endpoint: str) -> Pl
         "GITHUB_TOKEN": secret["variable of a service"],
         "DB_PASSWORD": secret["variable with a password"],
         "DATABASE_URL": f"postgres://me:{secret['variable with an address']}@db.example.com/x",
+        **{name: secret[place] for name, place in _KNOWN_BY_VALUE.items()},
         "OTEL_EXPORTER_OTLP_HEADERS": f"authorization=Bearer {secret['header of a collector']}",
     }
     return Planted(secret, variables, children)
@@ -116,6 +118,16 @@ _PLACES = (
     "access token",
     "refresh token",
 )
+
+
+_FORMS = {
+    "variable with a token": "ghp_planted" + "a1B2" * 7 + "x",
+    "variable with a json web token": f"eyJhbGciOiJIUzI1NiJ9.eyJwbGFudGVkIjoxfQ.{'qKw7' * 10}",
+    "variable with a private key": "-----BEGIN PRIVATE KEY-----MIIEplanted0qKw7AAAA-----END PRIVATE KEY-----",
+}
+"""Of forms that are known."""
+_KNOWN_BY_VALUE = dict(zip(("MY_NOTE", "CI_CONTEXT", "SIGNER"), _FORMS, strict=True))
+"""The variables that they are in, whose names say nothing."""
 
 
 def as_json(value: Any) -> str:

@@ -25,6 +25,23 @@ class ReadPath:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadSecretFiles:
+    """Let commands read the files of a project that hold credentials, such as `.env`.
+
+    Attributes:
+        project: its directory, resolved.
+        paths: those that no rule and no answer has decided about; resolved.
+        command: the one that is to run, for the person.
+        can_hide: the sandbox can hide them, so that commands run without them after a no.
+    """
+
+    project: Path
+    paths: tuple[Path, ...]
+    command: str = field(default="", compare=False)
+    can_hide: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class WritePath:
     """Make, change, move or delete a file. `path` is absolute with symbolic links resolved.
 
@@ -57,6 +74,8 @@ class RunCommand:
         refused: what the sandbox has refused it, in words that follow «it was kept from »; '' where it has not run.
         runs_along: what a program that only looks would run all the same, with no sandbox around it; '' for nothing.
         reveals: secrets of the workspace that it may print, as no sandbox hides them from it; '' for none.
+        exposes: secrets of the workspace that it could read although the user has said no to that, as the sandbox
+            cannot hide them; '' for none.
         variables: what earlier commands of the session, which nobody was asked about, have left in its shell, as
             `NAME=value` or `NAME taken away`: with another PATH the same words run other programs.
     """
@@ -68,6 +87,7 @@ class RunCommand:
     refused: str = ""
     runs_along: str = ""
     reveals: str = ""
+    exposes: str = ""
     variables: tuple[str, ...] = ()
 
 
@@ -189,6 +209,7 @@ class LeavePlan:
 
 Action = (
     ReadPath
+    | ReadSecretFiles
     | WritePath
     | RunCommand
     | ProcessInput
@@ -203,11 +224,13 @@ Action = (
 )
 
 
-def describe(action: Action) -> str:  # noqa: C901, PLR0911 - one for each kind of action
+def describe(action: Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one for each kind
     """The action as a short phrase: «edit /a/b.py», «run: make test»."""
     match action:
         case ReadPath(path=path):
             return f"read {path}"
+        case ReadSecretFiles(paths=paths):
+            return f"let commands read {', '.join(map(str, paths))}"
         case WritePath(path=path, shown=shown):
             return f"{action.verb} {shown}" if path == shown else f"{action.verb} {shown}, which is {path}"
         case RunCommand(command=command, outside=True):

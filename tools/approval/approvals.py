@@ -291,7 +291,8 @@ class Approvals:
 
     def _keep(self, question: Question, answer: Answer) -> None:
         if not answer.allowed and answer.scope == "session" and question.no_lasts:
-            self.grants.refuse(question.action)
+            if why := self.grants.refuse(question.action, always=answer.always and question.no_keeps):
+                self.on_note(why)
             self._changed()
         # A scope that was not offered is no wider than once.
         offered = question.keeps if answer.always else question.reaches

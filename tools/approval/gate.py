@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.approval.actions import Action, CallOwnTool, ReadPath, RunCommand, WriteMemory, WritePath
+from tools.approval.actions import (
+    Action,
+    CallOwnTool,
+    ReadPath,
+    ReadSecretFiles,
+    RunCommand,
+    WriteMemory,
+    WritePath,
+)
 from tools.approval.approvals import Approvals
 from tools.approval.policy import ALLOW, Decision, brings_others_words
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
@@ -207,6 +215,7 @@ class Gate:
             reaches=wider,
             keeps=lasting(action, wider, is_risky=decision.is_risky) if is_kept else (),
             no_lasts=True,
+            no_keeps=is_kept and isinstance(action, ReadSecretFiles),
             no_explains=True,
             risks=decision.risks,
         )

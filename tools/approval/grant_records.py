@@ -1,4 +1,4 @@
-"""What was allowed for good, in the form in which it is stored and read by people.
+"""What was answered for good, in the form in which it is stored and read by people.
 
 Only these kinds are ever kept; a record of another kind, or one that would not be offered today, allows nothing.
 """
@@ -23,6 +23,7 @@ RecordKind = Literal[
     "run like",
     "read",
     "read below",
+    "secret files",
     "edit",
     "edit below",
     "mcp",
@@ -35,6 +36,7 @@ _FURTHER = ("server", "why", "pin", "when")
 _KEYS = ("kind", "what", "where", *_FURTHER)
 _KINDS: Mapping[SameKind, RecordKind] = {
     "read": "read",
+    "secrets": "secret files",
     "write": "edit",
     "run": "run",
     "outside": "run outside",
@@ -45,8 +47,11 @@ _KINDS: Mapping[SameKind, RecordKind] = {
     "search": "search",
 }
 _BETWEEN = "; "
-COMMAND_KINDS = frozenset({"run", "run outside", "run like"})
-"""They count in the directory of the command, the others in the session's."""
+_COMMAND_KINDS = frozenset({"run", "run outside", "run like"})
+PLACED_KINDS = _COMMAND_KINDS | {"secret files"}
+"""They count where a session has the directory of the command, or the project; the others in the session's own."""
+_READABLE, _HIDDEN = "read by commands", "kept from commands"
+"""What the user has said of a project's secret files: yes, or no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +59,10 @@ class GrantRecord:
     """One grant for good.
 
     Attributes:
-        what: the command, its first words, the path, the tool, the host or the search service.
-        where: the directory of a command; else the session's own directory, in which alone it counts.
+        what: the command, its first words, the path, the tool, the host or the search service; of secret files what
+            was answered.
+        where: the directory of a command; the project that secret files are of; else the session's own directory, in
+            which alone it counts.
         when: the day it was given, for the person.
         server: the MCP server of a tool.
         why: the dangers that it was given for, as they were shown; with another one it allows nothing.
@@ -94,16 +101,24 @@ class GrantRecord:
             return None
         return cls(kind, entry["what"], entry["where"], **{key: entry.get(key, "") for key in _FURTHER})
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it is a no."""
+        return self.kind == "secret files" and self.what == _HIDDEN
+
     def is_about(self, other: GrantRecord) -> bool:
-        """Whether `other` is a yes to what has the same name: the same yes, or one to what an MCP tool was before."""
-        return (self.kind, self.what, self.where, self.server) == (other.kind, other.what, other.where, other.server)
+        """Whether it answers the same for the same place, whenever that was and whatever an MCP tool was then."""
+        mine, theirs = ((one.kind, one.what, one.server, os.path.realpath(one.where)) for one in (self, other))
+        return mine == theirs
 
     def applies_in(self, roots: tuple[Path, ...]) -> bool:
         """Whether it counts in a session with these directories, the session's own first."""
         if not roots:
             return False
         where = Path(os.path.realpath(self.where))
-        if self.kind in COMMAND_KINDS:
+        if self.kind == "secret files":
+            return where in roots
+        if self.kind in _COMMAND_KINDS:
             return any(where == root or root in where.parents for root in roots)
         return where == roots[0]
 
@@ -118,6 +133,8 @@ def _record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
     match grant:
         case SameThing(kind="run" | "outside" as kind, what=(cwd, command), variables=()):
             return GrantRecord(_KINDS[kind], command, cwd, when)
+        case SameThing(kind="secrets", what=(project,)):
+            return GrantRecord("secret files", _READABLE, project, when)
         case SameThing(kind="mcp", what=(server, tool), pin=ToolPin() as pin):
             return GrantRecord("mcp", tool, str(workspace), when, server, pin=pin.as_text())
         case SameThing(kind="fetch" | "connect" as kind, what=(place, "")):
@@ -131,8 +148,13 @@ def _record_of(grant: Grant, workspace: Path, when: str) -> GrantRecord | None:
     return None
 
 
+def refusal_of(refused: SameThing, when: str) -> GrantRecord | None:
+    """The record of a no; None for one that is never kept."""
+    return GrantRecord("secret files", _HIDDEN, refused.what[0], when) if refused.kind == "secrets" else None
+
+
 def grant_of(record: GrantRecord) -> Grant | None:
-    """The grant that a record stands for; None where it would not be offered today."""
+    """What a record allows, or refuses where it is a no; None where it would not be offered today."""
     what = record.what
     match record.kind:
         case "run" | "run outside":
@@ -147,6 +169,9 @@ def grant_of(record: GrantRecord) -> Grant | None:
             if not directory.is_absolute() or not directory.parts[1:]:
                 return None
             return FilesBelow("read" if record.kind == "read below" else "write", directory, f"{what.rstrip('/')}/")
+        case "secret files":
+            is_known = what in {_READABLE, _HIDDEN}
+            return SameThing("secrets", (os.path.realpath(record.where),)) if is_known else None
         case "mcp":
             pin = ToolPin.from_text(record.pin)
             return None if pin is None else SameThing("mcp", (record.server, what), pin=pin)

@@ -8,6 +8,7 @@ from tools.approval.scopes import CommandsLike, FilesBelow, Grant, OfServer, Pub
 
 _WORDS: Mapping[SameKind, str] = {
     "read": "read {0}",
+    "secrets": "let commands read the secret files of {0}",
     "write": "edit {0}",
     "delete": "delete {0}",
     "run": "run `{1}` in {0}",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from tools.approval.actions import Action, CallMcpTool
-from tools.approval.grant_records import COMMAND_KINDS, GrantRecord
+from tools.approval.grant_records import PLACED_KINDS, GrantRecord
 from tools.approval.grant_words import words_of
 from tools.approval.kept_file import KeptGrantsError
 from tools.approval.kept_grants import KeptGrant, KeptGrants
@@ -27,7 +27,7 @@ class PastAnswer:
         words: what it is about, on one line.
         allowed: a yes; else a no.
         grant: of a yes or a no of this session.
-        record: of a yes that is kept for good; None for what ends with the session.
+        record: of an answer that is kept for good; None for what ends with the session.
         note: what is to be known of it; '' for nothing.
     """
 
@@ -39,16 +39,16 @@ class PastAnswer:
 
 
 def listed_grant(kept: KeptGrant) -> PastAnswer:
-    """A grant that is kept for good, as a person reads it."""
+    """An answer that is kept for good, as a person reads it."""
     record = kept.record
-    place = "" if record.kind in COMMAND_KINDS else f" in sessions of {record.where}"
+    place = "" if record.kind in PLACED_KINDS else f" in sessions of {record.where}"
     words = f"{words_of(kept.grant)}{place}" if kept.grant is not None else f"{record.kind}: {record.what}"
     note = record.when
     if kept.grant is None and record.kind == "mcp":
         note = "it allows nothing any more: it does not say what the tool was when you allowed it"
     elif kept.grant is None:
         note = "it allows nothing any more: it would not be offered today"
-    return PastAnswer(words, allowed=True, grant=kept.grant, record=record, note=note)
+    return PastAnswer(words, allowed=not record.is_refusal, grant=kept.grant, record=record, note=note)
 
 
 def _refusable(action: Action) -> SameThing | None:
@@ -81,8 +81,12 @@ class PastAnswers(Protocol):
         """
         ...
 
-    def refuse(self, action: Action) -> None:
-        """From now on the same thing as `action` is refused."""
+    def refuse(self, action: Action, *, always: bool = False) -> str:
+        """From now on the same thing as `action` is refused, with `always` in later sessions too.
+
+        Returns:
+            as `allow`.
+        """
         ...
 
     def allows(self, action: Action, risks: Collection[str] = ()) -> bool:
@@ -143,25 +147,22 @@ class Grants:
 
     def allow(self, grant: Grant, risks: Collection[str] = (), *, always: bool = False) -> str:
         """As in `PastAnswers`."""
-        if always and self.kept is not None:
-            try:
-                self.kept.add(grant, self._roots[0], risks)
-            except KeptGrantsError as problem:
-                always, why = False, f"Your yes holds for this session only: it could not be kept. {problem}"
-            else:
-                return ""
-        else:
-            why = "Your yes holds for this session only: nothing is kept for longer here." if always else ""
-        with self._lock:
-            self._allowed[grant] = self._allowed.get(grant, frozenset()).union(risks)
+        why = self._not_kept("yes", lambda kept: kept.add(grant, self._roots[0], risks)) if always else ""
+        if not always or why:
+            with self._lock:
+                self._allowed[grant] = self._allowed.get(grant, frozenset()).union(risks)
         return why
 
-    def refuse(self, action: Action) -> None:
+    def refuse(self, action: Action, *, always: bool = False) -> str:
         """As in `PastAnswers`; what is asked anew each time is not refused for ever."""
         same = _refusable(action)
-        if same is not None:
+        if same is None:
+            return ""
+        why = self._not_kept("no", lambda kept: kept.add_refusal(same)) if always else ""
+        if not always or why:
             with self._lock:
                 self._refused[same] = None
+        return why
 
     def allows(self, action: Action, risks: Collection[str] = ()) -> bool:
         """As in `PastAnswers`."""
@@ -200,8 +201,11 @@ class Grants:
 
     def refuses(self, action: Action) -> bool:
         """As in `PastAnswers`."""
+        same = _refusable(action)
         with self._lock:
-            return _refusable(action) in self._refused
+            if same in self._refused:
+                return True
+        return self.kept is not None and any(same == refused for refused in self.kept.refused(self._roots))
 
     def listed(self) -> Sequence[PastAnswer]:
         """As in `PastAnswers`."""
@@ -232,3 +236,13 @@ class Grants:
             number = len(self._refused)
             self._refused.clear()
         return number
+
+    def _not_kept(self, answer: str, keep: Callable[[KeptGrants], None]) -> str:
+        """Why an answer that was to be kept holds for this session only; '' once it is kept."""
+        if self.kept is None:
+            return f"Your {answer} holds for this session only: nothing is kept for longer here."
+        try:
+            keep(self.kept)
+        except KeptGrantsError as problem:
+            return f"Your {answer} holds for this session only: it could not be kept. {problem}"
+        return ""

@@ -17,12 +17,13 @@ from typing import Any
 from tools.os_flags import O_CLOEXEC, O_NONBLOCK, own_user, set_mode
 
 HEADER = """\
-# What you have allowed for good, beyond one session. Each entry is one yes of yours.
+# What you have answered for every later session. Each entry is one yes of yours, but for secret files that are
+# kept from commands.
 # To take one back, delete its lines, or use /permissions in a session or `hermes-acp permissions revoke`.
 # kind: run (this very command), run like (commands that begin so), run outside (without the sandbox), read, edit,
-#       read below, edit below, mcp (a tool of a server), tool (one of your own), host (pages of it),
-#       connect (commands to a host), search
-# where: the directory of a command; else the directory whose sessions it counts in
+#       secret files (whether commands may read a project's, such as .env), read below, edit below,
+#       mcp (a tool of a server), tool (one of your own), host (pages of it), connect (commands to a host), search
+# where: the directory of a command; the project of secret files; else the directory whose sessions it counts in
 # why: the dangers that were shown; where there is another one, you are asked again
 # pin: what a tool of an MCP server was then; once it or its server is another, the entry allows nothing
 

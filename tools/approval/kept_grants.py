@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from tools.approval.grant_records import GrantRecord, grant_of, record_of
+from tools.approval.grant_records import GrantRecord, grant_of, record_of, refusal_of
 from tools.approval.kept_file import (
     KeptGrantsError,
     entries_of,
@@ -19,7 +19,7 @@ from tools.approval.kept_file import (
     with_entry,
     without_entry,
 )
-from tools.approval.scopes import Grant
+from tools.approval.scopes import Grant, SameThing
 from tools.light_dataclass import dataclass
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,11 @@ FILE_NAME = "permissions.yaml"
 
 @dataclass(frozen=True, slots=True)
 class KeptGrant:
-    """An entry that this program understands; `grant` is None where it allows nothing any more."""
+    """An entry that this program understands.
+
+    Attributes:
+        grant: what it allows, or refuses where the record is a no; None where it means nothing any more.
+    """
 
     record: GrantRecord
     grant: Grant | None
@@ -70,9 +74,11 @@ class KeptGrants:
         Args:
             roots: its directories with symbolic links resolved, its own first.
         """
-        for kept in self.all():
-            if kept.grant is not None and kept.record.applies_in(roots):
-                yield kept.grant, kept.record.risks
+        return self._of(roots, refusals=False)
+
+    def refused(self, roots: tuple[Path, ...]) -> Iterator[Grant]:
+        """What was refused permanently in a session with these directories, as in `of`."""
+        return (grant for grant, _ in self._of(roots, refusals=True))
 
     def add(self, grant: Grant, workspace: Path, risks: Collection[str] = ()) -> None:
         """Keep a grant.
@@ -84,21 +90,21 @@ class KeptGrants:
         Raises:
             KeptGrantsError: it could not be stored; the file is as it was.
         """
-        record = record_of(grant, workspace, datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"), risks)
+        record = record_of(grant, workspace, _now(), risks)
         if record is None:
             raise KeptGrantsError("A yes as wide as this is not kept for later sessions.")
-        with locked(self.path) as target:
-            text = read_text(target)
-            entries = entries_of(text, target)
-            about = {at: one for at, entry in enumerate(entries) if (one := _about(record, entry)) is not None}
-            if any(one.pin == record.pin and one.risks >= record.risks for one in about.values()):
-                return
-            # What an MCP tool was before it changed is allowed no more; what holds for fewer dangers is needless.
-            for at in sorted(about, reverse=True):
-                if about[at].pin != record.pin or about[at].risks <= record.risks:
-                    text = without_entry(text, at, target)
-            replace_text(target, with_entry(text, record.as_entry(), target))
-        self._forget()
+        self._add(record)
+
+    def add_refusal(self, refused: SameThing) -> None:
+        """Keep a no.
+
+        Raises:
+            KeptGrantsError: it could not be stored; the file is as it was.
+        """
+        record = refusal_of(refused, _now())
+        if record is None:
+            raise KeptGrantsError("A no to this is not kept for later sessions.")
+        self._add(record)
 
     def remove(self, record: GrantRecord) -> None:
         """Take a grant back.
@@ -113,6 +119,25 @@ class KeptGrants:
             if not places:
                 raise KeptGrantsError(f"{self.path} does not hold that entry any more; nothing was changed.")
             replace_text(target, without_entry(text, places[0], target))
+        self._forget()
+
+    def _of(self, roots: tuple[Path, ...], *, refusals: bool) -> Iterator[tuple[Grant, frozenset[str]]]:
+        for kept in self.all():
+            if kept.grant is not None and kept.record.is_refusal == refusals and kept.record.applies_in(roots):
+                yield kept.grant, kept.record.risks
+
+    def _add(self, record: GrantRecord) -> None:
+        with locked(self.path) as target:
+            text = read_text(target)
+            entries = entries_of(text, target)
+            about = {at: one for at, entry in enumerate(entries) if (one := _about(record, entry)) is not None}
+            if any(one.pin == record.pin and one.risks >= record.risks for one in about.values()):
+                return
+            # What an MCP tool was before it changed is allowed no more; what holds for fewer dangers is needless.
+            for at in sorted(about, reverse=True):
+                if about[at].pin != record.pin or about[at].risks <= record.risks:
+                    text = without_entry(text, at, target)
+            replace_text(target, with_entry(text, record.as_entry(), target))
         self._forget()
 
     def _forget(self) -> None:
@@ -143,6 +168,10 @@ def _understood(entries: Sequence[object]) -> Iterator[KeptGrant]:
         record = GrantRecord.from_entry(entry)
         if record is not None:
             yield KeptGrant(record, grant_of(record))
+
+
+def _now() -> str:
+    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _counted(number: int) -> str:

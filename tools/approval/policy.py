@@ -19,6 +19,7 @@ from tools.approval.actions import (
     ProcessInput,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     UseBrowser,
@@ -43,6 +44,7 @@ Cause = Literal[
     "place",
     "risk",
     "containment",
+    "secrets",
     "outside",
     "floor",
     "plan",
@@ -53,8 +55,9 @@ Cause = Literal[
     "others",
 ]
 """Where the path is; a sensitive path, dangerous command or private host; a command that nothing contains; one that
-is to run without the sandbox; what no mode allows; plan mode; an earlier no; a private host where nobody is asked; a
-rule of the user's that denies it, or that may do so; what others wrote may be behind what would be remembered."""
+could read the project's secret files; one that is to run without the sandbox; what no mode allows; plan mode; an
+earlier no; a private host where nobody is asked; a rule of the user's that denies it, or that may do so; what others
+wrote may be behind what would be remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +212,8 @@ def _found(action: Action, mode: Mode, rules: Rules, edits: EditPolicy) -> Decis
     match action:
         case ReadPath(path=path):
             return _read(path, rules)
+        case ReadSecretFiles():
+            return Decision("ask", "could read files with credentials", "secrets")
         case WritePath(path=path):
             return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
         case RunCommand():
@@ -261,12 +266,14 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         # What else the command does is not looked at then, so a sandbox has to contain it.
         is_contained = rules.confines.active and not (action.uncontained or found.outside)
         undoable = is_contained and bool(found.findings) and all(each.undoable for each in found.findings)
-        reason = _joined(found.reasons) + (_led_by(action) if found.outside else "")
+        reason = _joined(found.reasons) + (_led_by(action) if found.outside else _exposed_by(action))
+        undoable = undoable and not action.exposes
         return Decision("ask", reason, "risk", found.reasons, outside=found.outside, undoable=undoable)
     if rules.asks_all:
-        return Decision("ask", found.why or "may have an effect", "containment")
-    why_not = action.uncontained or rules.confines.why_not
-    return Decision("ask", f"is not contained: {why_not}", "containment") if why_not else ALLOW
+        return Decision("ask", f"{found.why or 'may have an effect'}{_exposed_by(action)}", "containment")
+    if why_not := action.uncontained or rules.confines.why_not:
+        return Decision("ask", f"is not contained: {why_not}", "containment")
+    return Decision("ask", _exposed_by(action, first=True), "secrets") if action.exposes else ALLOW
 
 
 def _class_of(action: RunCommand, rules: Rules) -> CommandClass:
@@ -293,6 +300,12 @@ def _joined(reasons: Sequence[str]) -> str:
     more = len(reasons) - _MOST_REASONS
     shown = [f"{each[:_LONGEST_REASON]}…" if each[_LONGEST_REASON:] else each for each in reasons[:_MOST_REASONS]]
     return "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
+
+
+def _exposed_by(action: RunCommand, *, first: bool = False) -> str:
+    """That it could read what the user has said no to; continues a reason, or begins one."""
+    told = f"could read {action.exposes}, which the sandbox cannot hide from it"
+    return "" if not action.exposes else told if first else f", and {told}"
 
 
 def _led_by(action: RunCommand) -> str:
@@ -327,7 +340,8 @@ def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found
     if not action.outside and action.command.strip() in rules.allowed_commands:
         return True
     families = {each.family for each in _class_of(action, rules).findings}
-    return is_allowed_by(action, rules.allow, rules.roots, is_risky=not families.isdisjoint(_BY_NAME_ALONE))
+    is_secret = bool(action.exposes) or not families.isdisjoint(_BY_NAME_ALONE)
+    return is_allowed_by(action, rules.allow, rules.roots, is_risky=is_secret)
 
 
 def _allowed(action: Action, answers: PastAnswers, found: Decision) -> Decision:
@@ -340,7 +354,8 @@ def _allowed(action: Action, answers: PastAnswers, found: Decision) -> Decision:
 
 def _unasked(action: Action, rules: Rules, found: Decision) -> Decision:
     """What becomes of a question in the mode in which nobody is asked."""
-    if found.cause in {"rule-unclear", "others"}:
+    is_exposing = isinstance(action, RunCommand) and bool(action.exposes) and not found.outside
+    if found.cause in {"rule-unclear", "others"} or is_exposing:
         return replace(found, verdict="deny")
     # A page may lead inside by itself: not to be asked is no yes to that host.
     if isinstance(action, ReachHost | ConnectHost) and action.inside:

@@ -23,6 +23,7 @@ class Question:
         reaches: how much wider than once a yes may be.
         keeps: of these, what may be kept for later sessions.
         no_lasts: a no may be for the rest of the session.
+        no_keeps: a no may be kept for later sessions.
         no_explains: there is somebody to hear why not.
         shows_edits: each edit is shown first, whatever the mode.
         risks: the dangers among the reasons, each by itself: a yes that lasts is given for these.
@@ -37,6 +38,7 @@ class Question:
     reaches: tuple[Grant, ...] = ()
     keeps: tuple[Grant, ...] = ()
     no_lasts: bool = False
+    no_keeps: bool = False
     no_explains: bool = False
     shows_edits: bool = False
     risks: tuple[str, ...] = ()
@@ -49,7 +51,7 @@ class Answer:
 
     Attributes:
         scope: how far the yes or the no reaches; a no is for once or for the session.
-        always: the yes is kept for later sessions.
+        always: it is kept for later sessions.
         note: why the answer is no although nobody said so (time-out, disconnect).
         words: what the person said with their no.
         mode: for `LeavePlan`, the mode to go on in.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tools.approval.actions import Action, describe
+from pathlib import Path
+
+from tools.approval.actions import Action, ReadSecretFiles, describe
 from tools.approval.policy import Decision
 from tools.approval.questions import Answer
+
+_MOST_RULES = 3
 
 
 def denied(action: Action, decision: Decision) -> str:
@@ -36,6 +40,11 @@ def denied(action: Action, decision: Decision) -> str:
             return (
                 f'Refused: "{describe(action)}" {decision.reason}. The user has to see such a text first, and in '
                 "this mode nobody is asked. Nothing was changed; tell the user what you would have remembered."
+            )
+        case "secrets":
+            return (
+                f'Refused: "{describe(action)}" {decision.reason}. The user has said no to that, and in this mode '
+                "nobody is asked. Commands that are proved to only look still run; ask the user, or go on without it."
             )
         case "rule-unclear" | "outside":
             return (
@@ -70,7 +79,14 @@ def said_no(action: Action, answer: Answer, reason: str = "") -> str:
     lasting = " This holds for the rest of the session." if answer.scope == "session" else ""
     words = f" The user said: «{answer.words}»" if answer.words else ""
     advice = "do as the user said" if answer.words else "ask the user or go on without it"
+    if isinstance(action, ReadSecretFiles):
+        rules = ", ".join(f"read: {_from(action.project, path)}" for path in action.paths[:_MOST_RULES])
+        advice += f" (approvals.allow: [{rules}] in the user's settings allows it without a question)"
     return (
         f"Denied: «{describe(action)}» was not allowed ({cause}).{lasting}{words} Nothing was changed. "
         f"Do not try to get the same effect another way; {advice}."
     )
+
+
+def _from(project: Path, path: Path) -> Path:
+    return path.relative_to(project) if path.is_relative_to(project) else path

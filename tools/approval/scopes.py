@@ -16,6 +16,7 @@ from tools.approval.actions import (
     ProcessInput,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     UseBrowser,
@@ -31,6 +32,7 @@ Scope = Literal["once", "session", "prefix", "directory", "server", "web"]
 
 SameKind = Literal[
     "read",
+    "secrets",
     "write",
     "delete",
     "run",
@@ -51,8 +53,9 @@ _LEAST_PARTS = 4
 
 @dataclass(frozen=True, slots=True)
 class SameThing:
-    """The same file for reading, editing or deleting; the same command in its directory, in the sandbox or without
-    one; the same tool; the same host, if it is where it was; the same search service; the browser's use of a host.
+    """The same file for reading, editing or deleting; commands' reading of a project's secret files; the same
+    command in its directory, in the sandbox or without one; the same tool; the same host, if it is where it was; the
+    same search service; the browser's use of a host.
 
     Attributes:
         variables: of a command what earlier ones have left in the shell: with others it is asked about again.
@@ -148,6 +151,8 @@ def same_thing(action: Action) -> SameThing | None:  # noqa: C901 - one for each
         case ReadPath(path=path):
             kind: SameKind = "read"
             what: tuple[str, ...] = (str(path),)
+        case ReadSecretFiles(project=project):
+            kind, what = "secrets", (str(project),)
         case WritePath(path=path):
             kind, what = "delete" if action.after is None else "write", (str(path),)
         case RunCommand(command=command, cwd=cwd, variables=variables):
@@ -203,6 +208,8 @@ def lasting(action: Action, reached: tuple[Grant, ...], *, is_risky: bool) -> tu
             return wide[:1] or narrowest
         case CallMcpTool(pin=None):
             return ()
+        case ReadSecretFiles():
+            return narrowest
         case CallMcpTool() | CallOwnTool() | SearchWeb() | ReachHost(inside="") | ConnectHost(inside=""):
             return () if is_risky else narrowest
     return ()

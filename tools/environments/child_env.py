@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 
 from tools.environments.own_programs import PROGRAMS
+from tools.redaction.redactor import redact
 from tools.shell.passthrough import Passthrough
 
 _SECRET_NAME = re.compile(
@@ -18,11 +20,16 @@ _SECRET_NAME = re.compile(
     """,
     re.VERBOSE,
 )
-# A URL with a user and a password: postgres://user:password@host/db
+# A URL with a user and a password: postgres://user:password@host/db. In a text `$word` may stand for the password, in
+# the value of a variable it is the password.
 _URL_WITH_PASSWORD = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 _OWN_PREFIX = "HERMES_"
 _KEPT_NAMES = frozenset({"SSH_AUTH_SOCK", "TOKENIZERS_PARALLELISM"})
 _KEPT_PREFIXES = ("GIT_CONFIG_",)
+_SHORTEST_SECRET = 12
+# git takes settings from variables that are counted, and gives up where one is missing.
+_GIT_COUNT, _GIT_KEY, _GIT_VALUE = "GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_{}", "GIT_CONFIG_VALUE_{}"
+_MOST_GIT_SETTINGS = 1_000
 
 # Bash runs the file that it names before each command, also before one that is proved to only look.
 _RUN_BY_BASH = "BASH_ENV"
@@ -90,9 +97,10 @@ def child_environment(
     _PWD, _PASS, _PASSPHRASE, _DSN, _AUTH, _JWT, _COOKIE or _CREDS, in any letter case (model and cloud keys), what
     unlocks password managers and registries (BW_SESSION, OP_SESSION_…, DOCKER_AUTH_CONFIG, SSHPASS), the headers for
     a collector of traces (OTEL_EXPORTER_OTLP_HEADERS and the like), every variable whose value is a URL with a
-    password, and every name of this program's own (HERMES_…). Kept all the same are SSH_AUTH_SOCK, which is only a
-    path, git's settings (GIT_CONFIG_…) and TOKENIZERS_PARALLELISM, and what `passed` has. Pagers, editors, prompts
-    and colours are off whatever `base` says; update checks and the like are off where it says nothing.
+    password or holds what the logs would not show (a key with a known form, a private key, a JWT), and every name of
+    this program's own (HERMES_…). Kept all the same are the names SSH_AUTH_SOCK, which is only a path, git's settings
+    (GIT_CONFIG_…) and TOKENIZERS_PARALLELISM, and what `passed` has. Pagers, editors, prompts and colours are off
+    whatever `base` says; update checks and the like are off where it says nothing.
 
     Args:
         base: the variables of this process.
@@ -101,8 +109,8 @@ def child_environment(
     """
     kept = {
         name: value
-        for name, value in base.items()
-        if name not in _UNDOING and (not is_secret(name, value) or passed.has(name))
+        for name, value in _with_git_counted(base, passed).items()
+        if name not in _UNDOING and not _is_kept_back(name, value, passed)
     }
     if PROGRAMS.leads_astray(kept.get(_RUN_BY_BASH, "")):
         del kept[_RUN_BY_BASH]
@@ -124,7 +132,11 @@ def client_environment(base: Mapping[str, str], named: Mapping[str, str] | None 
         base: the variables of this process.
         named: what the settings pass on by name, added last.
     """
-    kept = {name: value for name, value in base.items() if not is_secret(name, value) or _is_of_client(name.upper())}
+    kept = {
+        name: value
+        for name, value in _with_git_counted(base, _NOTHING).items()
+        if not is_secret(name, value) or _is_of_client(name.upper())
+    }
     return _with_own_programs(kept) | dict(named or {})
 
 
@@ -142,11 +154,41 @@ def _is_of_client(folded: str) -> bool:
     return bool(_OF_CLIENTS.fullmatch(folded)) and not _OF_MODELS.search(folded)
 
 
+def _with_git_counted(base: Mapping[str, str], passed: Passthrough) -> Mapping[str, str]:
+    """The variables with git's settings counted without those that are secret."""
+    count = base.get(_GIT_COUNT, "")
+    if not (count.isascii() and count.isdigit()):
+        return base
+    named = [(_GIT_KEY.format(at), _GIT_VALUE.format(at)) for at in range(min(int(count), _MOST_GIT_SETTINGS))]
+    kept = [
+        (base[key], base[value])
+        for key, value in named
+        if key in base and value in base and not any(_is_kept_back(name, base[name], passed) for name in (key, value))
+    ]
+    if len(kept) == len(named):
+        return base
+    others = {name: value for name, value in base.items() if name not in {one for pair in named for one in pair}}
+    pairs = ((_GIT_KEY.format(at), _GIT_VALUE.format(at), pair) for at, pair in enumerate(kept))
+    counted = {name: text for key, value, pair in pairs for name, text in zip((key, value), pair, strict=True)}
+    return {**others, **counted, _GIT_COUNT: str(len(kept))}
+
+
+def _is_kept_back(name: str, value: str, passed: Passthrough) -> bool:
+    return is_secret(name, value) and not passed.has(name)
+
+
 def is_secret(name: str, value: str = "") -> bool:
     """True when a variable of that name and value is not passed on to commands unless the user has named it."""
     folded = name.upper()
     if folded.startswith(_OWN_PREFIX):
         return True
-    if folded in _KEPT_NAMES or folded.startswith(_KEPT_PREFIXES):
-        return False
-    return bool(_SECRET_NAME.search(folded)) or ("@" in value and bool(_URL_WITH_PASSWORD.search(value)))
+    is_kept = folded in _KEPT_NAMES or folded.startswith(_KEPT_PREFIXES)
+    return (not is_kept and bool(_SECRET_NAME.search(folded))) or _holds_secret(value)
+
+
+@functools.lru_cache(maxsize=1024)
+def _holds_secret(value: str) -> bool:
+    """Whether there is something in a value that redaction would take out of a text."""
+    if "@" in value and _URL_WITH_PASSWORD.search(value):
+        return True
+    return len(value) >= _SHORTEST_SECRET and redact(value) != value

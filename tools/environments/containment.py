@@ -56,6 +56,7 @@ class Containment:
         grounds: where commands may change files, and what they do not see; asked when the first of them runs.
         places: what is looked at after a command, because others run it later.
         secrets: files of the workspace that what only looks does not see.
+        projects: of a session in copies, the project that a directory of it is a copy of.
         hosts: asks whether a host may be reached.
         elsewhere: why commands run where nobody can confine them at the moment; '' where they do not.
         git_place: where git is asked what a command would run along; None: on this machine.
@@ -70,6 +71,7 @@ class Containment:
     grounds: Callable[[], Grounds] = Grounds
     places: KeptPlaces = field(default_factory=KeptPlaces)
     secrets: WorkspaceSecrets = field(default_factory=WorkspaceSecrets)
+    projects: Mapping[Path, Path] = field(default_factory=dict)
     hosts: GatedHosts = field(default_factory=GatedHosts)
     elsewhere: Callable[[], str] = _nowhere_else
     git_place: GitPlace | None = None
@@ -88,8 +90,38 @@ class Containment:
     def _why_nobody(self) -> str:
         return self.why_not() or ("" if self.sandbox is not None else _not_set_up())
 
-    def of(self, decision: Decision, *, is_planning: bool) -> Confinement | None:
+    def exposed(self, command: str, cwd: Path, *, is_here: bool = True) -> Mapping[Path, tuple[Path, ...]]:
+        """Secret files of the workspace that a command could read unasked if it is not one that only looks.
+
+        Args:
+            is_here: it runs where it can be confined.
+
+        Returns:
+            by the project that they are of; resolved.
+        """
+        found = {root: paths for root, paths in self.secrets.reachable(command, cwd).items() if paths}
+        if not found or self.confines.why_not or not (is_here or self.level == "full"):
+            return {}
+        hidden = self.grounds().hidden if is_here and self.contains else ()
+        return {
+            self.projects.get(root, root): tuple(
+                path for path in paths if not any(path.is_relative_to(each) for each in hidden)
+            )
+            for root, paths in found.items()
+        }
+
+    @property
+    def can_hide(self) -> bool:
+        """Whether files can be hidden from commands that may change what is next to them."""
+        if self.sandbox is None or not self.contains:
+            return False
+        return self.level == "read-only" or self.sandbox.hides_beside_changes
+
+    def of(self, decision: Decision, *, is_planning: bool, unread: tuple[Path, ...] = ()) -> Confinement | None:
         """What a command may do that was let through by `decision`; None: whatever the user may.
+
+        Args:
+            unread: secret files of the workspace that it may not read.
 
         `elsewhere` is for the caller to look at: not every command runs where the others do.
         """
@@ -100,13 +132,12 @@ class Containment:
             # What was proved to only look needs no more; were the proof wrong, nothing would come of it.
             hidden = (*grounds.hidden, *self.secrets())
             return Confinement("read-only", (), hidden, network="off", limits=self.limits)
+        hidden = (*grounds.hidden, *unread)
         if self.level == "full":
-            return Confinement("full", (), grounds.hidden, network="on", limits=self.limits)
+            return Confinement("full", (), hidden, network="on", limits=self.limits)
         if self.level == "read-only":
-            return Confinement("read-only", (), grounds.hidden, network=self.network, limits=self.limits)
-        return Confinement(
-            "workspace-write", grounds.writable, grounds.hidden, grounds.protected, self.network, self.limits
-        )
+            return Confinement("read-only", (), hidden, network=self.network, limits=self.limits)
+        return Confinement("workspace-write", grounds.writable, hidden, grounds.protected, self.network, self.limits)
 
     def runs_along(self, command: str, cwd: Path, env: Mapping[str, str] | None = None) -> str:
         """What a command that only looks would run with nothing to contain it; '' for nothing.

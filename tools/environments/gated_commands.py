@@ -9,6 +9,7 @@ from tools.approval.actions import RunCommand
 from tools.approval.gate import Gate
 from tools.context import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.environments.containment import Containment, may_bring_anything
+from tools.environments.gated_confinement import let_through
 from tools.environments.gated_places import look_after
 from tools.errors import Denied
 from tools.files.history import FileHistory, NoHistory
@@ -53,12 +54,16 @@ class GatedEnvironment:
             reveals=self._containment.reveals(spec.command, spec.cwd),
             variables=self._containment.variables(spec.env, taken_away(spec)),
         )
-        decision, is_planning = self._gate.authorize_command(action)
-        confinement = None if elsewhere else self._containment.of(decision, is_planning=is_planning)
-        only_looks = is_planning or decision.only_looks
-        if may_bring_anything(confinement, only_looks=only_looks):
+        through = let_through(self._gate, self._containment, action, is_here=not elsewhere)
+        decision, is_planning = through.decision, through.is_planning
+        if may_bring_anything(through.confinement, only_looks=through.only_looks):
             self._gate.approvals.note_others()
-        of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement, only_looks=only_looks)
+        of_call = replace(
+            spec,
+            call_id=self._gate.call_id,
+            confinement=through.confinement,
+            only_looks=through.only_looks,
+        )
         if is_planning or was_planning:
             # That a command only looks was proved of the programs that the user has, not of another PATH's.
             of_call = without_kept(of_call)
@@ -70,7 +75,12 @@ class GatedEnvironment:
         with self._history.command(of_call) as changed, hosts as running:
             of_call = replace(of_call, waited=lambda: running.waited() + spec.waited())
             outcome = self._run(of_call, on_output, interrupt)
-            if outcome.refused and not spec.once and not only_looks and self._may_run_free(action, outcome.refused):
+            if (
+                outcome.refused
+                and not spec.once
+                and not through.only_looks
+                and self._may_run_free(action, outcome.refused)
+            ):
                 on_output(AGAIN)
                 outcome = self._run(replace(of_call, confinement=None), on_output, interrupt)
         outcome = replace(outcome, changed=tuple(changed))

@@ -14,6 +14,7 @@ from tools.approval.actions import ProcessInput, RunCommand
 from tools.approval.gate import Gate
 from tools.context import CommandSpec, Interrupt
 from tools.environments.containment import Containment, may_bring_anything
+from tools.environments.gated_confinement import let_through
 from tools.environments.gated_places import look_after
 from tools.files.history import FileHistory, NoHistory
 from tools.shell.memory import ShellMemory, no_path
@@ -49,26 +50,24 @@ class GatedProcesses:
     def start(self, spec: ProcessSpec) -> ProcessInfo:
         """Ask, then start. What the command changes after that is not seen by the history."""
         was_planning = self._gate.is_planning
-        decision, is_planning = self._gate.authorize_command(
-            RunCommand(
-                spec.command,
-                spec.cwd,
-                outside=spec.outside,
-                runs_along=self._containment.runs_along(spec.command, spec.cwd, None if was_planning else spec.env),
-                reveals=self._containment.reveals(spec.command, spec.cwd),
-                variables=self._containment.variables(spec.env, spec.unset),
-            )
+        action = RunCommand(
+            spec.command,
+            spec.cwd,
+            outside=spec.outside,
+            runs_along=self._containment.runs_along(spec.command, spec.cwd, None if was_planning else spec.env),
+            reveals=self._containment.reveals(spec.command, spec.cwd),
+            variables=self._containment.variables(spec.env, spec.unset),
         )
-        confinement = self._containment.of(decision, is_planning=is_planning)
-        if may_bring_anything(confinement, only_looks=is_planning or decision.only_looks):
+        through = let_through(self._gate, self._containment, action)
+        if may_bring_anything(through.confinement, only_looks=through.only_looks):
             self._gate.approvals.note_others()
-        of_call = replace(spec, call_id=self._gate.call_id, confinement=confinement)
-        if is_planning or was_planning:
+        of_call = replace(spec, call_id=self._gate.call_id, confinement=through.confinement)
+        if through.is_planning or was_planning:
             # As with a command in the foreground: what was proved is proved of the programs of a fresh shell.
             of_call = replace(of_call, env=None, unset=())
-        elif decision.outside and self._gate.asks_nobody and self._containment.is_led_astray(spec.env):
+        elif through.decision.outside and self._gate.asks_nobody and self._containment.is_led_astray(spec.env):
             of_call = replace(of_call, env=no_path(spec.env))
-        if confinement is not None:
+        if through.confinement is not None:
             self._containment.places.leave()
         seen = CommandSpec(spec.command, spec.cwd, 0.0, of_call.env, of_call.call_id)
         with self._history.command(seen), self._containment.hosts.asking_for(self._gate, spec.command):

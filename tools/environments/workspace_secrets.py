@@ -1,21 +1,36 @@
-"""Files of a workspace that hold credentials, as their names tell: what only looks need not see them.
+"""Files of a workspace that hold credentials, as their names tell: what only looks need not see them, and the user
+says whether other commands may.
 
-Looked for in the session's directories and in those directly below, which is where they are kept; each directory is
-read anew when it has changed.
+Looked for in the session's directories and two levels below, which is where they are kept, where a command runs, and
+among its words. Each directory is read again when it has changed.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
 
+_LEVELS = 2
 _MOST_DIRECTORIES = 60
+_MOST_LOOKED_AT = 400
 _MOST_ENTRIES = 2_000
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
+_MOST_WORDS, _LONGEST_WORD = 20, 300
+
+_LINK_TO_REPOSITORY = ".git"
+"""The file that a work tree or a submodule has in place of the directory: it names a path."""
+
+# Settings that everyday tools have in every project: they count only while there is a secret in them.
+_PLAIN_SETTINGS = frozenset({".npmrc", ".yarnrc.yml"})
+_SECRET_IN_SETTINGS = re.compile(rb"_auth|token|passw|secret|api_?key|://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
+_BEGIN, _PRIVATE = b"-----BEGIN ", b"PRIVATE KEY"
+_MOST_BYTES = 200_000
 
 
 class WorkspaceSecrets:
@@ -34,7 +49,22 @@ class WorkspaceSecrets:
     def __call__(self) -> tuple[Path, ...]:
         """Where they are now; resolved."""
         with self._lock:
-            return tuple(Path(os.path.realpath(path)) for root in self._roots for path in self._below(root))
+            found = dict.fromkeys(os.path.realpath(path) for root in self._roots for path in self._below(root))
+            return tuple(map(Path, found))
+
+    def reachable(self, command: str, cwd: Path) -> Mapping[Path, tuple[Path, ...]]:
+        """Those that a command could read: also where it runs or goes to, and what it names.
+
+        Returns:
+            by the directory of the session that they are in; resolved, each once and in order.
+        """
+        with self._lock:
+            near = list(self._near(words_in(command), Path(os.path.realpath(cwd))))
+            found = [(root, path) for root in self._roots for path in self._below(root)]
+        places: dict[Path, Path] = {}
+        for root, path in (*found, *near):
+            places.setdefault(Path(os.path.realpath(path)), root)
+        return {root: tuple(path for path, at in places.items() if at == root) for root in self._roots}
 
     def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:  # noqa: ARG002 - for those that can look
         """Secret files that links among a command's words lead to; none where nobody looks."""
@@ -43,10 +73,31 @@ class WorkspaceSecrets:
     def _below(self, root: Path) -> Iterator[str]:
         if why_sensitive(root / "x"):
             return  # the whole of it is: whoever works there has to see it
-        secrets, directories = self._look(str(root))
-        yield from secrets
-        for directory in directories:
-            yield from self._look(directory)[0]
+        level, looked_at = [str(root)], 0
+        for _ in range(_LEVELS + 1):
+            following: list[str] = []
+            for directory in level[: max(0, _MOST_LOOKED_AT - looked_at)]:
+                secrets, directories = self._look(directory)
+                yield from secrets
+                following += directories
+            looked_at += len(level)
+            level = following
+
+    def _near(self, words: list[str], cwd: Path) -> Iterator[tuple[Path, str]]:
+        """What is in the directories that a command's words lead to, and what they name there; each with its root."""
+        for directory in dict.fromkeys((cwd, *(cwd / word for word in words))):
+            if (root := self._root_of(directory)) is None or not os.path.isdir(directory):  # noqa: PTH112
+                continue
+            yield from ((root, path) for path in self._look(str(directory))[0])
+            # Who goes to a directory first means the other words from there.
+            for path in (directory / word for word in words):
+                if (its_root := self._root_of(path)) is not None and _is_secret(str(path)):
+                    yield its_root, str(path)
+
+    def _root_of(self, path: Path) -> Path | None:
+        real = Path(os.path.realpath(path))
+        root = next((root for root in self._roots if real.is_relative_to(root)), None)
+        return None if root is None or why_sensitive(root / "x") else root
 
     def _look(self, directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         try:
@@ -56,7 +107,47 @@ class WorkspaceSecrets:
                 known = self._known[directory] = (changed, *_read(directory))
         except OSError:
             return (), ()
-        return known[1:]
+        return tuple(filter(_is_secret, known[1])), known[2]
+
+
+def words_in(command: str) -> list[str]:
+    """What of a command may be a name of a file."""
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split, lexer.commenters = True, ""
+        words = list(lexer)
+    except ValueError:
+        words = command.split()
+    names = (word.rpartition("=")[2] for word in words if len(word) < _LONGEST_WORD and "\0" not in word)
+    return [name for name in dict.fromkeys(names) if name.strip("();<>|&") and not name.startswith("-")][:_MOST_WORDS]
+
+
+def holds_secret(settings: str) -> bool:
+    """Whether there seems to be a secret in a file of settings; what cannot be read needs no hiding."""
+    return _SECRET_IN_SETTINGS.search(_content(settings)) is not None
+
+
+def _is_secret(path: str) -> bool:
+    """Whether a file is there that holds credentials: by its name, and where that says little by its content."""
+    if not os.path.isfile(path) or not why_sensitive(Path(path)):  # noqa: PTH113 - no name is an error
+        return False
+    name = path.rpartition("/")[2].casefold()
+    if name == _LINK_TO_REPOSITORY:
+        return False
+    if name in _PLAIN_SETTINGS:
+        return holds_secret(path)
+    if name.endswith(".pem"):  # most are certificates, which everybody may have
+        content = _content(path)
+        return _PRIVATE in content or _BEGIN not in content
+    return True
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:  # noqa: PTH123 - of the most there are none, and a path object costs more
+            return stream.read(_MOST_BYTES)
+    except OSError:
+        return b""
 
 
 def _read(directory: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

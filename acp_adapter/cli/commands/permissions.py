@@ -55,7 +55,8 @@ def _list(kept: KeptGrants, *, as_json: bool) -> int:
     else:
         for number, one in enumerate(found, 1):
             answer = listed_grant(one)
-            print(f"{number:>3}  {one_line(answer.words)}{f'  ({one_line(answer.note)})' if answer.note else ''}")
+            words = one_line(answer.words if answer.allowed else f"refused: {answer.words}")
+            print(f"{number:>3}  {words}{f'  ({one_line(answer.note)})' if answer.note else ''}")
     return _fail(problem) if problem else 0
 
 
@@ -64,7 +65,8 @@ def _revoke(kept: KeptGrants, number: int) -> int:
     if number > len(found):
         return _fail(kept.problem or f"There is no entry {number}. Look at hermes-acp permissions list.")
     kept.remove(found[number - 1].record)
-    print(f"No longer allowed: {one_line(listed_grant(found[number - 1]).words)}")
+    answer = listed_grant(found[number - 1])
+    print(f"No longer {'allowed' if answer.allowed else 'refused'}: {one_line(answer.words)}")
     return 0
 
 

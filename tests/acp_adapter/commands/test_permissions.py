@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.acp_adapter.commands.talk import Talk
+from tests.support.delegating import delegates
 from tests.support.editor import ZED, Editor
 from tests.support.editor_policies import pick
 from tests.support.in_memory import serving
+from tools.environments.sandbox.probe import probe
 
 
 @pytest.fixture
@@ -51,3 +54,36 @@ async def test_refusals_are_listed_and_forgotten(talk: Talk, workspace: Path):
     assert "**refused**: `edit" in await talk.say("/permissions")
     assert "1 refusal" in await talk.say("/permissions forget-refusals")
     assert "nothing for longer than once" in await talk.say("/permissions")
+
+
+@pytest.mark.skipif(not any(each.works for each in probe()), reason="no sandbox works on this machine")
+async def test_the_answer_about_a_projects_secret_files_is_listed_and_holds_in_copies_and_later_sessions(
+    talk: Talk, workspace: Path
+) -> None:
+    (workspace / ".env").write_text("KEY=planted\n")
+    (workspace / "show.sh").write_text("cat .env\n")
+    _commit_all(workspace)
+    talk.editor.on_permission = pick("allow_kept")
+    await talk.say("run sh show.sh")
+    await talk.say(delegates("run sh show.sh\nrun sh ./show.sh", isolated=True))
+    [asked] = _titles(talk)
+    assert asked == "Let commands read .env: sh show.sh"
+    listed = await talk.say("/permissions")
+    assert f"1. allowed: `let commands read the secret files of {workspace.resolve()}` (for good" in listed
+    session = await talk.editor.new_session(workspace)
+    await talk.editor.prompt(session, "run sh show.sh")
+    assert len(_titles(talk)) == 1
+    assert "No longer allowed: `let commands read" in await talk.say("/permissions revoke 1")
+    await talk.editor.prompt(session, "run sh show.sh")
+    assert _titles(talk) == [asked] * 2
+
+
+def _commit_all(workspace: Path) -> None:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    for arguments in (("init", "-q"), ("add", "-f", "."), (*who, "commit", "-qm", "1")):
+        subprocess.run(["git", *arguments], cwd=workspace, check=True)
+
+
+def _titles(talk: Talk) -> list[str]:
+    frames = [frame.message for frame in talk.editor.frames if frame.method == "session/request_permission"]
+    return [str(frame["params"]["toolCall"]["title"]) for frame in frames]

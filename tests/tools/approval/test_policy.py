@@ -15,6 +15,7 @@ from tools.approval.actions import (
     ProcessInput,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     UseBrowser,
@@ -567,3 +568,49 @@ def test_no_mode_deletes_the_root_or_home_from_within(command, cwd):
 )
 def test_deleting_elsewhere_is_no_matter_of_the_floor(command, cwd):
     assert decide(RunCommand(command, Path(cwd).expanduser()), "dont_ask", RULES, Grants()).verdict == "allow"
+
+
+SECRET_FILES = ReadSecretFiles(ROOT, (ROOT / ".env",), "make")
+EXPOSING = RunCommand("make", ROOT, exposes=".env")
+
+
+@each(
+    ("mode", "answer", "verdict"),
+    [
+        ("plan", "none", "deny"),
+        *itertools.product(("default", "accept_edits"), ("none",), ("ask",)),
+        *itertools.product(("default", "accept_edits", "dont_ask"), ("yes",), ("allow",)),
+        *itertools.product(("default", "accept_edits", "dont_ask"), ("no",), ("deny",)),
+        ("dont_ask", "none", "allow"),
+    ],
+)
+def test_whether_commands_may_read_secret_files_is_the_persons_to_say_where_there_is_one(mode, answer, verdict):
+    found = decide(SECRET_FILES, mode, CONTAINED, _answered(SECRET_FILES, answer))
+    assert found.verdict == verdict
+    assert not found.is_risky
+    other = replace(SECRET_FILES, project=OTHER_ROOT)
+    expected = {"plan": "deny", "dont_ask": "allow"}.get(mode, "ask")
+    assert decide(other, mode, CONTAINED, _answered(SECRET_FILES, answer)).verdict == expected
+
+
+@each(("mode", "verdict"), [("plan", "deny"), ("default", "ask"), ("accept_edits", "ask"), ("dont_ask", "deny")])
+def test_a_command_that_secret_files_cannot_be_hidden_from_after_a_no_is_asked_about_or_refused(mode, verdict):
+    assert decide(EXPOSING, mode, CONTAINED, Grants()).verdict == verdict
+    assert decide(replace(EXPOSING, command="ls"), mode, CONTAINED, Grants()).verdict == "allow"
+
+
+@each(
+    ("written", "verdict"),
+    [("run: make", "allow"), ("run: mak*", "ask"), ("run: *", "ask"), ("make", "allow"), ("read: .env", "ask")],
+)
+def test_only_a_rule_without_a_pattern_allows_a_command_that_could_read_secret_files(written, verdict):
+    rules = replace(CONTAINED, allow=(parse_rule(written),))
+    assert decide(EXPOSING, "default", rules, Grants()).verdict == verdict
+
+
+def test_a_command_that_runs_without_the_sandbox_anyway_is_no_other_because_of_secret_files():
+    push = RunCommand("git push origin main", ROOT)
+    for mode in MODES:
+        assert decide(replace(push, exposes=".env"), mode, CONTAINED, Grants()) == decide(
+            push, mode, CONTAINED, Grants()
+        )

@@ -32,6 +32,7 @@ class NoSandbox:
     """What makes a containment active; the environment of these tests starts nothing."""
 
     name = "none"
+    hides_beside_changes = True
 
     def close(self) -> None:
         return
@@ -173,7 +174,7 @@ class Decider:
 
 
 def test_a_change_of_what_others_run_later_is_asked_about_and_put_back_after_a_no(bench: Bench) -> None:
-    settings = bench.root / ".envrc"
+    settings = bench.root / ".mcp.json"
     settings.write_text("mine")
     bench.commands = Commands(CommandOutcome("done", 0), lambda: settings.write_text("evil"))
     bench.approver = Decider()  # type: ignore[assignment]  # an approver all the same

@@ -11,8 +11,8 @@ def _names(root: Path, secrets: WorkspaceSecrets) -> list[str]:
     return sorted(str(path.relative_to(root)) for path in secrets())
 
 
-def test_they_are_found_in_the_root_and_one_below_and_again_after_a_change(tmp_path: Path) -> None:
-    for name in (".env", "app/.env.local", "app/main.py", ".env.example", "node_modules/x.pem", "deep/er/.env"):
+def test_they_are_found_in_the_root_and_two_below_and_again_after_a_change(tmp_path: Path) -> None:
+    for name in (".env", "app/.env.local", "app/main.py", ".env.example", "node_modules/x.pem", "a/deep/er/.env"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     secrets = WorkspaceSecrets((tmp_path,))
@@ -31,3 +31,31 @@ def test_a_workspace_that_is_sensitive_as_a_whole_stays_visible(tmp_path: Path) 
 
 def test_a_root_that_is_gone_has_none(tmp_path: Path) -> None:
     assert WorkspaceSecrets((tmp_path / "gone",))() == ()
+
+
+def test_settings_count_only_while_there_is_a_secret_in_them(tmp_path: Path) -> None:
+    secrets, settings = WorkspaceSecrets((tmp_path,)), tmp_path / ".npmrc"
+    settings.write_text("save-exact=true\n")
+    assert secrets() == ()
+    # The directory does not change with it.
+    settings.write_text("//registry.npmjs.org/:_authToken=npm_x\n")
+    assert _names(tmp_path, secrets) == [".npmrc"]
+
+
+def test_what_a_command_names_outside_of_the_workspace_is_none_of_its_secrets(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / ".env").write_text("A=1")
+    (root / "led.env").symlink_to(tmp_path / ".env")
+    secrets = WorkspaceSecrets((root,))
+    assert secrets.reachable("sh x ../.env; cd .. && sh x", root) == {root: (tmp_path / ".env",)}
+    (root / "led.env").unlink()
+    assert secrets.reachable("sh x ../.env; cd .. && sh x", root) == {root: ()}
+
+
+def test_the_file_that_leads_a_work_tree_of_git_to_its_repository_is_no_secret(tmp_path: Path) -> None:
+    """It was hidden from commands that only look, so that `git status` found no repository."""
+    for name in (".git", "module/.git"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("gitdir: /srv/repository/.git/worktrees/x\n")
+    assert WorkspaceSecrets((tmp_path,)).reachable("git status", tmp_path) == {tmp_path: ()}

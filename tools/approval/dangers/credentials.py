@@ -39,6 +39,7 @@ _OPENSSL_PUBLIC = frozenset({"x509", "crl", "verify", "s_client", "ocsp", "pkcs7
 _GIT_SILENT = frozenset(
     {"check-ignore", "ls-files", "status", "rm", "update-index", "check-attr", "commit", "tag", "mv"}
 )
+_LOADERS = frozenset({"source", "."})
 _ENV_FILES = re.compile(
     r"--?(?:var-file|env-file|env-file-if-exists|dotenv|cacert|ca-certificate|cert-file|exclude|ignore|include|glob)(?:=|$)"
 )
@@ -160,6 +161,8 @@ def _secret(argument: Argument, call: Invocation, scene: Scene) -> str:
     if _PLAIN_GIT.search(path) or _is_project_docker(path, scene):
         return ""
     if why := why_sensitive(Path(path)):
+        if call.program in _LOADERS and any(is_below(path, root) for root in scene.roots):
+            return ""  # shows nothing of it; whether commands may read it is asked once a project
         return f"reads {shown(path)}, which {why}"
     if _WHOLE.match(call.program) and (path == "/" or is_home(path, scene)):
         return "reads a whole home directory, with the keys in it"

@@ -14,6 +14,7 @@ from tools.approval.actions import (
     ProcessInput,
     ReachHost,
     ReadPath,
+    ReadSecretFiles,
     RunCommand,
     SearchWeb,
     UseBrowser,
@@ -65,7 +66,7 @@ def denied_by(action: Action, rules: Sequence[PermissionRule], roots: tuple[Path
         case WriteMemory(path=path):
             by_tool = (rule for rule in _of("tool", rules) if may_fit(rule.pattern, _MEMORY))
             found = _first(by_tool) or _first(rule for rule in _of("write", rules) if denies_path(rule, path, roots))
-        case LeavePlan():
+        case LeavePlan() | ReadSecretFiles():
             return None
     return None if found is None else Hit(found)
 
@@ -104,7 +105,7 @@ def is_allowed_by(
             return any(fits(rule.pattern, action.place.lower()) for rule in usable)
         case SearchWeb(service=service):
             return any(fits(rule.pattern, service) for rule in _of("search", rules))
-        case RunCommand() | ProcessInput() | LeavePlan():
+        case RunCommand() | ProcessInput() | LeavePlan() | ReadSecretFiles():
             return False
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from tools.environments.far.link import Link
 from tools.environments.far.side import FarSide
 from tools.environments.far.wrapping import quoted
 from tools.environments.unconfined_commands import GitPlace
-from tools.environments.workspace_secrets import WorkspaceSecrets
+from tools.environments.workspace_secrets import WorkspaceSecrets, words_in
 from tools.errors import CommandError, ToolError
 from tools.light_dataclass import dataclass
 
@@ -20,7 +19,7 @@ command -v git >/dev/null && {{ cd {directory} && git {arguments} 2>/dev/null ||
 printf '\\0%s' done
 """
 _DONE = b"\0done"
-_MOST_WORDS, _MOST_PLACES, _LONGEST_NAME = 20, 200, 300
+_MOST_PLACES = 200
 _SECRETS = "find {roots} -maxdepth 2 -type f 2>/dev/null | head -n 5000; exit 0"
 
 
@@ -118,7 +117,7 @@ class FarSecrets(WorkspaceSecrets):
 
     def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:
         """Those that links there lead to: the person is asked for what a command names, and sees no link in it."""
-        if why_sensitive(cwd / "x") or not (words := _names_in(command)):
+        if why_sensitive(cwd / "x") or not (words := words_in(command)):
             return ()
         try:
             home = str(self._side.facts().home)
@@ -141,15 +140,3 @@ class SharedSecrets(WorkspaceSecrets):
     def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:
         """Those that links there lead to, of the shared directories or of the place's own."""
         return self._there.behind(command, cwd)
-
-
-def _names_in(command: str) -> list[str]:
-    """What of a command may be a name of a file."""
-    try:
-        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-        lexer.whitespace_split, lexer.commenters = True, ""
-        words = list(lexer)
-    except ValueError:
-        words = command.split()
-    names = (word.rpartition("=")[2] for word in words if len(word) < _LONGEST_NAME and "\0" not in word)
-    return [name for name in dict.fromkeys(names) if name.strip("();<>|&") and not name.startswith("-")][:_MOST_WORDS]

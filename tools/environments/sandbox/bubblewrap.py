@@ -51,6 +51,11 @@ class BubblewrapSandbox:
         """What it is made of."""
         return "bubblewrap"
 
+    @property
+    def hides_beside_changes(self) -> bool:
+        """Whether a file can be hidden where commands make files: a file is mounted over it."""
+        return True
+
     def popen(self, arguments: Sequence[str], confinement: Confinement, **popen: Any) -> subprocess.Popen[bytes]:
         """Start a process in namespaces of its own.
 

@@ -55,6 +55,14 @@ class LandlockSandbox:
         """What it is made of."""
         return "landlock"
 
+    @property
+    def hides_beside_changes(self) -> bool:
+        """Whether a file can be hidden where commands make files.
+
+        Landlock only adds rights, and those of a directory are those of all that comes to be in it.
+        """
+        return False
+
     def popen(
         self, arguments: Sequence[str], confinement: Confinement, *, apart: bool = False, **popen: Any
     ) -> subprocess.Popen[bytes]:

@@ -68,6 +68,15 @@ class LateSandbox:
         """
         return self._sandbox().name
 
+    @property
+    def hides_beside_changes(self) -> bool:
+        """As the port says.
+
+        Raises:
+            OSError: there is none.
+        """
+        return self._sandbox().hides_beside_changes
+
     def popen(
         self, arguments: Sequence[str], confinement: Confinement, *, apart: bool = False, **popen: Any
     ) -> subprocess.Popen[bytes]:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+
+from tools.environments.workspace_secrets import holds_secret
 
 DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
 """What a command may open of /dev. Not terminals: another one's keys could be read there. Not what sees or hears."""
@@ -58,8 +59,6 @@ _HIDDEN_WITH_SECRETS = (
     *(".gradle/gradle.properties", ".m2/settings.xml", ".nuget/NuGet/NuGet.Config", ".bundle/config", ".gitconfig"),
     *(".Renviron", ".config/containers/registries.conf", ".config/pypoetry/auth.toml"),
 )
-_SECRET_IN_SETTINGS = re.compile(rb"_auth|token|passw|secret|api_?key|://[^/\s:@]+:[^/\s@]+@", re.IGNORECASE)
-_MOST_SETTINGS_BYTES = 200_000
 # Of these a user without rights sees only what is there for everybody.
 _HIDDEN_OF_THE_SYSTEM = (
     *("/run/secrets", "/run/credentials", "/run/user", "/run/keys", "/run/agenix", "/etc/shadow", "/etc/shadow-"),
@@ -140,7 +139,7 @@ def hidden_places(home: Path, own: Iterable[Path], roots: Iterable[Path] = ()) -
     """
     homes = _own_homes(home)
     named = [path for each in homes for path in _inside(each, _HIDDEN)]
-    named += [path for each in homes for path in _inside(each, _HIDDEN_WITH_SECRETS) if _has_secret(path)]
+    named += [path for each in homes for path in _inside(each, _HIDDEN_WITH_SECRETS) if holds_secret(path)]
     named += [name for name in _HIDDEN_OF_THE_SYSTEM if os.access(name, os.R_OK)]
     ours = frozenset(_existing(own))
     found = _existing([*named, *_homes_of_others(homes), *ours])
@@ -287,15 +286,6 @@ def _homes_of_others(own: Iterable[Path]) -> list[Path]:
             others += [each for each in homes.iterdir() if each.name not in _NO_PERSONS_HOME]
     homes_of_ours = [_resolved(each) for each in own]
     return [each for each in others if not any(home.is_relative_to(_resolved(each)) for home in homes_of_ours)]
-
-
-def _has_secret(settings: str) -> bool:
-    """Whether there seems to be a secret in a file; what cannot be read needs no hiding."""
-    try:
-        with open(settings, "rb") as stream:  # noqa: PTH123 - the most are not there, and a path object costs more
-            return _SECRET_IN_SETTINGS.search(stream.read(_MOST_SETTINGS_BYTES)) is not None
-    except OSError:
-        return False
 
 
 def _existing(places: Iterable[Path | str]) -> tuple[Path, ...]:

@@ -73,6 +73,11 @@ class Sandbox(Protocol):
         """What it is made of: landlock, bubblewrap, seatbelt."""
         ...
 
+    @property
+    def hides_beside_changes(self) -> bool:
+        """Whether a file can be hidden in a directory in which commands make files."""
+        ...
+
     def popen(
         self, arguments: Sequence[str], confinement: Confinement, *, apart: bool = False, **popen: Any
     ) -> subprocess.Popen[bytes]:

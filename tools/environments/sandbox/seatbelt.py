@@ -41,6 +41,11 @@ class SeatbeltSandbox:
         """What it is made of."""
         return "seatbelt"
 
+    @property
+    def hides_beside_changes(self) -> bool:
+        """Whether a file can be hidden where commands make files: the profile names it."""
+        return True
+
     def popen(self, arguments: Sequence[str], confinement: Confinement, **popen: Any) -> subprocess.Popen[bytes]:
         """Start a process under a profile.
 

@@ -59,3 +59,13 @@ def test_wrong_usage_exits_with_2(home, argv, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(argv)
     assert exit_.value.code == 2
+
+
+def test_a_no_that_is_kept_is_listed_as_one_and_taken_back(home, tmp_path, capsys):
+    kept = KeptGrants(home / FILE_NAME)
+    kept.add_refusal(SameThing("secrets", (str(tmp_path),)))
+    assert main(["list"]) == 0
+    assert f"  1  refused: let commands read the secret files of {tmp_path}  (" in capsys.readouterr().out
+    assert main(["revoke", "1"]) == 0
+    assert "No longer refused: let commands read the secret files of" in capsys.readouterr().out
+    assert kept.all() == ()
