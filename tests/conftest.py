@@ -179,8 +179,10 @@ def own_programs() -> Iterator[Callable[[Mapping[str, str]], None]]:
 
 
 @pytest.fixture
-def program_folder() -> Iterator[Path]:
+def program_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty directory for programs that count: in temporary ones anyone may have put them."""
+    # Other tests of this process have had sessions in the checkout.
+    monkeypatch.setattr(PROGRAMS, "_untrusted", frozenset())
     place = _CHECKOUT / "build" / f"programs-{os.getpid()}-{next(_directories)}"
     if place.is_relative_to("/tmp") or place.is_relative_to("/var/tmp"):
         pytest.skip("this checkout lies in a temporary directory, where no program counts: clone it elsewhere")
