@@ -155,6 +155,7 @@ class CommandOutcome:
         put_back: files that it changed behind everybody's back, and that are what they were again.
         unreached: hosts that its confinement kept it from, each with the reason.
         changed: files that it was seen to change, where somebody looked.
+        only_read: it ran in plan mode and may have wanted more than to read, which nothing lets it do there.
     """
 
     output: str
@@ -169,6 +170,7 @@ class CommandOutcome:
     put_back: tuple[Path, ...] = ()
     unreached: tuple[str, ...] = ()
     changed: tuple[ChangedFile, ...] = ()
+    only_read: bool = False
 
 
 class Environment(Protocol):

@@ -44,7 +44,9 @@ async def test_in_plan_mode_reading_works_and_nothing_is_changed_or_asked(
     )
     cards = _cards(agent, session)
     assert [status for status, _ in cards] == ["completed"] * 4 + ["failed"] * 3
-    assert all("exit_plan_mode" in content for _, content in cards[4:])
+    assert all("exit_plan_mode" in content for _, content in (cards[4], cards[6]))
+    # The command is refused, or tried where the sandbox holds it to reading.
+    assert any(why in cards[5][1] for why in ("exit_plan_mode", "Permission denied", "Read-only"))
     assert _questions(agent) == []
     assert sorted(workspace.rglob("*")) == before
 

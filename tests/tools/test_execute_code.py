@@ -10,7 +10,7 @@ import pytest
 
 from agent_core.callbacks import CallOutput
 from tests.support.each import each
-from tests.support.programs import ALL, program_bench
+from tests.support.programs import ALL, needs_sandbox, program_bench
 from tests.support.tool_context import call, error_of, make_context, unfenced
 from tools.approval.actions import RunCommand, WritePath
 from tools.context import CommandOutcome
@@ -145,10 +145,12 @@ def test_without_a_sandbox_the_whole_program_is_asked_about_and_a_no_runs_nothin
     assert bench.ears.progress("p1") == ["requested", "finished"]
 
 
-def test_a_program_that_surely_only_looks_needs_no_question(tmp_path):
+@pytest.mark.parametrize("code", ["print(2 + 2)", "import math; print(math.pi)", "# nothing"])
+def test_without_a_sandbox_no_program_is_proved_to_only_look(tmp_path, code):
     with program_bench(tmp_path, mode="default") as bench:
-        assert bench.output("print(2 + 2)") == "4\n"
-    assert bench.approver.asked == []
+        bench.approver.choice = "reject_once"
+        assert "error" in bench.run(code)
+    assert [type(action) for action in bench.approver.asked] == [RunCommand]
 
 
 def test_what_no_mode_allows_no_program_does(bench):
@@ -156,11 +158,28 @@ def test_what_no_mode_allows_no_program_does(bench):
     assert "deletes the root directory" in payload["error"]
 
 
-def test_in_plan_mode_a_program_that_may_have_an_effect_is_refused(tmp_path):
+def test_in_plan_mode_no_program_runs_where_no_sandbox_holds_it(tmp_path):
     with program_bench(tmp_path, mode="plan") as bench:
         assert "plan mode" in bench.run(f"{ALL}write_file('x', 'y')")["error"]
-        assert bench.output("print(2 + 2)") == "4\n"
+        assert "is not contained: no sandbox is set up" in bench.run("print(2 + 2)")["error"]
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_sandbox
+def test_in_plan_mode_a_program_runs_read_only_in_the_sandbox_and_its_calls_may_only_look(tmp_path):
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("one\n")
+    (work / ".env").write_text("KEY=planted\n")
+    with program_bench(work, sandboxed=True, mode="plan") as bench:
+        assert bench.output("print(open('a.txt').read())") == "one\n\n"
+        for code in ("open('made', 'w')", "print(open('.env').read())", "import os; os.remove('a' + '.txt')"):
+            payload = bench.run(code)
+            assert payload.get("exit_code") != 0, code
+            assert "planted" not in str(payload)
+        assert "plan mode" in bench.run(f"{ALL}write_file('x', 'y')")["output"]
+    assert sorted(path.name for path in work.iterdir()) == [".env", "a.txt"]
+    assert bench.approver.asked == []
 
 
 def test_more_calls_than_one_program_may_make_are_refused(tmp_path):

@@ -13,19 +13,16 @@ from tools.approval.command_reading import first_match, lines_of, readings
 from tools.approval.commands import SOMEWHERE, CommandClass, classify_command
 from tools.approval.dangers.clues import is_known_hook, judge_text, kills_only_its_own
 from tools.approval.dangers.finding import WORST_FIRST, Finding, Level
-from tools.approval.dangers.inline import Script, language_of
+from tools.approval.dangers.inline import Script
 from tools.approval.dangers.judging import fed, findings_in, scripts_in
 from tools.approval.dangers.places import Scene
-from tools.approval.dangers.targets import written_by
 from tools.approval.dangers.written_scripts import scripts_written
-from tools.approval.harmless.proof import is_harmless, surroundings_are_harmless
+from tools.approval.harmless.proof import is_harmless
 from tools.approval.scripts.judge import judge_script
 from tools.bash.doubts import NOT_BASH, UNKNOWN_TEXT
 from tools.bash.read import read_command
-from tools.bash.reading import Invocation, Reading
+from tools.bash.reading import Reading
 
-_PROVABLE = frozenset({"python", "perl", "ruby", "javascript", "php", "lua"})
-_SCRIPT_OPTIONS = frozenset({"-c", "-e", "-p", "-r", "--eval", "--print"})
 _TOO_NESTED = Finding("dangerous", "hidden", "is too long or too nested to be read")
 
 
@@ -57,7 +54,7 @@ def classified(
     if (
         not reading.doubts
         and reading.invocations
-        and all(_is_proven(call, cwd, roots) for call in reading.invocations)
+        and all(is_harmless(call, scene.roots) for call in reading.invocations)
     ):
         return CommandClass("safe")
     return CommandClass(
@@ -91,19 +88,6 @@ def _judged(script: Script, cwd: Path | None, roots: tuple[Path, ...]) -> tuple[
         return command.level, command.findings
     verdict = judge_script(script.language, script.source, cwd, roots)
     return verdict.level, verdict.findings
-
-
-def _is_proven(call: Invocation, cwd: Path | None, roots: tuple[Path, ...]) -> bool:
-    if is_harmless(call):
-        return True
-    if language_of(call.program) not in _PROVABLE or call.written != call.program or call.adds_unknown:
-        return False
-    first = call.arguments[0].text if call.arguments else "-"
-    is_plain = first in _SCRIPT_OPTIONS or (first == "-" and call.input.kind == "text")
-    if not is_plain or any(True for _ in written_by(call)) or not surroundings_are_harmless(call):
-        return False
-    verdicts = [_judged(script, cwd, roots)[0] for _, script in scripts_in(Reading((call,)))]
-    return bool(verdicts) and all(level == "safe" for level in verdicts)
 
 
 def _second_net(command: str, reading: Reading, patterns: tuple[tuple[str, str], ...]) -> list[Finding]:

@@ -108,12 +108,13 @@ class Gate:
     def authorize_command(self, action: RunCommand) -> tuple[Decision, bool]:
         """As `authorize`; with whether it may only look, since the session is in plan mode by now.
 
-        Nothing that was allowed before runs in plan mode: there it would change half of what it was to.
+        What was allowed in the one is decided again in the other: in plan mode a command that was to change something
+        would do half of it, and what may run there only because it can change nothing may need a question elsewhere.
         """
         was_planning = self.is_planning
         decision = self.authorize(action)
         is_planning = self.is_planning
-        return (self.authorize(action) if is_planning and not was_planning else decision), is_planning
+        return (self.authorize(action) if is_planning != was_planning else decision), is_planning
 
     def confirm(self, tool: str, why: str) -> None:
         """Ask the person whether this call of `tool` may go on, whatever the mode and their earlier answers say.

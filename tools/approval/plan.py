@@ -12,14 +12,16 @@ from tools.context import Interrupt
 from tools.light_dataclass import dataclass
 
 PLAN_NOTE = (
-    "[Plan mode is on: read and think, change nothing. Commands run only if they surely change nothing. "
+    "[Plan mode is on: read and think, change nothing. Commands run read-only and without network, and where no "
+    "sandbox can hold them to that, only those that surely change nothing. "
     "Ask what is unclear. When the plan is complete, call exit_plan_mode with it. "
     "Plan mode is over once that says so, or with a later prompt without this note.]"
 )
 """What the model is told with a prompt that is sent in plan mode."""
 
 _OF_A_SUB_AGENT = (
-    "[Plan mode is on: read and think, change nothing. Commands run only if they surely change nothing. "
+    "[Plan mode is on: read and think, change nothing. Commands run read-only and without network, and where no "
+    "sandbox can hold them to that, only those that surely change nothing. "
     "Report what you found, and what you would change.]"
 )
 

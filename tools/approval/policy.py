@@ -65,20 +65,22 @@ class Confines:
     """Whether a sandbox contains what commands do; it is found out when the first command is judged.
 
     Attributes:
-        find_out: why it does not, in words that follow «is not contained: »; '' where it does.
+        find_out: why it does not, in words that follow "is not contained: "; '' where it does.
+        is_wanted: the user's settings want one around ordinary commands; without that nobody is asked about those.
     """
 
     find_out: Callable[[], str] = lambda: "no sandbox is set up"
+    is_wanted: bool = True
 
     @property
     def active(self) -> bool:
-        """Whether it does."""
+        """Whether ordinary commands need no question."""
         return not self.why_not
 
     @property
     def why_not(self) -> str:
-        """What `find_out` says."""
-        return self.find_out()
+        """What `find_out` says, where that matters."""
+        return self.find_out() if self.is_wanted else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ _BY_OTHERS = Decision(
     "others",
 )
 _PLANNING = Decision("deny", "would have an effect, or cannot be proved to have none", "plan")
+_UNPROVED = "cannot be proved to have no effect, and"
 # Only a rule that has the command word for word lets these through.
 _BY_NAME_ALONE = frozenset({"credentials", "our configuration"})
 
@@ -196,8 +199,7 @@ def decide(
         reason, risks = _joined((why, *filter(None, (found.reason,)))), (*found.risks, why)
         found = replace(found, verdict="ask", reason=reason, cause="rule-unclear", risks=risks, undoable=False)
     if mode == "plan" and not isinstance(action, ReadPath | ReachHost | SearchWeb | CallOwnTool):
-        # No rule and no answer of the user's proves that a command changes nothing.
-        return found if found.verdict == "allow" and found.only_looks else _PLANNING
+        return _planned(action, found, rules)
     if edits == "ask" and isinstance(action, WritePath | WriteMemory):
         return found
     if found.verdict != "ask" or _needs_no_question(action, rules, answers, found):
@@ -205,6 +207,21 @@ def decide(
     if isinstance(action, CallMcpTool) and not found.reason:
         found = replace(found, reason=answers.why_outdated(action))
     return _unasked(action, rules, found) if mode == "dont_ask" else found
+
+
+def _planned(action: Action, found: Decision, rules: Rules) -> Decision:
+    """What becomes of an effect in plan mode: only commands have none, proved ones and those that are held to it.
+
+    No rule and no answer of the user's proves that a command changes nothing.
+    """
+    if not isinstance(action, RunCommand):
+        return _PLANNING
+    if found.cause == "containment":
+        return replace(_PLANNING, reason=f"{_UNPROVED} {found.reason}")
+    if found.verdict != "allow" or found.only_looks:
+        return found if found.only_looks else _PLANNING
+    why_not = action.uncontained or rules.confines.find_out()
+    return replace(_PLANNING, reason=f"{_UNPROVED} is not contained: {why_not}") if why_not else found
 
 
 def _found(action: Action, mode: Mode, rules: Rules, edits: EditPolicy) -> Decision:
@@ -271,7 +288,9 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         return Decision("ask", reason, "risk", found.reasons, outside=found.outside, undoable=undoable)
     if rules.asks_all:
         return Decision("ask", f"{found.why or 'may have an effect'}{_exposed_by(action)}", "containment")
-    if why_not := action.uncontained or rules.confines.why_not:
+    # Who wants no sandbox need not be told that there is none.
+    why_not = rules.confines.why_not or (action.uncontained if rules.confines.is_wanted else "")
+    if why_not:
         return Decision("ask", f"is not contained: {why_not}", "containment")
     return Decision("ask", _exposed_by(action, first=True), "secrets") if action.exposes else ALLOW
 

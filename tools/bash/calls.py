@@ -106,9 +106,8 @@ def _unwrap(machine: Machine, call: Call, name: str, wrapper: Wrapper) -> str | 
 
 def _inside(call: Call, name: str, wrapper: Wrapper, parts: Peeled) -> Call:
     values = dict(parts.values)
-    inner = call.inner(
-        parts.rest, name, is_direct=call.is_direct and name in {"command", "builtin", "noglob", "nocorrect"}
-    )
+    is_direct = call.is_direct and name in {"command", "builtin", "noglob", "nocorrect"}
+    inner = call.inner(parts.rest, name, is_direct=is_direct, own=parts.own)
     folder = values.get("-C") or values.get("--chdir") if name == "env" else values.get("--chdir")
     if folder is not None:
         inner = replace(inner, cwd=folder.text if folder.text.startswith("/") else None)

@@ -17,6 +17,7 @@ class Call:
 
     Attributes:
         is_direct: the shell itself runs it, so that it may be a builtin or a function.
+        wrapped: as in `Invocation`.
     """
 
     words: tuple[Argument, ...]
@@ -29,6 +30,7 @@ class Call:
     adds_unknown: bool = False
     background: bool = False
     is_direct: bool = True
+    wrapped: tuple[tuple[str, tuple[Argument, ...]], ...] = ()
 
     @property
     def name(self) -> str:
@@ -40,9 +42,12 @@ class Call:
         """The words after the program."""
         return self.words[1:]
 
-    def inner(self, words: tuple[Argument, ...], via: str, *, is_direct: bool = False) -> Call:
-        """What runs behind this wrapper."""
-        return replace(self, words=words, via=(*self.via, via), is_direct=is_direct)
+    def inner(
+        self, words: tuple[Argument, ...], via: str, *, is_direct: bool = False, own: tuple[Argument, ...] = ()
+    ) -> Call:
+        """What runs behind this wrapper, of whose arguments `own` are not the command's."""
+        wrapped = (*self.wrapped, (via, own))
+        return replace(self, words=words, via=(*self.via, via), is_direct=is_direct, wrapped=wrapped)
 
 
 class Machine(Protocol):

@@ -77,6 +77,7 @@ class Invocation:
         cwd: the directory it runs in, absolute, as far as `cd` can be followed; None: unknown.
         adds_unknown: more arguments come that nobody knows (xargs, `find -exec`, `"$@"`).
         background: nobody waits for it.
+        wrapped: wrappers with the arguments of their own, as far as these were told from the command's.
     """
 
     program: str
@@ -90,6 +91,7 @@ class Invocation:
     cwd: str | None = None
     adds_unknown: bool = False
     background: bool = False
+    wrapped: tuple[tuple[str, tuple[Argument, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,7 @@ class Shell:
                 call.cwd,
                 call.adds_unknown,
                 call.background,
+                call.wrapped,
             )
         )
 

@@ -28,7 +28,8 @@ def _xargs(machine: Machine, call: Call) -> str | None:
     is_other = any(name in {"-a", "--arg-file", "-d", "--delimiter"} for name, _ in parts.values)
     given = None if is_other else _given(call)
     # Its own input is none; whose words they are is still of interest.
-    inner = replace(call.inner(parts.rest, call.name), input=Input("text", "", call.input.source))
+    inner = call.inner(parts.rest, call.name, own=parts.own)
+    inner = replace(inner, input=Input("text", "", call.input.source))
     if parts.is_unsure:
         machine.invoke(replace(inner, words=parts.rest[1:] or parts.rest, adds_unknown=True))
     if place:

@@ -80,7 +80,7 @@ class Containment:
     @property
     def confines(self) -> Confines:
         """As the policy wants to know it. Whoever has set `full` has decided that ordinary commands need nobody."""
-        return Confines(_nowhere_else if self.level == "full" else self._why_nobody)
+        return Confines(self._why_nobody, is_wanted=self.level != "full")
 
     @property
     def contains(self) -> bool:
@@ -129,7 +129,7 @@ class Containment:
             return None
         grounds = self.grounds()
         if is_planning or decision.only_looks:
-            # What was proved to only look needs no more; were the proof wrong, nothing would come of it.
+            # What was proved to only look needs no more; were the proof wrong, the sandbox would still hold it.
             hidden = (*grounds.hidden, *self.secrets())
             return Confinement("read-only", (), hidden, network="off", limits=self.limits)
         hidden = (*grounds.hidden, *unread)
@@ -155,8 +155,8 @@ class Containment:
         """Which secret files of the workspace a command that only looks may print where it runs; '' for none."""
         if self.contains and not self.elsewhere():
             return ""
-        found = self.secrets() if searches_below(command, cwd) else self.secrets.behind(command, cwd)
-        names = sorted(place.name for place in found)
+        found = {*self.secrets.behind(command, cwd), *(self.secrets() if searches_below(command, cwd) else ())}
+        names = sorted({place.name for place in found})
         more = len(names) - _MOST_NAMES
         return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

@@ -42,14 +42,12 @@ class GatedEnvironment:
             Denied, ToolInterrupted: it may not run.
         """
         elsewhere = self._containment.elsewhere()
-        # Whoever wants no sandbox need not be told that there is none.
-        uncontained = "" if self._containment.level == "full" else elsewhere
         was_planning = self._gate.is_planning
         action = RunCommand(
             spec.command,
             spec.cwd,
             outside=spec.outside,
-            uncontained=uncontained,
+            uncontained=elsewhere,
             runs_along=self._containment.runs_along(spec.command, spec.cwd, None if was_planning else spec.env),
             reveals=self._containment.reveals(spec.command, spec.cwd),
             variables=self._containment.variables(spec.env, taken_away(spec)),
@@ -86,7 +84,7 @@ class GatedEnvironment:
         outcome = replace(outcome, changed=tuple(changed))
         if is_cut:
             outcome = with_path_of(spec, outcome)
-        return forgetful(outcome) if is_planning else outcome
+        return forgetful(replace(outcome, only_read=not decision.only_looks)) if is_planning else outcome
 
     def is_busy(self) -> bool:
         """Whether processes of earlier commands are still alive."""

@@ -66,9 +66,33 @@ class WorkspaceSecrets:
             places.setdefault(Path(os.path.realpath(path)), root)
         return {root: tuple(path for path, at in places.items() if at == root) for root in self._roots}
 
-    def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:  # noqa: ARG002 - for those that can look
-        """Secret files that links among a command's words lead to; none where nobody looks."""
-        return ()
+    def behind(self, command: str, cwd: Path) -> tuple[Path, ...]:
+        """Secret files that links among a command's words lead to, and those of directories that it compares."""
+        # Much to load, and where a sandbox hides secrets none of it is needed.
+        from tools.approval.rules.named import paths_named  # noqa: PLC0415
+        from tools.bash.read import read_command  # noqa: PLC0415
+
+        found = dict.fromkeys(self._led_to(cwd, cwd))
+        for invocation in read_command(command, cwd).invocations:
+            place = Path(invocation.cwd) if invocation.cwd is not None else cwd
+            named = [place, *(path for path, _ in paths_named(invocation, cwd))]
+            found.update(dict.fromkeys(led for path in named for led in self._led_to(path, cwd)))
+            compares = invocation.program == "diff" or "--no-index" in {one.text for one in invocation.arguments}
+            if compares and any(map(os.path.isdir, named[1:])):
+                found.update(dict.fromkeys(self()))
+        return tuple(found)
+
+    def _led_to(self, path: Path, cwd: Path) -> Iterator[Path]:
+        """Where a path leads, if that is another place than it says and one for secrets."""
+        from tools.approval.harmless.secrets import is_open_path  # noqa: PLC0415 - as above
+
+        real = Path(os.path.realpath(path))
+        said = (
+            Path(os.path.realpath(cwd), path.relative_to(cwd)) if path.is_relative_to(cwd) and path != cwd else path
+        )
+        is_inside = any(real.is_relative_to(root) for root in self._roots)
+        if real != said and (why_sensitive(real) or not (is_inside or is_open_path(str(real)))):
+            yield real
 
     def _below(self, root: Path) -> Iterator[str]:
         if why_sensitive(root / "x"):

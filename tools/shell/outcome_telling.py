@@ -112,7 +112,13 @@ def refused_of(outcome: CommandOutcome) -> str:
     """What its confinement kept it from, for the model; '' for nothing."""
     if outcome.unreached:
         return f"Not reached: {'; '.join(outcome.unreached)}. Do not try another way."
-    if not outcome.refused:
+    if outcome.only_read and outcome.exit_code != 0:
+        kept = f": it was kept from {outcome.refused}" if outcome.refused else ""
+        return (
+            f"In plan mode commands run read-only and without network{kept}. What needs more has to wait: when the "
+            "plan is complete, call exit_plan_mode with it."
+        )
+    if not outcome.refused or outcome.only_read:
         return ""
     return (
         f"The sandbox kept it from {outcome.refused}. If the task needs that, call it with unsandboxed=true: then "

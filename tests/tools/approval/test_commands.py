@@ -130,7 +130,7 @@ def test_a_script_that_a_command_writes_is_judged_where_the_command_runs(command
 
 
 @pytest.mark.parametrize(
-    "command", ["ls -la", "git status && git diff", "python3 -c 'print(1)'", "cat a | sort | uniq -c"]
+    "command", ["ls -la", "git status && git diff", "python3 --version", "cat a | sort | uniq -c"]
 )
 def test_what_is_proven_to_change_nothing_is_safe(command):
     assert classify_command(command, PROJECT, (PROJECT,)).level == "safe"
@@ -196,20 +196,20 @@ def test_relative_paths_are_inside_where_nobody_said_where_the_command_runs():
 
 
 @each(
-    ("command", "level"),
+    "command",
     [
-        ("python3 -c 'print(1)'", "safe"),
-        ("python3 <<< 'print(1)'", "safe"),
-        ("python3 - <<< 'print(1)'", "safe"),
-        ("python3 -", "ordinary"),
-        # What runs is not what was read, or it is written somewhere.
-        ("python3 x.py <<< 'print(1)'", "ordinary"),
-        ("python3 -c 'print(1)' > out", "ordinary"),
-        ("python3 -c 'print(1)' > /dev/null", "safe"),
+        "python3 -c 'print(1)'",
+        "python3 <<< 'print(1)'",
+        "python3 - <<< 'print(1)'",
+        "python3 -",
+        "python3 x.py <<< 'print(1)'",
+        "python3 -c 'print(1)' > /dev/null",
+        "node -p 1",
+        "perl -e 1",
     ],
 )
-def test_a_script_is_proven_only_where_it_is_all_that_runs(command, level):
-    assert classify_command(command, PROJECT).level == level
+def test_a_script_of_a_language_that_can_do_anything_is_never_proven(command):
+    assert classify_command(command, PROJECT).level == "ordinary"
 
 
 def test_an_inline_script_is_judged_by_all_directories_of_the_session():

@@ -152,7 +152,17 @@ WITHOUT_A_SANDBOX = {
 }
 IN_A_SANDBOX = {
     **WITHOUT_A_SANDBOX,
+    "an ordinary one": (_run(ORDINARY), "allow allow allow allow"),
+}
+WITHOUT_ONE_BY_CHOICE = {
+    **WITHOUT_A_SANDBOX,
     "an ordinary one": (_run(ORDINARY), "deny allow allow allow"),
+    "an ordinary one there": (_run(ORDINARY, uncontained="x"), "deny allow allow allow"),
+}
+# Where one works all the same, it is for plan mode.
+UNWANTED_BUT_THERE = {
+    **WITHOUT_ONE_BY_CHOICE,
+    "an ordinary one": (_run(ORDINARY), "allow allow allow allow"),
 }
 EVERYTHING_ASKED = {
     **WITHOUT_A_SANDBOX,
@@ -162,6 +172,14 @@ EVERYTHING_ASKED = {
 TABLES = {
     "nothing contains commands": (RULES, WITHOUT_A_SANDBOX),
     "a sandbox contains them": (CONTAINED, IN_A_SANDBOX),
+    "nobody wants one": (
+        replace(RULES, confines=Confines(lambda: "none works", is_wanted=False)),
+        WITHOUT_ONE_BY_CHOICE,
+    ),
+    "nobody wants the one that there is": (
+        replace(RULES, confines=Confines(lambda: "", is_wanted=False)),
+        UNWANTED_BUT_THERE,
+    ),
     "everything is asked about": (replace(CONTAINED, asks_all=True), EVERYTHING_ASKED),
 }
 
@@ -252,6 +270,25 @@ def test_why_a_command_that_only_looks_is_asked_about_is_said():
     reveals = decide(_run(SAFE, reveals=".env"), "default", CONTAINED, Grants())
     assert (reveals.verdict, reveals.cause) == ("ask", "containment")
     assert reveals.reason == "may print .env, which no sandbox hides from it"
+
+
+def test_in_plan_mode_it_is_said_why_no_sandbox_holds_a_command():
+    denied = decide(_run(ORDINARY), "plan", RULES, Grants())
+    assert (denied.verdict, denied.cause) == ("deny", "plan")
+    assert denied.reason == "cannot be proved to have no effect, and is not contained: no sandbox is set up"
+    unwanted = decide(
+        _run(ORDINARY), "plan", replace(RULES, confines=Confines(lambda: "x", is_wanted=False)), Grants()
+    )
+    assert unwanted.reason == "cannot be proved to have no effect, and is not contained: x"
+    assert not decide(_run(ORDINARY), "plan", CONTAINED, Grants()).only_looks
+
+
+@each(
+    "command", ["rm a", "git push", "git checkout .", "sudo ls", "curl x | sh", "kill 1", "docker rm x", "cat .env"]
+)
+def test_what_asks_elsewhere_does_not_run_in_plan_mode_whatever_holds_it(command):
+    assert decide(_run(command), "default", CONTAINED, Grants()).verdict == "ask"
+    assert decide(_run(command), "plan", CONTAINED, Grants()).verdict == "deny"
 
 
 def test_which_variables_a_command_would_run_with_outside_is_said_of_the_first_dozen():
@@ -346,7 +383,8 @@ def test_a_rule_that_allows_covers_what_it_names(rule, command, verdict):
 
 def test_no_rule_that_allows_counts_in_plan_mode_or_for_running_free():
     rules = replace(CONTAINED, allow=(parse_rule("run: *"), parse_rule("write: *")))
-    assert decide(_run(ORDINARY), "plan", rules, Grants()).verdict == "deny"
+    assert decide(_run(DANGEROUS), "plan", rules, Grants()).verdict == "deny"
+    assert decide(_run(ORDINARY, uncontained="x"), "plan", rules, Grants()).verdict == "deny"
     assert decide(_write(ROOT / "a"), "plan", rules, Grants()).verdict == "deny"
     assert decide(_run(ORDINARY, outside=True), "default", rules, Grants()).verdict == "ask"
 

@@ -86,7 +86,10 @@ def _only_carrying(reading: Reading) -> tuple[Invocation, ...]:
         if call.program in _INTO_PODS and _EXEC.match(" ".join(texts(call.arguments)))
     )  # fmt: skip
     inside = [call for call in reading.invocations if _INTO_PODS.intersection(call.via)]
-    harmless = all(is_harmless(replace(call, elsewhere=False, via=())) for call in inside)
+    # Wherever a pod starts: what holds secrets there are the paths that say so.
+    harmless = all(
+        is_harmless(replace(call, elsewhere=False, via=(), wrapped=(), cwd=call.cwd or "/workdir")) for call in inside
+    )
     return carriers if inside and harmless and len(inside) >= len(carriers) else ()
 
 

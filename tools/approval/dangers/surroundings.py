@@ -88,7 +88,7 @@ def judge_workplace(call: Invocation, scene: Scene) -> Iterator[Finding]:
         return
     from tools.approval.harmless.proof import is_harmless  # noqa: PLC0415 - a circle otherwise
 
-    if any(is_below(folder, root) for root in scene.roots) or is_harmless(call):
+    if any(is_below(folder, root) for root in scene.roots) or is_harmless(call, scene.roots):
         return
     if call.program in {"git", "pushd"} and _only_goes_or_looks(call):
         return

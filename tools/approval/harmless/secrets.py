@@ -38,6 +38,8 @@ _EXAMPLES = (
 )  # fmt: skip
 _ORDINARY = ("main.py", "data.json", "notes.txt", "app.yml", "Makefile", "index.html", ".gitignore", "lib.rs", "a.md")
 _MARKS = (":", "@", "=")
+# What stands before a path of git's: `:!docs`, `:(icase)docs`.
+_MAGIC = re.compile(r":(?:\([^)]*\)|[!^/]+:?)")
 _WILD = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"[{},]")
 
@@ -64,6 +66,8 @@ def _pieces(text: str) -> Iterator[str]:
     yield text
     if text.startswith("-"):
         yield text[2:]
+    if found := _MAGIC.match(text):
+        yield text[found.end() :]
     for mark in _MARKS:
         yield from text.split(mark)[1:]
 
@@ -91,6 +95,13 @@ def _below_home(path: str) -> str:
         return path.removeprefix(f"{home()}/")
     found = _HOME.fullmatch(path)
     return "" if found is None else found["inside"]
+
+
+def fits_open_names_only(pattern: str) -> bool:
+    """Whether no word that a pattern stands for ends with the name of a secret, as an option with a value would."""
+    if _BRACES.search(pattern) or UNKNOWN in pattern:
+        return False
+    return not any(fnmatch.fnmatchcase(f"--x={example}", pattern) for example in _EXAMPLES)
 
 
 def looks_for_secrets(pattern: str) -> bool:

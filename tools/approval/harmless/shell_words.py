@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from tools.approval.harmless.arguments import Call
+from tools.approval.harmless.forms import Call
+from tools.bash.reading import UNKNOWN
 
 # Names that no program looks at: `read PATH` would let every later word run something else.
 _OWN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -45,7 +46,10 @@ def tests(call: Call) -> bool:
 def printf(call: Call) -> bool:
     """`-v` sets a variable whose name may be an index that is run, and `%n` one that programs are looked for in."""
     first = call.texts[0] if call.texts else None
-    return first is not None and not first.startswith("-v") and not any(map(_STORES.search, filter(None, call.texts)))
+    if first is None or first.startswith("-v") or any(map(_STORES.search, filter(None, call.texts))):
+        return False
+    # What is not known of the format may be `%n` as well.
+    return UNKNOWN not in (call.texts[1] or UNKNOWN if first == "--" and call.texts[1:] else first)
 
 
 def reads(call: Call) -> bool:

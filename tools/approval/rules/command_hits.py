@@ -93,7 +93,7 @@ def _is_denied(rule: PermissionRule, command: str, reading: Reading, cwd: Path, 
 
 def _touches(rule: PermissionRule, invocation: Invocation, cwd: Path, roots: tuple[Path, ...]) -> bool:
     """Whether a program is given a path that it must not read, or not change."""
-    only_reads = rule.kind != "read" and is_harmless(invocation)
+    only_reads = rule.kind != "read" and is_harmless(invocation, tuple(map(str, roots)))
     return any(
         (is_written or not only_reads) and denies_path(rule, path, roots)
         for path, is_written in paths_named(invocation, cwd)

@@ -42,7 +42,8 @@ def covers_command(rules: Sequence[PermissionRule], command: str, reading: Readi
         return False
     covered = [_is_covered(each, patterns, roots) for each in reading.invocations]
     return any(covered) and all(
-        is_covered or is_harmless(each) for is_covered, each in zip(covered, reading.invocations, strict=True)
+        is_covered or is_harmless(each, tuple(map(str, roots)))
+        for is_covered, each in zip(covered, reading.invocations, strict=True)
     )
 
 

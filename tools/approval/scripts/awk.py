@@ -27,6 +27,7 @@ _NUMBER = re.compile(r"(?:\d[\w.]*|\.\d\w*)", re.ASCII)
 _TEXT = re.compile(r'"((?:[^"\\\n]|\\[\s\S])*+)"')
 _REGEX = re.compile(r"/((?:[^/\\\n\[]|\\[^\n]|\[\^?+\]?+(?:[^\]\\\n]|\\[^\n]){0,200}+\])++)/")
 _MARK = re.compile(r"\|&|\|\||&&|>>|[<>=!]=|[-+*/%^]=|\+\+|--|\*\*|!~|[\s\S]")
+_SLASH = re.compile(r"(?<!\\)(?:\\\\)*/")
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|([\s\S]))")
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "/": "/", '"': '"', "\n": ""}
 # After these a slash begins an expression; after a value it divides.
@@ -56,6 +57,8 @@ def judge_awk(source: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()
     if names & _CHANGES_INPUT:
         effects.doubt()
     for place, token in enumerate(tokens):
+        if token.kind == "regex" and _SLASH.search(token.text):
+            effects.doubt()  # where it ends, each awk decides differently
         if token.text == UNKNOWN and _stands_alone(tokens, place):
             effects.add(HIDDEN)
         _look(tokens, place, token, effects)
@@ -104,8 +107,8 @@ def _look_at_output(tokens: Sequence[_Token], effects: Effects) -> None:
 
 
 def _write(target: str, effects: Effects) -> None:
+    effects.doubt()
     if target.startswith("/inet"):
-        effects.doubt()
         effects.add(CONNECTS)
     elif target not in _STREAMS:
         effects.writes(target)

@@ -25,7 +25,7 @@ _PLAIN_COMMANDS = frozenset("=dDgGhHlLnNpPqQxzF")
 
 
 def judge_sed(source: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> ScriptVerdict:
-    """How far a script of sed reaches. Safe: it prints what it makes of its input."""
+    """How far a script of sed reaches. Safe: it prints what it makes of its input, and names no file."""
     effects = Effects(cwd, roots)
     if len(source) > _MAX_CHARS:
         effects.doubt()
@@ -114,6 +114,8 @@ class _Reader:
         taken: list[str] = []
         while self._place < len(self._source):
             if is_pattern and (brackets := self._skip(_BRACKETS)):
+                if mark in brackets:
+                    self._effects.doubt()  # whether the mark counts there, each sed decides differently
                 taken.append(brackets)
                 continue
             char = self._source[self._place]
@@ -190,6 +192,7 @@ class _Reader:
 
     def _file(self, letter: str) -> None:
         name = self._skip(_LINE_END).strip()
+        self._effects.doubt()
         if letter in "rR":
             self._effects.reads(name)
         elif name not in _STREAMS:

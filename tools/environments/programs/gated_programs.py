@@ -76,8 +76,8 @@ class GatedPrograms:
         """Which Python a start gets: the one that the person was shown, or that is confined; else the system's.
 
         A workspace's environment, and modules in it, are what anybody has made them, confined programs as well. Where
-        nobody is asked, that must not be their way out of the sandbox. And what was proved to only look was proved
-        of the library that the user has: it may load a part of it at any moment, to show an error.
+        nobody is asked, that must not be their way out of the sandbox. And what runs in plan mode is what the user
+        has, not what the workspace brings.
         """
         asked_nobody = self._gate.asks_nobody
 
@@ -94,7 +94,6 @@ class GatedPrograms:
         variables = self._local.fresh_variables()
         if program.limits.mode == "strict":
             return replace(system_interpreter(variables), isolated=True)
-        # Which is to be asked about, so that it can be proved at all.
         if self._gate.is_planning:
             return system_interpreter(variables)
         return project_interpreter(program.cwd, program.variables, variables)

@@ -38,7 +38,6 @@ HARMLESS = [
     'echo $(date) "$(git rev-parse HEAD)"; echo $?; true',
     "python3 --version; node -v; git --version; command -v ls; type ls; which ls",
     "ps aux; ps -ef; df -h; du -sh .; uname -a; date +%s; date -d yesterday; nproc; id; whoami; hostname",
-    "pip list --disable-pip-version-check; pip show x; pip freeze",
     "tar tzf x.tgz; unzip -l x.zip; file a.txt; stat a.txt; wc -l a.txt; diff a.txt b.txt; sha256sum a.txt",
     "xxd -l 64 a.txt; od -c a.txt; strings a.txt; base64 -d a.txt; tree -L 2; ss -tlnp; ip addr; sleep 1",
     "echo 'rm -rf /'; echo \"a > b\"",
@@ -48,19 +47,19 @@ HARMLESS = [
     "getent passwd root; printenv HOME",
     "cat /etc/hosts /usr/share/doc/x /tmp/x /proc/cpuinfo",
     "/bin/ls; /usr/bin/wc a.txt; read -r x <&0; export x=a=b; shopt -s nullglob globstar",
-    "rg -- x a.txt; fd -- x; hostname; hostname -s; ls * | xargs grep -l x; cat *.[ra]*s sub/*.txt",
+    "rg -- x a.txt; fd -- x; hostname; hostname -s; find . -type f | xargs grep -l x; cat *.[ra]*s sub/*.txt",
     "git config --local user.name; git config --system user.name; git config get user.name; git tag -l v1 -n2",
-    "date -r a.txt; date -f a.txt; date --date yesterday; sleep 0.1s",
+    "date -r a.txt; date --date yesterday; sleep 0.1s",
     "sed -ne p a.txt; sed -nEe p a.txt; sed --expression p a.txt; sed --expression=s/a=/b/ a.txt; sed -e p -",
     "awk -F : '{print $1}' a.txt; awk -v x=1 '{print x}' a.txt; awk -- '{print}' a.txt; awk '{print}' -",
     "xxd -s 1 -c 4 -g 1 -o 1 a.txt; xxd -len 4 -seek 1 -cols 4 a.txt; xxd -",
     "ip -br a; ip -4 addr show; ip -6 r; ip -j link; ip -s l ls; ip -brief address; ip route list; ip neigh; ip rule",
     "git -C sub status; git --no-pager -C sub -P log; sed p sub/c.txt; bat -p a.txt; xxd -l",
     'x=$(cat a.txt); [ "$x" = y ]; test -n "$x"; cat credentials/*.txt',
-    "ps -aU me; ps -o pid,etime; jq . -; jq -- . a.json; yq . -; ls /dev; cat /dev/stdin /proc/sys/kernel/osrelease",
+    "ps -U me; ps -o pid,etime; jq . -; jq -- . a.json; yq . -; ls /dev; cat /dev/stdin /proc/sys/kernel/osrelease",
 ]
 # They take long.
-HARMLESS_BUT_SLOW = ["sleep 5m", "sleep 20", "pip check", "pip list --disable-pip-version-check --local"]
+HARMLESS_BUT_SLOW = ["sleep 5m", "sleep 20", "tail -f a.txt", "tail --follow=name --retry a.txt"]
 HARMFUL = [
     "rm a.txt",
     "ls > out",
@@ -225,6 +224,8 @@ HARMFUL = [
     "dpkg -i a.deb",
     "pip install x",
     "pip list",  # looks for a newer pip, and notes that in its cache
+    "pip list --disable-pip-version-check",  # Python, with whatever the environment around it brings
+    "pip freeze",  # runs git
     "arch -x86_64 rm a.txt",
     "cargo --version",  # the workspace's toolchain file may name the program that answers
     "exit --help=x $(rm a)",
@@ -330,7 +331,7 @@ def test_what_may_do_harm_is_never_called_harmless(command: str):
     assert not all_harmless(command)
 
 
-@pytest.mark.parametrize("command", [command for command in HARMLESS if "pip" not in command])  # seconds of start
+@pytest.mark.parametrize("command", HARMLESS)
 def test_bash_agrees_that_nothing_is_changed(tmp_path: Path, command: str):
     (tmp_path / "sub").mkdir()
     for name in ("a.txt", "b.txt", "sub/c.txt"):
@@ -355,12 +356,16 @@ def test_what_runs_elsewhere_is_not_harmless():
 def test_more_arguments_from_nowhere_are_not_harmless_for_what_shows_contents():
     assert not is_harmless(Invocation("cat", "cat", (), via=("xargs",), adds_unknown=True))
     assert not is_harmless(Invocation("grep", "grep", (Argument("x"),), via=("xargs",), adds_unknown=True))
-    assert is_harmless(Invocation("wc", "wc", (Argument("-l"),), via=("xargs",), adds_unknown=True))
+    assert not is_harmless(xargs("wc", "-l"))
+    assert is_harmless(xargs("wc", "-l", "--"))
+    assert is_harmless(xargs("stat"))
 
 
 def test_a_glob_may_become_an_option_where_options_do_harm():
     assert not is_harmless(Invocation("sort", "sort", (Argument("*", expands=True),)))
-    assert is_harmless(Invocation("wc", "wc", (Argument("*", expands=True),)))
+    assert not is_harmless(Invocation("wc", "wc", (Argument("*", expands=True),)))
+    assert is_harmless(Invocation("wc", "wc", (Argument("*.py", expands=True),)))
+    assert is_harmless(Invocation("stat", "stat", (Argument("*", expands=True),)))
 
 
 def test_a_glob_with_braces_may_become_an_option() -> None:
@@ -379,6 +384,16 @@ def test_a_path_is_one_from_the_directory_of_the_command() -> None:
     assert not is_harmless(Invocation("cat", "cat", (), (Redirection("<", None, Argument("a")),), cwd=secrets))
     assert not is_open_path("a\0b")
     assert is_open_path("")
+
+
+def test_a_wrapper_whose_own_words_are_not_known_proves_nothing() -> None:
+    assert not is_harmless(Invocation("stat", "stat", (), via=("xargs",)))
+    assert not is_harmless(Invocation("stat", "stat", (), via=("timeout",), wrapped=(("xargs", ()),)))
+
+
+def xargs(program: str, *words: str) -> Invocation:
+    arguments = tuple(map(Argument, words))
+    return Invocation(program, program, arguments, via=("xargs",), adds_unknown=True, wrapped=(("xargs", ()),))
 
 
 def state(folder: Path) -> dict[str, tuple[bytes, int]]:

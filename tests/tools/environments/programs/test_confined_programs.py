@@ -99,7 +99,7 @@ def test_a_command_of_its_beside_it_leaves_the_question_about_a_hook_to_be_asked
     assert _written(bench) == ["pre-commit"]
 
 
-def test_a_proof_that_it_only_looks_is_of_the_systems_interpreter(bench):
+def test_in_plan_mode_the_interpreter_is_the_systems(bench):
     (bench.cwd / ".venv" / "bin").mkdir(parents=True)
     fake = bench.cwd / ".venv" / "bin" / "python3"
     fake.write_text("#!/bin/sh\ntouch run-by-the-fake\necho fake\n")

@@ -1,0 +1,390 @@
+"""Proved forms: the options of a program that were looked at one by one, and what each of its words means.
+
+A form lists what a program may be given. An option that is not listed, an abbreviated one included, is not proved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Literal
+
+from tools.approval.dangers.places import full_path, is_below
+from tools.approval.harmless.secrets import fits_open_names_only, is_open
+from tools.approval.scripts.homes import home
+from tools.bash.reading import UNKNOWN, Argument, Invocation
+from tools.light_dataclass import dataclass
+
+Kind = Literal[":", "@", "~", "<"]
+"""What a word is to a program.
+
+`:` a text: a pattern, a number, a name that is no path; `@` a path that is only looked up, or a pattern for names;
+`~` a path of which matching lines are shown; `<` a path of which everything may be shown.
+"""
+
+_KINDS: tuple[Kind, ...] = (":", "@", "~", "<")
+
+Worst = Literal["nothing", "reads", "acts"]
+"""What the worst of a program's options does, whoever writes them: a word that nobody knows may be one.
+
+`reads`: it reads a file that is named in the same word, and does nothing else.
+"""
+
+Texts = tuple[str | None, ...]
+"""Arguments; None where one may be any word, or several. A text may hold `UNKNOWN`: then it is no option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A program with what is sure about its arguments.
+
+    Attributes:
+        roots: the session's directories.
+    """
+
+    texts: Texts
+    invocation: Invocation
+    roots: tuple[str, ...] = ()
+
+    @property
+    def are_known(self) -> bool:
+        """Whether it is sure which options there are."""
+        return None not in self.texts and not self.invocation.adds_unknown
+
+
+Check = Callable[[Call], bool]
+
+
+def call_of(invocation: Invocation, roots: tuple[str, ...] = ()) -> Call:
+    """The invocation, looked at."""
+    return Call(tuple(_sure(argument) for argument in invocation.arguments), invocation, roots)
+
+
+def _sure(argument: Argument) -> str | None:
+    """The argument as far as it tells whether it is an option.
+
+    One that begins with known text is no other option than it shows, whatever comes after.
+    """
+    text = argument.text
+    if argument.is_known:
+        return text
+    if argument.splits or not text or text[0] in f"-*?[{{{UNKNOWN}" or (argument.expands and "{" in text):
+        return None
+    return text
+
+
+def always(_call: Call) -> bool:
+    """No argument can do harm."""
+    return True
+
+
+def bare(call: Call) -> bool:
+    """There is no argument."""
+    return not call.texts and not call.invocation.adds_unknown
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A check: the arguments are exactly one of these."""
+
+    forms: tuple[tuple[str, ...], ...]
+
+    def __call__(self, call: Call) -> bool:
+        """Whether it holds."""
+        return not call.invocation.adds_unknown and call.texts in self.forms
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """A check: the arguments begin with one of these; operands of one kind follow, and no option."""
+
+    forms: tuple[tuple[str, ...], ...]
+    kind: Kind = ":"
+
+    def __call__(self, call: Call) -> bool:
+        """Whether it holds."""
+        if not call.are_known:
+            return False
+        return any(
+            call.texts[: len(form)] == form
+            and all(text is not None and not text.startswith("-") for text in call.texts[len(form) :])
+            and all(may_be_given(call, one, self.kind) for one in call.invocation.arguments[len(form) :])
+            for form in self.forms
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """A check: every option is listed, and every word may be what it is to the program.
+
+    Attributes:
+        options: of one sign and more than one, with the kind of their value; None: they have none; a value in the
+            same word only where the kind is `?`.
+        operands: the kinds of the first operands; the last one is that of all others where `repeats`.
+        scripts: with one of these options, the first operand is none of `operands`, but already one of the next.
+        needs: one of these options has to be there.
+        searches: options with which it looks below directories, `*` where it always does.
+    """
+
+    options: Mapping[str, str | None]
+    operands: tuple[Kind, ...] = ()
+    repeats: bool = True
+    worst: Worst = "acts"
+    scripts: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
+    searches: frozenset[str] = frozenset()
+
+    def __call__(self, call: Call) -> bool:
+        """Whether it holds."""
+        reading = self.read(call)
+        if not (reading.is_proved and all(may_be_given(call, word, kind) for word, kind in reading.words)):
+            return False
+        if call.invocation.adds_unknown and "~" in self.operands and not may_be_searched(call, _added_from(call)):
+            return False
+        if "*" not in self.searches and self.searches.isdisjoint(reading.options):
+            return True
+        return may_be_searched(call, reading.places or [Argument(".")])
+
+    def read(self, call: Call) -> FormReading:
+        """What each argument of `call` is."""
+        return FormReading(self, call)
+
+
+class FormReading:
+    """What the arguments of a call are, read as `getopt` reads them.
+
+    Attributes:
+        is_proved: there are no options but those that are listed, and no operand too many.
+        options: those that were found.
+        values: the options with a value.
+        operands: each with its kind.
+        words: operands and values, each with its kind.
+        places: the operands that are paths.
+    """
+
+    def __init__(self, forms: Forms, call: Call) -> None:
+        self._forms = forms
+        self._call = call
+        self._rest = list(zip(call.texts, call.invocation.arguments, strict=True))
+        self._may_be_option = True
+        self._operands: list[Argument] = []
+        self.operands: list[tuple[Argument, Kind]] = []
+        self.words: list[tuple[Argument, Kind]] = []
+        self.options: set[str] = set()
+        self.values: list[tuple[str, Argument]] = []
+        self.is_proved = all(iter(self._read_next, None)) and self._may_be_added()
+        kinds = self._kinds()
+        for operand in self._operands:
+            kind = next(kinds, None)
+            self.is_proved = self.is_proved and kind is not None
+            if kind is not None:
+                self.operands.append((operand, kind))
+        self.words += self.operands
+        self.places = [operand for operand, kind in self.operands if kind != ":"]
+        if not forms.repeats and any(operand.expands for operand in self._operands):
+            self.is_proved = False  # a pattern may become any number of operands
+        if forms.needs and forms.needs.isdisjoint(self.options):
+            self.is_proved = False
+
+    def _read_next(self) -> bool | None:
+        """Whether the next argument is proved; None at the end."""
+        if not self._rest:
+            return None
+        text, argument = self._rest.pop(0)
+        if text is None:
+            self._operands.append(argument)
+            return not self._may_be_option or self._is_no_option(argument)
+        if not self._may_be_option or text == "-" or not text.startswith("-"):
+            self._operands.append(argument)
+            return True
+        if text == "--":
+            self._may_be_option = False
+            return True
+        return self._long(argument) if text.startswith("--") else self._short(argument)
+
+    def _is_no_option(self, argument: Argument) -> bool:
+        """Whether a word that nobody knows does no harm should it be an option."""
+        if self._forms.worst == "nothing":
+            return True
+        # `*.py` may become `--files0-from=x.py`, but nothing that names a secret.
+        is_glob = argument.expands and not argument.splits and argument.text[:1] == "*"
+        return is_glob and self._forms.worst == "reads" and fits_open_names_only(argument.text)
+
+    def _may_be_added(self) -> bool:
+        """Whether arguments that `xargs` or `find` add do no harm, whatever they are."""
+        invocation = self._call.invocation
+        if not invocation.adds_unknown:
+            return True
+        kind = [*self._forms.operands[len(self._operands) :], *self._forms.operands[-1:]][:1]
+        if kind == ["<"] or not kind or not self._forms.repeats:
+            return False
+        if kind != ["~"] and (not self._may_be_option or self._forms.worst == "nothing"):
+            return True
+        return _are_found_names(invocation)
+
+    def _long(self, argument: Argument) -> bool:
+        name, equals, value = argument.text.partition("=")
+        kind = self._forms.options.get(name, "")
+        self.options.add(name)
+        if kind is None:
+            return not equals
+        if kind == "":
+            return False
+        if equals:
+            return self._note(name, replace(argument, text=value), kind)
+        return kind == "?" or self._take(name, kind)
+
+    def _short(self, argument: Argument) -> bool:
+        letters = argument.text[1:]
+        if "-#" in self._forms.options and letters.isascii() and letters.isdigit():
+            return True
+        for place, letter in enumerate(letters):
+            name = f"-{letter}"
+            kind = self._forms.options.get(name, "")
+            self.options.add(name)
+            if kind == "":
+                return False
+            if kind is not None:
+                value = replace(argument, text=letters[place + 1 :])
+                return self._note(name, value, kind) if value.text or kind == "?" else self._take(name, kind)
+        return True
+
+    def _take(self, name: str, kind: str) -> bool:
+        """The next argument is an option's value: surely one word."""
+        if not self._rest or self._rest[0][1].expands or self._rest[0][1].splits:
+            return False
+        return self._note(name, self._rest.pop(0)[1], kind)
+
+    def _note(self, name: str, value: Argument, kind: str) -> bool:
+        self.values.append((name, value))
+        self.words.extend((value, each) for each in _KINDS if each == kind)
+        return True
+
+    def _kinds(self) -> Iterator[Kind]:
+        kinds = self._forms.operands
+        if not self._forms.scripts.isdisjoint(self.options):
+            kinds = kinds[1:]
+        yield from kinds
+        while self._forms.repeats and kinds:
+            yield kinds[-1]
+
+
+def may_be_given(call: Call, argument: Argument, kind: Kind) -> bool:
+    """Whether a word is what the program may get as a word of this kind: no secret is read, nor looked for."""
+    invocation = call.invocation
+    if kind == ":":
+        return True
+    if not is_open(argument, invocation.cwd, shows_contents=kind == "<"):
+        return False
+    if kind == "@":
+        return True
+    is_named = argument.is_known or (argument.expands and (_sure(argument) is not None or _is_plain_glob(argument)))
+    # Where a program stands that nobody knows, its files are not known either.
+    is_placed = invocation.cwd is not None or argument.text[:1] in {"/", "~"} or argument.text == "-"
+    return is_placed and (is_named or (kind == "~" and _comes_from_a_listing(invocation, argument)))
+
+
+def _is_plain_glob(argument: Argument) -> bool:
+    return argument.expands and not argument.splits and argument.text[:1] == "*"
+
+
+def _comes_from_a_listing(invocation: Invocation, argument: Argument) -> bool:
+    """Whether an unknown word is a name that `find` or `xargs` puts there, as `grep -r` finds names by itself."""
+    return not argument.splits and invocation.via[-1:] in _GIVE_NAMES
+
+
+_GIVE_NAMES = {("find",), ("fd",), ("fdfind",)}
+# What is there anybody may read: installed programs and libraries.
+_FOR_ALL = re.compile(r"/(?:usr|lib\w*|opt|nix|System|Applications|Library/Developer)(?:/.*)?")
+# With these, whole lines are passed on, each with its beginning.
+_PASSES_LINES: Mapping[str, re.Pattern[str]] = {
+    "sort": re.compile(r"-[zufVrn]+"),
+    "head": re.compile(r"-\d+|-n\d*|\d+"),
+    "grep": re.compile(r"-[vEFiz]+|[^-].*", re.DOTALL),
+}
+_PRINTS_PATHS = re.compile(r"(?!-f?printf|-fls|-ls).*", re.DOTALL)
+
+
+def may_be_searched(call: Call, places: Sequence[Argument]) -> bool:
+    """Whether all files below these places may be shown, but for secrets of the session's directories: those are
+    looked for when the command runs.
+    """
+    cwd = call.invocation.cwd
+    roots = call.roots or ((cwd,) if cwd is not None else ())
+    for place in places:
+        path = full_path(place.text, cwd).partition(UNKNOWN)[0] if cwd or place.text[:1] in {"/", "~"} else ""
+        if not path or is_below(home(), path.rstrip("/") or "/"):
+            return False
+        if not _FOR_ALL.fullmatch(path) and not any(is_below(path.rstrip("/"), root) for root in roots):
+            return False
+    return True
+
+
+def _are_found_names(invocation: Invocation) -> bool:
+    """Whether what `xargs` or `find` adds are names that begin as the place does where `find` looks: no options."""
+    return invocation.via[-1:] == ("find",) or _finder(invocation) is not None
+
+
+def _added_from(call: Call) -> list[Argument]:
+    """Where the names are found that `xargs` or `find` adds."""
+    find = _finder(call.invocation)
+    if find is None:
+        return [one for one in call.invocation.arguments if one.text.endswith(UNKNOWN)]
+    return list(takewhile(lambda one: one.text[:1] not in {"-", "(", "!"}, find.arguments)) or [Argument(".")]
+
+
+def _finder(invocation: Invocation) -> Invocation | None:
+    """The `find` whose lines come to `xargs` as they are; None where it is not sure that it is one."""
+    source = invocation.input.source if invocation.via[-1:] == ("xargs",) else None
+    while source is not None and source.program in _PASSES_LINES:
+        passes = _PASSES_LINES[source.program]
+        if not all(one.is_known and passes.fullmatch(one.text) for one in source.arguments):
+            return None
+        source = source.input.source
+    if source is None or source.program != "find" or source.via:
+        return None
+    texts = [_sure(one) for one in source.arguments]
+    return source if all(text is not None and _PRINTS_PATHS.fullmatch(text) for text in texts) else None
+
+
+def options(text: str) -> Mapping[str, str | None]:
+    """The options in a list of them, each with the kind of its value.
+
+    `-abc` are three without a value; `-n:`, `-f<`, `--lines:` have one, and `--color?` may have one behind `=`. `-#`
+    is a number.
+    """
+    found: dict[str, str | None] = {}
+    for token in text.split():
+        name, kind = (token[:-1], token[-1]) if token[-1] in ":?<@~" and token not in {"-@", "-?"} else (token, None)
+        if name.startswith("--") or kind is not None or name == "-#":
+            found[name] = kind
+        else:
+            found.update({f"-{letter}": None for letter in name[1:]})
+    return found
+
+
+def forms(
+    listed: str,
+    operands: str = "",
+    worst: Worst = "acts",
+    *,
+    scripts: str = "",
+    needs: str = "",
+    searches: str = "",
+) -> Forms:
+    """A check made of lists: of options as `options` reads them, and of kinds of operands (`*`: more of the last).
+
+    Args:
+        scripts, needs, searches: as in `Forms`.
+    """
+    return Forms(
+        options(listed),
+        tuple(kind for sign in operands for kind in _KINDS if kind == sign),
+        operands.endswith("*"),
+        worst,
+        frozenset(scripts.split()),
+        frozenset(needs.split()),
+        frozenset(searches.split()),
+    )
