@@ -25,11 +25,14 @@ from tools.approval.actions import (
     WriteMemory,
     WritePath,
 )
+from tools.approval.persistence_paths import run_later
 from tools.approval.questions import Question
 from tools.result import ShownDiff
 
 _Plain = ProcessInput | CallMcpTool | CallOwnTool | UseBrowser | ConnectHost | ReachHost | SearchWeb
 _MOST_OTHERS = 100
+_MOST_SHOWN = 30
+_MOST_SHOWN_BYTES = 256 * 1024
 _MOST_SIGNS = 20
 _MOST_NAMES = 5
 _LONGEST_TITLE = 200
@@ -129,12 +132,17 @@ def _change(change: WritePath, question: Question, cwd: Path) -> dict[str, Any]:
     led_away = _is_led_away(change, question, cwd)
     seen = _on_one_line(_from(cwd, path))
     name = f"{seen} → {_on_one_line(real)}" if led_away else seen
-    more = f" and {len(question.others)} more" if question.others else ""
+    others = (*(each.shown for each in question.also), *question.others)
+    more = f" and {len(others)} more" if others else ""
     why = f": it {question.reason}" if question.reason else ""
-    places = (path, *((real,) if led_away else ()), *question.others[:_MOST_OTHERS])
-    content = [_difference(change), *_unseen(change)]
-    if question.others:
-        content.append(text_block("\n".join(["The same for:", *_listed(question.others)])))
+    places = (path, *((real,) if led_away else ()), *others[:_MOST_OTHERS])
+    shown = _fitting(question.also)
+    content = [block for each in (change, *shown) for block in _shown(each)]
+    if question.also:
+        lines = (_with_reason(each, cwd) for each in (change, *question.also[:_MOST_OTHERS]))
+        content.insert(0, text_block("\n".join(lines)))
+    if unshown := (*(each.shown for each in question.also if each not in shown), *question.others):
+        content.append(text_block("\n".join(["The same for:", *_listed(unshown)])))
     return {
         "title": unmasked(f"{change.verb.capitalize()} {name}{more}{why}"),
         "locations": [{"path": str(place)} for place in places],
@@ -165,6 +173,28 @@ def _from(cwd: Path, path: Path) -> Path:
 
 def _on_one_line(path: Path | str) -> str:
     return unmasked(str(path)).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _with_reason(change: WritePath, cwd: Path) -> str:
+    place = run_later(change.path)
+    why = place.why if place is not None else change.runs_later
+    return f"{_on_one_line(_from(cwd, change.shown))} {why}".rstrip()
+
+
+def _fitting(changes: Sequence[WritePath]) -> list[WritePath]:
+    """Those whose differences a card has room for, the first of them first."""
+    found: list[WritePath] = []
+    left = _MOST_SHOWN_BYTES
+    for change in changes[:_MOST_SHOWN]:
+        size = len(change.before or b"") + len(change.after or b"")
+        if size <= left:
+            found.append(change)
+            left -= size
+    return found
+
+
+def _shown(change: WritePath) -> list[dict[str, Any]]:
+    return [_difference(change), *_unseen(change)]
 
 
 def _difference(change: WritePath) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from agent_core.sessions.events.replay import replayed
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.library import SessionLibrary
 from agent_core.sessions.live.sqlite_store import PATIENCE
+from agent_core.sessions.rewind.plan import BY_CHANCE
 from agent_core.sessions.rewind.records import RewindKind
 from agent_core.sessions.rewind.rewinder import FileOutcome, FileStep, Rewinder, RewindPlan, RewindReport
 from tools.approval.actions import WritePath
@@ -140,7 +141,9 @@ class Rewinding:
         self._show(ToolRequested(call_id, _CARD, arguments, cwd, announced=False))
         before, after = self._rewinder().contents(step)
         action = WritePath(step.path, before, after, shown=step.path)
-        reason = _FOUND if step.state == "found" else _ASKED.format(step.reason)
+        reason = _ASKED.format(step.reason)
+        if step.state == "found":
+            reason = _FOUND if step.reason == BY_CHANCE else step.reason.removeprefix("it ")
         question = Question(call_id, action, reason, others)
         answer = self._answer(question, token)
         agreed = answer.allowed and not token.is_set()

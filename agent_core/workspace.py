@@ -287,6 +287,7 @@ def local_workspace(
         readable=tuple(Path(os.path.realpath(path)) for path in readable),
         remembered=tuple(Path(os.path.realpath(path)) for path in remembered),
         confines=confined.confines,
+        runs_later=confined.places.runs,
         is_elsewhere=elsewhere is not None and not elsewhere.shared,
     )
     guarding = guardian or Guardian()

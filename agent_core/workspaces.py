@@ -242,7 +242,9 @@ class Workspaces:
         there = tuple(rule for each in theirs.deny for root, place in pairs for rule in moved(each, root, place))
         made = self.make(roots[0], roots[1:], SessionChoices(), further=(ProjectPolicy(there),))
         ours = made.approvals.rules
-        rules = replace(theirs, roots=ours.roots, confines=ours.confines, deny=(*theirs.deny, *there))
+        rules = replace(
+            theirs, roots=ours.roots, confines=ours.confines, runs_later=ours.runs_later, deny=(*theirs.deny, *there)
+        )
         return replace(
             made,
             approvals=workspace.approvals.for_another(workspace.approvals.asker, rules=rules),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from tools.approval.persistence_paths import is_git_name
 from tools.light_dataclass import dataclass
 
 MARKER = ".hermes-acp-copy"
@@ -55,13 +56,4 @@ def is_name(name: str) -> bool:
     parts = name.split("/")
     if not name or len(name) > _LONGEST_NAME or "\0" in name or name == MARKER:
         return False
-    return not any(part in {"", ".", ".."} or _is_gits(part) for part in parts)
-
-
-_UNSEEN = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
-"""Signs that an older file system of Apple's passes over in a name."""
-
-
-def _is_gits(part: str) -> bool:
-    plain = part.translate(_UNSEEN).casefold().rstrip(". ")
-    return plain == ".git" or plain.startswith(("git~", ".git:"))
+    return not any(part in {"", ".", ".."} or is_git_name(part) for part in parts)

@@ -108,3 +108,36 @@ def test_a_diff_with_signs_that_are_not_seen_says_so() -> None:
 def test_a_plan_hides_nothing() -> None:
     [block] = _blocks(LeavePlan("do\u202e this"))
     assert block["content"]["text"] == "do\\u202e this"
+
+
+def _new(name: str, content: bytes) -> WritePath:
+    return WritePath(_ROOT / name, None, content, shown=_ROOT / name)
+
+
+def test_one_question_about_several_changes_shows_each_and_names_what_there_is_no_room_for() -> None:
+    also = (
+        _new(".vscode/tasks.json", b"{}\n"),
+        _new("AGENTS.md", b"x" * 1_000_000),
+        _new(".nvim.lua", b"os.exit()\n"),
+    )
+    question = Question("call-7", _new(".envrc", b"evil\n"), "is run by direnv", also=also)
+    card: dict[str, Any] = asked_card(question, _ROOT)
+    assert card["title"] == "Create .envrc and 3 more: it is run by direnv"
+    assert [place["path"] for place in card["locations"]] == [
+        str(_ROOT / name) for name in (".envrc", ".vscode/tasks.json", "AGENTS.md", ".nvim.lua")
+    ]
+    reasons, *diffs, rest = card["content"]
+    assert "\nAGENTS.md is read by coding agents as what they are to do\n" in reasons["content"]["text"]
+    assert [(diff["path"], diff["newText"]) for diff in diffs] == [
+        (str(_ROOT / ".envrc"), "evil\n"),
+        (str(_ROOT / ".vscode/tasks.json"), "{}\n"),
+        (str(_ROOT / ".nvim.lua"), "os.exit()\n"),
+    ]
+    assert rest["content"]["text"].splitlines()[1:] == [str(_ROOT / "AGENTS.md")]
+
+
+@pytest.mark.parametrize("number", [1, 29, 80])
+def test_the_title_of_many_changes_counts_all_of_them(number: int) -> None:
+    also = tuple(_new(f"p{each}/.envrc", b"x") for each in range(number))
+    card: dict[str, Any] = asked_card(Question("call-7", _new(".envrc", b"x"), "", also=also), _ROOT)
+    assert card["title"] == f"Create .envrc and {number} more"

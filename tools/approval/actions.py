@@ -48,12 +48,14 @@ class WritePath:
     Attributes:
         before, after: the file's bytes; None for an absent file.
         shown: the path as the tool named it, for the person to read.
+        runs_later: why it is asked about whatever its name, in words that follow «it»; '' for an ordinary file.
     """
 
     path: Path
     before: bytes | None
     after: bytes | None
     shown: Path
+    runs_later: str = field(default="", compare=False)
 
     @property
     def verb(self) -> Literal["create", "edit", "delete"]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tools.approval.actions import (
@@ -90,6 +91,29 @@ class Gate:
         if isinstance(action, ReadPath) and (action.path, action.shown) in self._readable:
             return ALLOW
         decision = self._decided(action)
+        return self._passed(action, decision)
+
+    def authorize_together(self, changes: Sequence[WritePath]) -> None:
+        """Return when all of these changes may happen: the person is asked once, and sees each.
+
+        Raises:
+            Denied: one of them may not, so none does. ToolInterrupted: the turn is over.
+        """
+        self._check_turn()
+        asked, allowed = list[WritePath](), list[WritePath]()
+        for change in changes:
+            decision = self.approvals.decide(change)
+            if decision.verdict == "deny":
+                raise Denied(denied(change, decision))
+            (asked if decision.verdict == "ask" else allowed).append(change)
+        if asked:
+            first, *others = asked
+            self._passed(first, self._decided(first, tuple(others)))
+            allowed += others
+        for change in allowed:
+            self._on_allowed(change)
+
+    def _passed(self, action: Action, decision: Decision) -> Decision:
         if decision.verdict == "deny":
             raise Denied(denied(action, decision))
         self._check_turn()
@@ -115,6 +139,10 @@ class Gate:
         decision = self.authorize(action)
         is_planning = self.is_planning
         return (self.authorize(action) if is_planning != was_planning else decision), is_planning
+
+    def note(self, words: str) -> None:
+        """Tell the person something about what was not asked, on the call's card."""
+        self._on_note(words)
 
     def confirm(self, tool: str, why: str) -> None:
         """Ask the person whether this call of `tool` may go on, whatever the mode and their earlier answers say.
@@ -147,8 +175,12 @@ class Gate:
         for action in held:
             self._on_allowed(action)
 
-    def _decided(self, action: Action) -> Decision:
-        """The decision, once nobody has to be asked any more."""
+    def _decided(self, action: Action, also: tuple[WritePath, ...] = ()) -> Decision:
+        """The decision, once nobody has to be asked any more.
+
+        Args:
+            also: changes that the same answer is for.
+        """
         approvals = self.approvals
         judged: str | None = None
         while True:
@@ -163,6 +195,9 @@ class Gate:
             if judged and decision.undoable:
                 return Decision("allow", outside=decision.outside, note=judged)
             question = self._question(action, decision)
+            if also:
+                # No earlier yes and none that lasts: together they are another thing each time.
+                question = replace(question, also=also, reaches=(), keeps=(), no_lasts=False)
             answer = self._put(question, seen, lambda: approvals.decide(action).verdict != "ask")
             if answer is None:
                 continue

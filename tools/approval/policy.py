@@ -83,6 +83,10 @@ class Confines:
         return self.find_out() if self.is_wanted else ""
 
 
+def _is_none(_path: Path) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What the user's settings say, the same for every action of a session.
@@ -97,6 +101,7 @@ class Rules:
         deny: what may not happen in any mode, whatever else allows it.
         allow: what need not be asked about.
         confines: whether commands run in a sandbox.
+        runs_later: whether others run a file because settings of the workspace say so, whatever its name.
         is_elsewhere: the session's files are another machine's: what names there lead to is not seen here.
         asks_all: every command that is not proven harmless is asked about, and whatever else may have an effect.
     """
@@ -110,6 +115,7 @@ class Rules:
     deny: tuple[PermissionRule, ...] = ()
     allow: tuple[PermissionRule, ...] = ()
     confines: Confines = Confines()
+    runs_later: Callable[[Path], bool] = _is_none
     asks_all: bool = False
     is_elsewhere: bool = False
 
@@ -231,8 +237,8 @@ def _found(action: Action, mode: Mode, rules: Rules, edits: EditPolicy) -> Decis
             return _read(path, rules)
         case ReadSecretFiles():
             return Decision("ask", "could read files with credentials", "secrets")
-        case WritePath(path=path):
-            return _write(path, rules, unasked=mode == "accept_edits" and edits == "mode")
+        case WritePath():
+            return _write(action, rules, unasked=mode == "accept_edits" and edits == "mode")
         case RunCommand():
             return _run(action, rules)
         case ProcessInput():
@@ -259,11 +265,14 @@ def _read(path: Path, rules: Rules) -> Decision:
     return ALLOW if _inside(path, rules.roots) else _OUTSIDE
 
 
-def _write(path: Path, rules: Rules, *, unasked: bool) -> Decision:
+def _write(action: WritePath, rules: Rules, *, unasked: bool) -> Decision:
+    path = action.path
     if path in rules.closed:
         return _CLOSED
-    if reason := why_sensitive_to_write(path, rules.private):
+    if reason := why_sensitive_to_write(path, rules.private) or action.runs_later:
         return _risky(reason)
+    if rules.runs_later(path):
+        return _risky("is run or read by git, as its settings say")
     if not _inside(path, rules.roots):
         return _OUTSIDE
     return ALLOW if unasked else _ASK

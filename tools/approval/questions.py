@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from tools.approval.actions import Action
+from tools.approval.actions import Action, WritePath
 from tools.approval.policy import Mode
 from tools.approval.scopes import Grant, Scope
 from tools.context import Interrupt
@@ -19,6 +19,7 @@ class Question:
     Attributes:
         reason: why it is asked, in words that follow «because it …»; '' where that needs none.
         others: files to which the same is to happen; one answer is for all.
+        also: further changes that the same answer is for, to be shown like the first.
         is_risky: whoever does not look should rather say no.
         reaches: how much wider than once a yes may be.
         keeps: of these, what may be kept for later sessions.
@@ -34,6 +35,7 @@ class Question:
     action: Action
     reason: str
     others: tuple[Path, ...] = ()
+    also: tuple[WritePath, ...] = ()
     is_risky: bool = False
     reaches: tuple[Grant, ...] = ()
     keeps: tuple[Grant, ...] = ()

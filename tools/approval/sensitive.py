@@ -1,23 +1,19 @@
 """Paths that hold keys, credentials or hooks: they ask even where other paths of a workspace do not.
 
-What may only be changed with a question is, besides, what something else runs later that no sandbox holds: the shell
-at a login, git at a commit, the editor when it opens the directory, another agent, the machines that build a push.
-What runs when a command of ours runs (a Makefile, the scripts of package.json, conftest.py, a Dockerfile) is a
-workspace's ordinary content: it is what an agent is there to change, and the sandbox holds it. So are the texts that
-tell agents what to do.
-
-The lists are in `sensitive_places`. A name in source code that only sounds like a secret (`credentials.py`) and a
-template (`.env.example`) are none.
+What holds a secret is listed in `sensitive_places`, what may only be changed with a question because others run it
+later in `persistence_paths`. A name in source code that only sounds like a secret (`credentials.py`) and a template
+(`.env.example`) are none.
 """
 
 from __future__ import annotations
 
+import os
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from tools.approval import sensitive_places as places
+from tools.approval.persistence_paths import folded_path, run_later
 
 _Tails = Mapping[str, tuple[tuple[str, ...], ...]]
 
@@ -32,15 +28,16 @@ def _by_first_part(named: Iterable[str]) -> _Tails:
 
 
 _GUARDED_PLACES = _by_first_part(places.GUARDED_PLACES)
-_RUN_PLACES = _by_first_part(places.RUN_PLACES)
 _GUARDED_FORMS = re.compile(places.GUARDED_FORMS, re.DOTALL)
 _GUARDED_JSON = re.compile(places.GUARDED_JSON, re.DOTALL)
 _GUARDED_AT_ROOT = re.compile(places.GUARDED_AT_ROOT, re.DOTALL)
 _HARMLESS_FORMS = re.compile(places.HARMLESS_FORMS, re.DOTALL)
-_RUN_FORMS = re.compile(places.RUN_FORMS, re.DOTALL)
-# What a file system of Windows takes for the same name: dots and `::$DATA` at its end; GIT~1 is .git.
-_END_OF_NAME = re.compile(r"(?<=[^/. ])[. ]+(?=/|$)|::?\$[a-z_]+(?=/|$)")
-_SHORT_GIT = re.compile(r"/git~\d(?=/|$)")
+# What a repository has besides its history: a directory with HEAD, objects and refs is one, whatever its name.
+_REPOSITORY = ("HEAD", "objects", "refs")
+_RUN_IN_REPOSITORY = frozenset(
+    {"config", "config.worktree", "commondir", "hooks", "info", "objects", "refs", "remotes"}
+)
+_REPOSITORY_DEPTH = 4
 
 
 def why_sensitive(path: Path, private: tuple[Path, ...] = ()) -> str:
@@ -52,11 +49,11 @@ def why_sensitive(path: Path, private: tuple[Path, ...] = ()) -> str:
     """
     if any(path == root or root in path.parents for root in private):
         return "holds this agent's own settings"
-    return _why_secret(_folded(path))
+    return _why_secret(folded_path(path))
 
 
 def why_sensitive_to_write(path: Path, private: tuple[Path, ...] = ()) -> str:
-    """Like `why_sensitive`, and also for what something else runs later: shell start-up files, editor settings, CI.
+    """Like `why_sensitive`, and also for what others run later (`persistence_paths`).
 
     Args:
         path: absolute, symbolic links resolved.
@@ -64,14 +61,19 @@ def why_sensitive_to_write(path: Path, private: tuple[Path, ...] = ()) -> str:
     """
     if reason := why_sensitive(path, private):
         return reason
-    folded = _folded(path)
-    parts = folded.split("/")
-    hit = _place(parts, _RUN_PLACES)
-    if hit and not folded.endswith(f"/{hit}"):
-        return f"is inside {hit}, whose files may be run later"
-    if hit or parts[-1] in places.RUN_NAMES or _RUN_FORMS.fullmatch(folded):
-        return "may be run or read by other programs later"
-    return ""
+    if (place := run_later(path)) is not None:
+        return place.why
+    return "belongs to a git repository without a work tree" if _is_in_repository(path) else ""
+
+
+def _is_in_repository(path: Path) -> bool:
+    """Whether git would take the directory that a file is in, or one near above, for a repository of its own."""
+    for depth, folder in zip(range(_REPOSITORY_DEPTH), path.parents, strict=False):
+        if path.parts[-1 - depth] in _RUN_IN_REPOSITORY and all(
+            os.path.lexists(folder / name) for name in _REPOSITORY
+        ):
+            return True
+    return False
 
 
 def _why_secret(folded: str) -> str:
@@ -97,15 +99,3 @@ def _place(parts: list[str], tails: _Tails) -> str:
             if tuple(parts[number + 1 : number + 1 + len(tail)]) == tail:
                 return "/".join((part, *tail))
     return ""
-
-
-def _folded(path: Path) -> str:
-    """The path as the file system may understand it: letter case does not protect, nor do signs that nobody sees."""
-    text = str(path).casefold()
-    if not text.isascii():
-        text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
-    if text.startswith("//"):
-        text = text[1:]
-    if "./" in text or " /" in text or ":$" in text or text.endswith((".", " ")):
-        text = _END_OF_NAME.sub("", text)
-    return _SHORT_GIT.sub("/.git", text) if "git~" in text else text

@@ -1,4 +1,4 @@
-"""Which places hold secrets, and which files others run later: the lists behind `sensitive`. All in lower case.
+"""Which places hold secrets: the lists behind `sensitive`. All in lower case.
 
 A path in a list counts wherever it is: in the person's home, in another's, in a copy of one. On macOS and Windows the
 same programs keep their things elsewhere; those places are listed everywhere, as homes are mounted and copied.
@@ -102,44 +102,3 @@ GUARDED_AT_ROOT = (
     r"|/proc/(?:[^/]+/(?:task/[^/]+/)?(?:environ|mem|maps|auxv|pagemap)$|kcore$)|/dev/(?:k?mem|port)$"
 )
 """Paths of a system, as an expression for their beginning."""
-
-RUN_PLACES = (
-    # The person's editor, by itself or at a click.
-    ".vscode", ".idea", ".zed", ".fleet", ".devcontainer", ".vim", ".config/nvim", ".emacs.d", ".config/emacs",
-    # Other agents, and the servers that they start.
-    ".claude", ".cursor/mcp.json", ".cursor/hooks.json", ".gemini", ".codex", ".kiro/settings", ".roo/mcp.json",
-    ".amazonq", ".opencode",
-    # git, at a commit; others' machines, with their secrets, at a push.
-    ".husky", ".githooks", ".config/git", ".github/workflows", ".github/actions", ".gitea/workflows",
-    ".forgejo/workflows", ".circleci", ".buildkite", ".woodpecker",
-    # The shell, the desktop and the system, at a start.
-    ".config/fish", ".config/direnv", ".config/mise", ".config/environment.d", ".config/autostart",
-    ".config/systemd", ".local/share/systemd", ".local/share/applications", ".local/bin", ".local/lib",
-    ".cargo/bin", ".cargo/config.toml", ".config/pip", ".oh-my-zsh", ".bashrc.d",
-    "library/launchagents", "library/launchdaemons", "library/startupitems", "start menu/programs/startup",
-)  # fmt: skip
-"""Directories and files whose content others run later."""
-
-RUN_NAMES = frozenset(
-    {
-        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile",
-        ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", "config.fish", ".inputrc",
-        ".xinitrc", ".xsession", ".xsessionrc", ".xprofile", ".pam_environment", "crontab", ".rhosts", ".forward",
-        "authorized_keys", "authorized_keys2",
-        ".gitconfig", ".gitmodules", ".gitattributes", ".pre-commit-config.yaml", ".pre-commit-config.yml",
-        "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".overcommit.yml", ".huskyrc",
-        ".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker.yml", "azure-pipelines.yml",
-        "bitbucket-pipelines.yml", "jenkinsfile",
-        ".mcp.json", "opencode.json", ".vimrc", ".gvimrc", ".nvimrc", ".nvim.lua", ".exrc", ".emacs",
-        ".dir-locals.el",
-        ".tmux.conf", ".screenrc", ".gdbinit", ".lldbinit", ".irbrc", ".pryrc", ".pythonrc", ".pythonrc.py",
-        ".curlrc", ".wgetrc", ".psqlrc", ".sqliterc", ".mise.toml", "mise.toml",
-        "sitecustomize.py", "usercustomize.py",
-    }
-)  # fmt: skip
-RUN_FORMS = (
-    r".*/(?:site|dist)-packages/[^/]+\.pth|.*/[^/]+\.git/(?:hooks/.+|config)|.*\.code-workspace"
-    r"|(?:/private)?/etc/(?:cron|profile|systemd/|init\.d/|rc|ld\.so|pam|udev/|environment|bash|zsh|xdg/autostart/"
-    r"|x11/|hosts$|resolv\.conf$|passwd$|group$|apt/apt\.conf|update-motd\.d/).*"
-)
-"""Paths, as an expression for the whole of one."""

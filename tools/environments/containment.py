@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from tools.approval.policy import Confines, Decision
 from tools.approval.searching import searches_below
 from tools.environments.gated_hosts import GatedHosts
+from tools.environments.gated_places import installers
 from tools.environments.kept_places import KeptPlaces
-from tools.environments.sandbox.port import Confinement, Level, Limits, Network, Sandbox
+from tools.environments.sandbox.port import HOLDING, Confinement, Level, Limits, Network, Sandbox
 from tools.environments.workspace_secrets import WorkspaceSecrets
 from tools.light_dataclass import dataclass
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tools.environments.unconfined_commands import GitPlace
 
 _MOST_NAMES = 3
+_SOMEWHERE = Path("/")
 
 
 def _nowhere_else() -> str:
@@ -117,13 +119,22 @@ class Containment:
             return False
         return self.level == "read-only" or self.sandbox.hides_beside_changes
 
-    def of(self, decision: Decision, *, is_planning: bool, unread: tuple[Path, ...] = ()) -> Confinement | None:
+    def of(
+        self,
+        decision: Decision,
+        *,
+        is_planning: bool,
+        command: str = "",
+        cwd: Path = _SOMEWHERE,
+        unread: tuple[Path, ...] = (),
+    ) -> Confinement | None:
         """What a command may do that was let through by `decision`; None: whatever the user may.
 
-        Args:
-            unread: secret files of the workspace that it may not read.
-
         `elsewhere` is for the caller to look at: not every command runs where the others do.
+
+        Args:
+            command: what will run in `cwd`; '' where nobody knows.
+            unread: secret files of the workspace that it may not read.
         """
         if decision.outside or not self.contains:
             return None
@@ -137,7 +148,23 @@ class Containment:
             return Confinement("full", (), hidden, network="on", limits=self.limits)
         if self.level == "read-only":
             return Confinement("read-only", (), hidden, network=self.network, limits=self.limits)
-        return Confinement("workspace-write", grounds.writable, hidden, grounds.protected, self.network, self.limits)
+        return Confinement(
+            "workspace-write",
+            grounds.writable,
+            hidden,
+            grounds.protected,
+            self.network,
+            self.limits,
+            self._held(command, cwd),
+        )
+
+    def _held(self, command: str, cwd: Path) -> tuple[Path, ...]:
+        """What is kept from this command where a single file can be; what installs packages may set hooks up."""
+        try:
+            holds = self.sandbox is not None and self.sandbox.name in HOLDING
+        except OSError:  # it cannot be made: starting the command says why
+            return ()
+        return self.places.held() if holds and not installers(command, cwd) else ()
 
     def runs_along(self, command: str, cwd: Path, env: Mapping[str, str] | None = None) -> str:
         """What a command that only looks would run with nothing to contain it; '' for nothing.

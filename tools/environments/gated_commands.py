@@ -96,15 +96,20 @@ class GatedEnvironment:
     def _run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
         if spec.confinement is None:
             return self._inner.run(spec, on_output, interrupt)
+        places, is_busy = self._containment.places, self._inner.is_busy()
+        if spec.confinement.level == "read-only" and not is_busy and not places.is_left:
+            return self._inner.run(spec, on_output, interrupt)
         # While something of earlier commands still runs, what has changed since the last look may be its work.
-        before = self._containment.places.before(keep=self._inner.is_busy())
+        before = places.before(keep=is_busy)
         try:
             outcome = self._inner.run(spec, on_output, interrupt)
         finally:
             # Asked before the look: what ends between the two is seen by it.
             if self._inner.is_busy():
-                self._containment.places.go_on()
-            put_back = look_after(self._containment.places, before, self._gate)
+                places.go_on()
+            put_back = look_after(
+                places, before, self._gate, history=self._history, command=spec.command, cwd=spec.cwd
+            )
         return replace(outcome, put_back=put_back)
 
     def _may_run_free(self, action: RunCommand, refused: str) -> bool:

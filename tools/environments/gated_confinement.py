@@ -74,7 +74,10 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
         decision, is_planning = gate.authorize_command(action)
     if hides:
         unread = (*unread, *(path for wish in refused for path in wish.paths))
-    confinement = containment.of(decision, is_planning=is_planning, unread=unread) if is_here else None
+    if not is_here:
+        return LetThrough(decision, is_planning, None)
+    command, cwd = action.command, action.cwd
+    confinement = containment.of(decision, is_planning=is_planning, command=command, cwd=cwd, unread=unread)
     return LetThrough(decision, is_planning, confinement)
 
 

@@ -116,5 +116,5 @@ class GatedProcesses:
         places = self._containment.places
         if places.is_left:
             is_over = not self._containment.any_left() and not any(info.running for info in self._inner.list())
-            look_after(places, places.before(keep=not is_over), self._gate)
+            look_after(places, places.before(keep=not is_over), self._gate, history=self._history)
         return found

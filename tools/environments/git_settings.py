@@ -36,20 +36,6 @@ _RUNS = re.compile(
 # They name a remote, or say by themselves where data goes.
 _WHERE_TO = re.compile(r"branch\..*\.(?:remote|pushremote)|remote\.pushdefault", re.DOTALL)
 
-# What commands that only look make git run: status, diff, log.
-_LOOKING = re.compile(
-    r"core\.(?:fsmonitor|hookspath|pager|attributesfile|worktree|alternaterefscommand)|pager\..*|include(?:if)?\..*"
-    r"|diff\..*|filter\..*|gpg\..*",
-    re.DOTALL,
-)
-_BUILT_IN = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", ""})
-
-
-def looking_settings(config: bytes) -> tuple[str, ...]:
-    """The names of those settings that git follows also where it only looks."""
-    found = sorted(running_settings(config))
-    return tuple(name for name, value in found if _LOOKING.fullmatch(name) and value.lower() not in _BUILT_IN)
-
 
 def running_settings(config: bytes) -> frozenset[tuple[str, str]]:
     """Those settings in the text of a config file: (section.subsection.key, value), the names in lower case."""

@@ -1,33 +1,38 @@
 """Places in a workspace that others run later: what a confined command has changed there is looked at afterwards.
 
-A sandbox can let a command write to a directory or not; it cannot let it make files everywhere in a workspace but in
-`.git/hooks`. So these few places are compared before and after, and the person decides about what differs.
+A sandbox can let a command write to a directory or not; few can let it make files everywhere in a workspace but in
+`.git/hooks`, and none knows which change of `.git/config` makes git run a program. So these places are compared
+before and after, and the person decides about what differs.
 
 A place may be a link, or lead elsewhere (`.git` may be a file that says where), and a command may have made it so. So
-a link in the way is itself one of the things compared, and nothing outside of the session's directories is put back
-that was not seen before: the command cannot have made it, and what it points at is not ours to delete.
+a link in the way is itself one of the things compared. What is only found through something that the command has
+changed is shown and not touched: with that put back, nothing leads to it any more. Nothing that was not looked at
+before is put back at all: it may be the person's.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import secrets
 import stat
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tools.changes.facts import CLOCK_STEP_NS, Facts, facts_of
 from tools.environments.agreed_writes import AgreedWrites
-from tools.environments.git_settings import looking_settings, running_settings
-from tools.environments.places_run_later import MOST_BYTES, places_in, read_file
+from tools.environments.place_contents import is_settings, led_to, runs_the_same
+from tools.environments.places_run_later import GIT_FILE, MOST_BYTES, Look, PlaceFinder, Way, read_file
 from tools.environments.resolved_open import Spot, holding
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_NOCTTY, O_NONBLOCK, set_mode
 
 _EXECUTABLE = 0o111
+_MOST_HELD = 200
+_MOST_KEPT = 32 * 1024 * 1024
+"""Contents of all places together; what is beyond it is known by its facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +54,29 @@ class Kept:
         return stat.S_ISLNK(self.facts.st_mode)
 
 
-Snapshot = Mapping[Path, Kept]
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How the places were: their files, and where else was looked."""
+
+    files: Mapping[Path, Kept]
+    look: Look
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceChange:
-    """A file that is not what it was. `before` is None for one that is new."""
+    """A file that is not what it was. `before` is None for one that is new.
+
+    Attributes:
+        is_behind: it may have been there all along: only what leads to it has changed. It stays as it is.
+        is_moved: new at its place, but not written since: it was somewhere else, and must not be lost.
+    """
 
     path: Path
     before: bytes | None
     after: bytes
     was: Kept | None
+    is_behind: bool = False
+    is_moved: bool = False
 
 
 class KeptPlaces:
@@ -74,7 +91,11 @@ class KeptPlaces:
 
     def __init__(self, roots: tuple[Path, ...] = ()) -> None:
         self._roots = roots
+        self._finder = PlaceFinder(roots)
+        self._paths: dict[str, Path] = {}  # made once: they are looked at before and after each command
         self._last: dict[Path, Kept] = {}
+        self._look = Look()
+        self._ways: dict[str, Way] = {}  # also of what was a place once
         self._has_looked = False
         self._is_left = False
         self._looked_at = 0
@@ -105,28 +126,56 @@ class KeptPlaces:
         if not ((keep or self._is_left) and self._has_looked):
             self._see()
         self._is_left = self._is_left and keep
-        return dict(self._last)
+        return Snapshot(dict(self._last), self._look)
 
     def _see(self) -> None:
-        self._remember(dict(self._now()))
+        self._remember(*self._now())
         self._has_looked = True
 
-    def _remember(self, now: dict[Path, Kept]) -> None:
-        self._last = now
+    def _remember(self, now: dict[Path, Kept], look: Look) -> None:
+        self._last, self._look = now, look
         self._looked_at = time.time_ns()
 
     def changed(self, before: Snapshot) -> tuple[PlaceChange, ...]:
         """What has come or changed since; what has gone runs nothing."""
-        now = dict(self._now())
-        found = tuple(
-            PlaceChange(path, None if was is None else was.content, kept.content or b"", was)
-            for path, kept in now.items()
-            if not _is_same(path, was := before.get(path), kept)
-            and (was is not None or self._is_inside(path))
-            and not self._is_agreed(path, was, kept)
-        )
-        self._remember(now)
-        return found
+        now, look = self._now()
+        found, behind = list[PlaceChange](), list[PlaceChange]()
+        for path, kept in now.items():
+            was, way = before.files.get(path), self._ways.get(str(path), Way())
+            if _is_same(path, was, kept, way, before.look) or self._is_agreed(path, was, kept):
+                continue
+            is_moved = was is None and kept.facts.mtime_ns < before.look.at - CLOCK_STEP_NS
+            content = None if was is None else was.content
+            change = PlaceChange(path, content, kept.content or b"", was, is_moved=is_moved)
+            if was is not None or (self._is_inside(path) and before.look.showed_absence(str(path))):
+                found.append(change)
+            elif way.via and self._is_inside(path):
+                behind.append(replace(change, is_behind=True))
+        changed = {str(change.path) for change in found}
+        found += [change for change in behind if self._ways[str(change.path)].via in changed]
+        for git in sorted(look.bare - before.look.bare):
+            found += _of_new_repository(git, now, frozenset(change.path for change in found))
+        self._remember(now, look)
+        return tuple(found)
+
+    def runs(self, path: Path) -> bool:
+        """Whether git runs or reads a file because the settings of the workspace's repositories say so.
+
+        Args:
+            path: absolute, resolved.
+        """
+        places = self._finder.look_at_repositories().places
+        return str(path) in places or str(path.parent) in places
+
+    def held(self) -> tuple[Path, ...]:
+        """Places that are there and that no everyday command changes: a sandbox may keep them as they are.
+
+        What git has in a work tree is none of them, nor are its settings: a checkout, a merge or a push would break
+        off half way.
+        """
+        found = self._finder.look().lasting
+        inside = (path for path in found if "/.git/" in path or not _is_in_work_tree(path))
+        return tuple(Path(path) for path, _ in zip(inside, range(_MOST_HELD), strict=False))
 
     def disarm(self) -> tuple[Path, ...]:
         """At the session's end nobody can be asked. What was left alone with the places leaves nothing that runs by
@@ -138,7 +187,11 @@ class KeptPlaces:
         if not self._is_left:
             return ()
         since = self._looked_at - CLOCK_STEP_NS
-        recent = (change for change in self.changed(dict(self._last)) if _changed_at(change.path) >= since)
+        recent = (
+            change
+            for change in self.changed(Snapshot(dict(self._last), self._look))
+            if _changed_at(change.path) >= since
+        )
         self._is_left = False
         return tuple(change.path for change in recent if self._made_harmless(change))
 
@@ -151,29 +204,24 @@ class KeptPlaces:
         return False
 
     def put_back(self, change: PlaceChange) -> None:
-        """Make the file what it was. What is too big to be kept is moved aside, so that nothing runs it.
+        """Make the file what it was. What cannot be had again is moved aside, so that nothing runs it.
 
         Raises:
             OSError: it cannot be changed, or a link has come into its path since.
         """
+        if change.is_behind:
+            return
         self._last.pop(change.path, None)
         was = change.was
         with contextlib.suppress(FileNotFoundError), holding(change.path, make=was is not None) as spot:
-            if was is None:
+            if was is None and not change.is_moved:
                 spot.unlink()
-            elif was.content is None:
+            elif was is None or was.content is None:
                 aside = spot.beside(f"{spot.name}.refused-{secrets.token_hex(4)}")
                 os.replace(spot.name, aside.name, src_dir_fd=spot.folder, dst_dir_fd=spot.folder)
             else:
                 _restore(spot, was, was.content)
                 self._last[change.path] = was
-
-    def runs_along(self) -> str:
-        """What git would run of the repositories' own settings where it only looks; '' for nothing."""
-        for path in self._paths():
-            if path.name in {"config", "config.worktree"} and (names := looking_settings(read_file(path) or b"")):
-                return f"what {names[0]} in {path} names"
-        return ""
 
     def _is_agreed(self, path: Path, was: Kept | None, now: Kept) -> bool:
         began_to_run = _is_executable(now) and (was is None or not _is_executable(was))
@@ -182,78 +230,69 @@ class KeptPlaces:
     def _is_inside(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self._roots)
 
-    def _now(self) -> Iterator[tuple[Path, Kept]]:
+    def _now(self) -> tuple[dict[Path, Kept], Look]:
+        look, now, left = self._finder.look(), dict[Path, Kept](), _MOST_KEPT
         # What was seen before is looked at also where it is not found any more, among very many others.
-        for path in dict.fromkeys((*self._paths(), *self._last)):
+        for path in dict.fromkeys((*look.places, *map(str, self._last))):
             try:
                 facts = facts_of(os.lstat(path))
-            except OSError:
+            except (OSError, ValueError):
                 continue
             if not facts.is_file:
                 continue
-            known = self._last.get(path)
-            if known is not None and known.facts == facts and known.is_settled:
-                yield path, known
-            else:
+            place = self._paths.get(path) or self._paths.setdefault(path, Path(path))
+            kept = self._last.get(place)
+            if kept is None or kept.facts != facts or not kept.is_settled:
                 is_settled = time.time_ns() - facts.ctime_ns > CLOCK_STEP_NS
-                yield path, Kept(facts, _content(path, facts), is_settled)
-
-    def _paths(self) -> Iterator[Path]:
-        """Each place once: where it really is, and the links on the way there."""
-        really: dict[Path, Path | None] = {}
-        found: dict[Path, None] = {}
-        for root in self._roots:
-            really[root] = root
-            for path, folder in places_in(root):
-                if folder not in really:
-                    really[folder] = place = _real_folder(folder, root)
-                    is_missing = place is None and _is_in(folder, root)
-                    if place != folder and not is_missing and folder.is_relative_to(root):
-                        found.update(dict.fromkeys(_links(folder, root)))
-                if (place := really[folder]) is not None:
-                    found[path if place == folder else place / path.name] = None
-        yield from found
+                kept = Kept(facts, _content(place, facts) if facts.size <= left else None, is_settled)
+            left -= len(kept.content or b"")
+            now[place] = kept
+        self._ways.update((path, look.places[path]) for path in map(str, now) if path in look.places)
+        return now, look
 
 
-@functools.lru_cache(maxsize=256)
-def _is_in(folder: Path, root: Path) -> bool:
-    """Whether a directory lies in `root` itself, so that no link can be on the way. The same few are asked about."""
-    return folder.parent == root
-
-
-def _real_folder(folder: Path, root: Path) -> Path | None:
-    """Where a directory really is; None where there is none. Most of them are not there: one look tells."""
-    try:
-        facts = os.lstat(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError:
-        return Path(os.path.realpath(folder))
-    is_plain = stat.S_ISDIR(facts.st_mode) and _is_in(folder, root)
-    return folder if is_plain else Path(os.path.realpath(folder))
-
-
-def _links(path: Path, root: Path) -> Iterator[Path]:
-    """The directories from `root` to `path` that are symbolic links, up to the first."""
-    here = str(root)
-    for name in path.parts[len(root.parts) :]:
-        here = f"{here}/{name}"
-        if os.path.islink(here):  # noqa: PTH114 - several for each look
-            yield Path(here)
-            return
-
-
-def _is_same(path: Path, was: Kept | None, now: Kept) -> bool:
+def _is_same(path: Path, was: Kept | None, now: Kept, way: Way, before: Look) -> bool:
     if was is not None and was.facts == now.facts and was.is_settled:
         return True
-    is_config = path.name in {"config", "config.worktree"}
     if was is not None and was.is_link == now.is_link and was.content == now.content is not None:
         # A file that became executable begins to count as a hook.
-        return is_config or not _is_executable(now) or _is_executable(was)
-    if is_config and not now.is_link and now.content is not None:
-        before = running_settings(was.content or b"") if was is not None else frozenset()
-        return running_settings(now.content or b"") <= before
-    return False
+        return (way.is_git and is_settings(path)) or not _is_executable(now) or _is_executable(was)
+    if now.is_link or now.content is None or (was is not None and (was.is_link or was.content is None)):
+        return False
+    if was is None and path.name == ".git" and way.is_nested and _leads_to_known(path, now.content, before):
+        return True  # another work tree, or a submodule, of a repository that was there
+    before_it = None if was is None else was.content
+    return runs_the_same(path, before_it, now.content, is_git=way.is_git, is_nested=way.is_nested)
+
+
+def _is_in_work_tree(path: str) -> bool:
+    return any(os.path.lexists(folder / ".git") for folder in Path(path).parents)
+
+
+def _of_new_repository(git: str, now: Mapping[Path, Kept], known: frozenset[Path]) -> Iterator[PlaceChange]:
+    """What git runs of a directory that has become a repository although these files were there before.
+
+    Without HEAD it is none any more.
+    """
+    head = Path(git, "HEAD")
+    inside = [path for path in now if path.is_relative_to(git) and path not in known and path != head]
+    running = [
+        path
+        for path in inside
+        if not runs_the_same(path, None, now[path].content or b"", is_git=True, is_nested=True)
+    ]
+    if running and head in now and head not in known:
+        yield PlaceChange(head, None, now[head].content or b"", None, is_moved=True)
+    for path in running:
+        yield PlaceChange(path, None, now[path].content or b"", None, is_behind=True)
+
+
+def _leads_to_known(dot_git: Path, text: bytes, before: Look) -> bool:
+    if not text.startswith(GIT_FILE):
+        return False
+    git = os.path.realpath(led_to(dot_git, text.removeprefix(GIT_FILE)))
+    inside = (f"{each}/{name}/" for each in before.repositories for name in ("worktrees", "modules"))
+    return git.startswith(tuple(inside))
 
 
 def _changed_at(path: Path) -> int:

@@ -1,25 +1,32 @@
-"""Where in a workspace stands what others run later: editors' and agents' settings, and all that git runs."""
+"""Finds on disk what `tools.approval.persistence_paths` lists: before and after each confined command.
+
+A look must cost next to nothing. So a directory is listed once, and again only when it has changed; all others are
+one call of the system's each. Nearest first, and within bounds: what tools have made (`node_modules`, `build`
+excepted) is entered only where the table leads into it, and after `_MOST_DIRECTORIES` the rest is not looked into.
+
+git's own directory is wherever git finds it: `.git` may be a file that says where, and the repository of a work tree
+shares its settings and hooks with others. A directory with HEAD, objects and refs is one too, whatever its name.
+"""
 
 from __future__ import annotations
 
-import functools
 import os
 import stat
-from collections.abc import Iterator
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import field, replace
 from pathlib import Path
 
+from tools.approval.persistence_paths import Step, anywhere, exceptions
+from tools.changes.facts import CLOCK_STEP_NS
+from tools.changes.skipped_folders import is_generated
 from tools.environments.git_settings import hooks_directories, included_files
+from tools.environments.place_contents import pointed
+from tools.light_dataclass import dataclass
 from tools.os_flags import O_CLOEXEC, O_NOCTTY, O_NONBLOCK
 
-_FILES = (
-    ".envrc", ".mcp.json", ".cursor/mcp.json", ".cursor/hooks.json", ".claude/settings.json",
-    ".claude/settings.local.json", ".vscode/settings.json", ".vscode/tasks.json", ".vscode/launch.json",
-    ".vscode/mcp.json", ".hermes/config.yaml", ".zed/settings.json", ".zed/tasks.json",
-    ".devcontainer/devcontainer.json", ".devcontainer.json", ".exrc", ".nvim.lua", ".dir-locals.el",
-    ".gemini/settings.json", ".codex/config.toml", ".kiro/settings/mcp.json", ".roo/mcp.json", ".amazonq/mcp.json",
-    "opencode.json",
-)  # fmt: skip
-_DIRECTORIES = (".husky", ".idea/runConfigurations")
 # Looked for by name, so that they are not lost among very many others.
 _HOOKS = (
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
@@ -28,105 +35,29 @@ _HOOKS = (
     "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "p4-changelist", "p4-prepare-changelist",
     "p4-post-changelist", "p4-pre-submit", "post-index-change",
 )  # fmt: skip
-_MOST_ENTRIES = 500
-_MODULES_DEPTH = 4
-_INCLUDES_DEPTH = 5
+_IN_GIT = ("config.worktree", "sequencer/todo", "rebase-merge/git-rebase-todo")
+_SHARED_IN_GIT = (
+    "config",
+    "info/attributes",
+    "info/grafts",
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+)
+_FOLDERS_IN_GIT = ("remotes", "branches")
+_REPOSITORY = frozenset({"HEAD", "objects", "refs"})
+_MOST_DIRECTORIES = 4_000
+_MOST_BELOW = 2_000
+_MOST_NAMES = 20_000
+_MODULES_DEPTH = 6
+_INCLUDES_DEPTH = 10
 MOST_BYTES = 4 * 1024 * 1024
 """Longer files are not read whole."""
-_GIT_FILE = b"gitdir:"
+GIT_FILE = b"gitdir: "
+"""How a `.git` begins that is a file."""
 
 
-def places_in(root: Path) -> Iterator[tuple[Path, Path]]:
-    """The places of a directory and what they lie in, whether or not something is there; some more than once."""
-    yield from _named(root)
-    for name in _DIRECTORIES:
-        yield from ((path, path.parent) for path in _entries(root / name))
-    yield from ((path, path.parent) for path in _of_git(root))
-
-
-@functools.lru_cache(maxsize=64)
-def _named(root: Path) -> tuple[tuple[Path, Path], ...]:
-    # Made once: they are looked at before and after each command.
-    return tuple((path, path.parent) for path in (root / name for name in _FILES))
-
-
-def _of_git(root: Path) -> Iterator[Path]:
-    """The settings and hooks of the repository at `root`, of what it shares with others, and of its submodules."""
-    yield root / ".git"  # counts where it is a file or a link that leads elsewhere
-    git = _git_directory(root / ".git")
-    if git is None:
-        return
-    shared = _common_directory(git)
-    yield git / "commondir"
-    trees = (Path(name) / "config.worktree" for name in _names(shared / "worktrees"))
-    yield from trees
-    for directory in dict.fromkeys((git, shared, *_modules(shared / "modules"))):
-        config = directory / "config"
-        yield from (config, directory / "config.worktree")
-        yield from _entries(directory / "hooks")
-        yield from _included(config)
-        for named in hooks_directories(read_file(config) or b""):
-            yield from _entries(root / os.path.expanduser(named))  # noqa: PTH111 - git's own `~`
-
-
-def _included(config: Path, depth: int = _INCLUDES_DEPTH) -> Iterator[Path]:
-    """The files that git reads with this one."""
-    if depth == 0:
-        return
-    for named in included_files(read_file(config) or b""):
-        file = config.parent / os.path.expanduser(named)  # noqa: PTH111 - git's own `~`
-        yield file
-        yield from _included(file, depth - 1)
-
-
-def _modules(directory: Path, depth: int = _MODULES_DEPTH) -> Iterator[Path]:
-    """Repositories of submodules, whose names may have slashes in them, and of theirs."""
-    if depth == 0:
-        return
-    for name in _names(directory):
-        here = Path(name)
-        if here.is_symlink():
-            continue
-        if (here / "HEAD").exists() or (here / "config").exists():
-            yield here
-            yield from _modules(here / "modules", depth - 1)
-        else:
-            yield from _modules(here, depth - 1)
-
-
-def _git_directory(dot_git: Path) -> Path | None:
-    if dot_git.is_dir():
-        return dot_git
-    text = read_file(dot_git)
-    if text is None or not text.startswith(_GIT_FILE):
-        return None
-    return dot_git.parent / os.fsdecode(text.removeprefix(_GIT_FILE).strip())
-
-
-def _common_directory(git: Path) -> Path:
-    text = read_file(git / "commondir")
-    return git if text is None else git / os.fsdecode(text.strip())
-
-
-def _entries(directory: Path) -> Iterator[Path]:
-    # One is looked for by name, so that a directory without files is known for what it is: a link or none.
-    yield directory / _HOOKS[0]
-    names = _names(directory)
-    if len(names) >= _MOST_ENTRIES:
-        yield from (directory / name for name in _HOOKS)
-    yield from (Path(name) for name in names if not name.endswith(".sample"))
-
-
-def _names(directory: Path) -> list[str]:
-    try:
-        with os.scandir(directory) as found:
-            return [entry.path for entry, _ in zip(found, range(_MOST_ENTRIES), strict=False)]
-    except OSError:
-        return []
-
-
-def read_file(path: Path, most_bytes: int = MOST_BYTES) -> bytes | None:
-    """A regular file's content, or the beginning of it; None where there is none."""
+def read_file(path: Path | str, most_bytes: int = MOST_BYTES) -> bytes | None:
+    """A regular file's content, as much as is read; None where there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     except OSError:
@@ -136,3 +67,371 @@ def read_file(path: Path, most_bytes: int = MOST_BYTES) -> bytes | None:
         return None
     with open(descriptor, "rb") as file:  # noqa: PTH123 - by descriptor
         return file.read(most_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a place was found.
+
+    Attributes:
+        via: the link, or the file that names it, which leads there; '' where it lies there by itself.
+        is_git: it is a file of a repository's own directory.
+        is_nested: of a repository within the workspace, not the workspace's own.
+    """
+
+    via: str = ""
+    is_git: bool = False
+    is_nested: bool = False
+
+
+@dataclass(slots=True)
+class Look:
+    """What one look found.
+
+    Attributes:
+        places: each path that was looked for, whether or not something is there.
+        listed: the names in each directory that was looked into; none for a missing one.
+        repositories: git's directories, as they really are; `bare` are those of an ordinary name.
+        lasting: what is there and may be kept from commands that do not install packages: directories of git's hooks,
+            and places of the table itself.
+        at: when it began, in nanoseconds since the epoch.
+    """
+
+    places: dict[str, Way] = field(default_factory=dict)
+    listed: dict[str, frozenset[str]] = field(default_factory=dict)
+    repositories: set[str] = field(default_factory=set)
+    bare: set[str] = field(default_factory=set)
+    lasting: list[str] = field(default_factory=list)
+    at: int = field(default_factory=time.time_ns)
+
+    def add(self, path: str, way: Way) -> None:
+        """Note a place; git's own is known for it, and what lies there by itself counts before what is led to."""
+        known = self.places.get(path)
+        if known is None or (known.via and not way.via) or (way.is_git and not known.is_git and not way.via):
+            self.places[path] = way
+
+    def showed_absence(self, path: str) -> bool:
+        """Whether nothing was at `path` for sure."""
+        if path in self.places:
+            return True  # looked for: whoever asks has not found it
+        while True:
+            folder, _, name = path.rpartition("/")
+            if (names := self.listed.get(folder)) is not None:
+                return name not in names
+            if not folder:
+                return False
+            path = folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """A directory's names. `hits` begin a pattern of the table, with what follows; `ordinary` are those directories
+    that are looked into whatever the table says.
+    """
+
+    mark: tuple[int, int, int, int]
+    is_settled: bool
+    names: frozenset[str]
+    folders: tuple[str, ...]
+    links: frozenset[str]
+    hits: tuple[tuple[str, tuple[Step, ...]], ...]
+    ordinary: tuple[str, ...]
+    led: dict[tuple[int, ...], tuple[tuple[str, tuple[Step, ...]], ...]] = field(default_factory=dict)
+
+    def leading(self, steps: Sequence[Step]) -> tuple[tuple[str, tuple[Step, ...]], ...]:
+        """The names that go on along `steps`, with what follows; found once for each."""
+        key = tuple(map(id, steps))  # they are parts of the table, which stays
+        if (known := self.led.get(key)) is None:
+            after = (
+                (name, tuple(each for step in steps for each in step.after(name.casefold()))) for name in self.names
+            )
+            known = self.led[key] = tuple((name, found) for name, found in after if found)
+        return known
+
+
+_NONE: frozenset[str] = frozenset()
+_OWN = Way()
+
+
+class PlaceFinder:
+    """The places of some directories. Safe to use from several threads.
+
+    Args:
+        roots: resolved.
+    """
+
+    def __init__(self, roots: tuple[Path, ...]) -> None:
+        self._roots = tuple(str(root).rstrip("/") for root in roots)  # the root of all is ''
+        self._listings: dict[str, _Listing] = {}
+        self._known: dict[str, _Listing] = {}
+        self._pointers: dict[str, tuple[tuple[int, ...], tuple[str, ...], tuple[str, ...]]] = {}
+        self._look = Look()
+        self._lock = threading.Lock()
+
+    def look(self) -> Look:
+        """All of them as they are now."""
+        with self._lock:
+            return self._look_at_all()
+
+    def look_at_repositories(self) -> Look:
+        """What git runs and reads of the directories themselves: cheaper than all of it."""
+        with self._lock:
+            self._look = Look()
+            self._known = self._listings
+            for root in self._roots:
+                self._work_tree(root, Way(is_git=True))
+            return self._look
+
+    def _look_at_all(self) -> Look:
+        self._known, self._listings = self._listings, {}
+        self._look = Look()
+        queue: deque[tuple[str, tuple[Step, ...], int]] = deque()
+        for root in self._roots:
+            try:
+                queue.append((root, (), os.lstat(root or "/").st_dev))
+            except OSError:
+                self._look.listed[root] = _NONE
+        entered: set[str] = set()
+        while queue and len(entered) < _MOST_DIRECTORIES:
+            folder, steps, device = queue.popleft()
+            if folder not in entered:
+                entered.add(folder)
+                self._ordinary(folder, steps, device, queue)
+        self._known = {}
+        return self._look
+
+    # Directories.
+
+    def _ordinary(
+        self, folder: str, steps: tuple[Step, ...], device: int, queue: deque[tuple[str, tuple[Step, ...], int]]
+    ) -> None:
+        listing = self._listed(folder)
+        if listing is None or (listing.mark[3] != device and folder not in self._roots):
+            return
+        is_root = folder in self._roots
+        led = dict(listing.hits)
+        for name, after in listing.leading(steps) if steps else ():
+            led[name] = (*led.get(name, ()), *after)
+        for name, after in led.items():
+            self._place(f"{folder}/{name}", name, after, listing, _OWN)
+        if is_root or ".git" in listing.names:
+            self._work_tree(folder, Way(is_git=True, is_nested=not is_root))
+        if listing.names >= _REPOSITORY:
+            self._look.bare.add(folder)
+            self._repository(folder, folder, Way(is_git=True, is_nested=True))
+        for name in listing.ordinary:
+            queue.append((f"{folder}/{name}", led.get(name, ()), device))
+
+    def _place(self, path: str, name: str, steps: Sequence[Step], listing: _Listing, way: Way) -> None:
+        """What the table says of one name in a directory."""
+        self._look.add(path, way)
+        if name not in listing.links and any(step.place and not step.place.comes_with for step in steps):
+            self._look.lasting.append(path)
+        if name in listing.links:
+            real = os.path.realpath(path)
+            self._look.add(real, Way(path))
+            if os.path.isdir(real):  # noqa: PTH112 - several for each look
+                self._inside(real, steps, Way(path))
+        elif name in listing.folders:
+            self._inside(path, steps, way)
+
+    def _inside(self, folder: str, steps: Sequence[Step], way: Way) -> None:
+        """What is below a directory that the table leads to: all of it, or what the patterns say."""
+        if any(step.place is not None for step in steps):
+            name = folder.rpartition("/")[2].casefold()
+            self._whole(folder, tuple(exceptions().after(name)), way)
+            return
+        listing = self._listed(folder)
+        if listing is None:
+            return
+        for name, after in listing.leading(steps):
+            self._place(f"{folder}/{name}", name, after, listing, way)
+
+    def _whole(self, top: str, excepted: tuple[Step, ...], way: Way) -> None:
+        queue, left = deque([(top, excepted)]), _MOST_BELOW
+        while queue and left > 0:
+            folder, exceptions_here = queue.popleft()
+            listing = self._listed(folder)
+            if listing is None:
+                continue
+            folders = frozenset(listing.folders)
+            for name in sorted(listing.names)[:left]:
+                after = tuple(each for step in exceptions_here for each in step.after(name.casefold()))
+                if any(step.place is not None for step in after):
+                    continue
+                left -= 1
+                self._look.add(f"{folder}/{name}", way)
+                if name in folders:
+                    queue.append((f"{folder}/{name}", after))
+
+    # Repositories.
+
+    def _work_tree(self, folder: str, way: Way) -> None:
+        """Settings and hooks of the repository at `folder`, of what it shares with others, and of its submodules."""
+        dot_git = f"{folder}/.git"
+        self._look.add(dot_git, way)  # counts where it is a file or a link that leads elsewhere
+        if os.path.isdir(dot_git):  # noqa: PTH112 - for each look
+            real = os.path.realpath(dot_git)
+            self._repository(real, folder, way if real == dot_git else replace(way, via=dot_git))
+            return
+        text = read_file(dot_git)
+        if text is not None and text.startswith(GIT_FILE):
+            named = os.fsdecode(pointed(text.removeprefix(GIT_FILE)))
+            self._repository(os.path.realpath(f"{folder}/{named}" if named[:1] != "/" else named), folder,
+                             replace(way, via=dot_git))  # fmt: skip
+
+    def _repository(self, git: str, tree: str, way: Way) -> None:
+        shared = git
+        self._look.repositories.add(git)
+        self._look.add(f"{git}/commondir", way)
+        text = read_file(f"{git}/commondir")
+        if text is not None:
+            named = os.fsdecode(pointed(text))
+            shared = os.path.realpath(f"{git}/{named}" if named[:1] != "/" else named)
+            self._look.repositories.add(shared)
+        beyond = way if shared == git else replace(way, via=f"{git}/commondir")
+        for name in _IN_GIT:
+            self._look.add(f"{git}/{name}", way)
+        for work_tree in self._names(f"{shared}/worktrees"):
+            for name in ("commondir", *_IN_GIT):
+                self._look.add(f"{shared}/worktrees/{work_tree}/{name}", beyond)
+        self._shared(shared, tree, beyond)
+        for module in self._modules(f"{shared}/modules"):
+            self._shared(module, tree, beyond)
+
+    def _shared(self, git: str, tree: str, way: Way) -> None:
+        for name in (*_SHARED_IN_GIT, "config.worktree"):
+            self._look.add(f"{git}/{name}", way)
+        for folder in _FOLDERS_IN_GIT:
+            for name in self._names(f"{git}/{folder}"):
+                self._look.add(f"{git}/{folder}/{name}", way)
+        self._hooks(f"{git}/hooks", way)
+        for config in (f"{git}/config", f"{git}/config.worktree"):
+            self._named_by(config, tree, way, _INCLUDES_DEPTH)
+
+    def _named_by(self, config: str, tree: str, way: Way, depth: int) -> None:
+        """The files that git reads with this one, and the hooks that they name."""
+        if depth == 0:
+            return
+        hooks, included = self._pointed_by(config)
+        beyond = replace(way, via=config)
+        for named in hooks:
+            self._hooks(os.path.realpath(_joined(tree, named)), beyond)
+        for named in included:
+            file = os.path.realpath(_joined(config.rpartition("/")[0], named))
+            self._look.add(file, beyond)
+            self._named_by(file, tree, way, depth - 1)
+
+    def _pointed_by(self, config: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        try:
+            facts = os.stat(config)  # noqa: PTH116 - for each look
+        except OSError:
+            return (), ()
+        mark = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_size)
+        known = self._pointers.get(config)
+        if known is not None and known[0] == mark and time.time_ns() - facts.st_ctime_ns > CLOCK_STEP_NS:
+            return known[1], known[2]
+        text = read_file(config) or b""
+        hooks, included = hooks_directories(text), included_files(text)
+        self._pointers[config] = (mark, hooks, included)
+        return hooks, included
+
+    def _hooks(self, folder: str, way: Way) -> None:
+        # Those are looked for by name, so that a directory without files is known for what it is: a link or none.
+        # Of a whole workspace not every file is a hook.
+        is_workspace = any(root == folder or root.startswith(f"{folder}/") for root in self._roots)
+        if not is_workspace:
+            self._look.add(folder, way)
+        if os.path.islink(folder):  # noqa: PTH114 - for each look
+            way, folder = replace(way, via=folder), os.path.realpath(folder)
+        names = _NONE if is_workspace else self._names(folder)
+        if names and not way.via:
+            self._look.lasting.append(folder)
+        for name in (*_HOOKS, *(name for name in sorted(names)[:_MOST_BELOW] if not name.endswith(".sample"))):
+            self._look.add(f"{folder}/{name}", way)
+
+    def _modules(self, folder: str, depth: int = _MODULES_DEPTH) -> Iterator[str]:
+        """Repositories of submodules, whose names may have slashes in them, and of theirs."""
+        listing = self._listed(folder) if depth else None
+        for name in () if listing is None else listing.folders:
+            here = f"{folder}/{name}"
+            inside = self._names(here)
+            if not inside.isdisjoint({"HEAD", "config", "hooks"}):
+                yield here
+                yield from self._modules(f"{here}/modules", depth - 1)
+            else:
+                yield from self._modules(here, depth - 1)
+
+    # Listings.
+
+    def _names(self, folder: str) -> frozenset[str]:
+        listing = self._listed(folder)
+        return _NONE if listing is None else listing.names
+
+    def _listed(self, folder: str) -> _Listing | None:
+        """A directory's names, once for each look; None where there is none, or it is a link."""
+        if (now := self._listings.get(folder)) is not None and folder in self._look.listed:
+            return now
+        try:
+            facts = os.lstat(folder or "/")
+        except OSError:
+            self._look.listed[folder] = _NONE
+            return None
+        if not stat.S_ISDIR(facts.st_mode):
+            self._look.listed[folder] = _NONE
+            return None
+        mark = (facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino, facts.st_dev)
+        listing = self._known.get(folder)
+        if listing is None or listing.mark != mark or not listing.is_settled:
+            listing = _list(folder, mark)
+        self._listings[folder] = listing
+        self._look.listed[folder] = listing.names
+        return listing
+
+
+def _joined(folder: str, named: str) -> str:
+    return os.path.join(folder, os.path.expanduser(named))  # noqa: PTH111, PTH118 - git's own `~`
+
+
+def _list(folder: str, mark: tuple[int, int, int, int]) -> _Listing:
+    is_settled = time.time_ns() - mark[1] > CLOCK_STEP_NS
+    names: set[str] = set()
+    folders: list[str] = []
+    links: set[str] = set()
+    try:
+        with os.scandir(folder or "/") as found:
+            for entry in found:
+                if len(names) >= _MOST_NAMES:
+                    _by_name(folder, names, folders, links)
+                    break
+                names.add(entry.name)
+                if entry.is_symlink():
+                    links.add(entry.name)
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+    except OSError:
+        is_settled = False
+    first = anywhere()
+    hits = tuple(
+        (name, tuple(first.after(name.casefold())))
+        for name in names
+        if first.leads(name.casefold()) and name.casefold() != ".git"  # which `_work_tree` knows better
+    )
+    folders.sort()
+    ordinary = tuple(name for name in folders if not is_generated(name))
+    return _Listing(mark, is_settled, frozenset(names), tuple(folders), frozenset(links), hits, ordinary)
+
+
+def _by_name(folder: str, names: set[str], folders: list[str], links: set[str]) -> None:
+    """Of a directory with very many files: what matters most is looked for by its name."""
+    for name in (*anywhere().names, "HEAD", "AGENTS.md", "CLAUDE.md", "Justfile", "Jenkinsfile"):
+        try:
+            mode = os.lstat(f"{folder}/{name}").st_mode
+        except OSError:
+            continue
+        if name not in names:
+            names.add(name)
+            if stat.S_ISLNK(mode):
+                links.add(name)
+            elif stat.S_ISDIR(mode):
+                folders.append(name)

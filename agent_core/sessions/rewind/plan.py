@@ -22,10 +22,11 @@ from agent_core.sessions.files.paths import settled
 from agent_core.sessions.files.version_rows import PRUNED, Change
 from agent_core.sessions.rewind.preview import Previews
 from agent_core.sessions.rewind.records import Action, FileStep, StepState, Trail
+from tools.approval.persistence_paths import run_later
 from tools.light_dataclass import dataclass
 
 _MOST_BELOW = 10_000
-_BY_CHANCE = "it changed while a command ran that does not name it"
+BY_CHANCE = "it changed while a command ran that does not name it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,12 @@ def judge(trail: Trail, found: Found, cleared: AbstractSet[Path] = frozenset()) 
     action = _action(trail.wanted, found.state)
     if problem := _conflict(trail, found, action):
         return Verdict(action, "conflict", problem)
-    return Verdict(action, "found", _BY_CHANCE) if trail.by_chance else Verdict(action, "clean")
+    if trail.by_chance:
+        return Verdict(action, "found", BY_CHANCE)
+    if trail.by_command and action in {"create", "restore"} and (place := run_later(trail.path)) is not None:
+        # Nobody was asked about what was there before: a command in the background may have left it.
+        return Verdict(action, "found", f"it {place.why}, and a command has changed it")
+    return Verdict(action, "clean")
 
 
 def _action(wanted: FileState, now: FileState) -> Action:

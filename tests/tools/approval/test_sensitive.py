@@ -287,8 +287,10 @@ def test_what_the_editor_or_git_or_another_agent_runs_asks_before_it_is_changed(
         "/w/setup.py",
         "/w/Dockerfile",
         "/w/build.rs",
-        "/w/AGENTS.md",
-        "/w/.cursor/rules/style.mdc",
+        "/w/Makefile",
+        "/w/docs/agents.rst",
+        "/w/src/head.py",
+        "/w/.claude/worktrees/fix/src/app.py",
         "/w/.github/ISSUE_TEMPLATE/bug.md",
         "/w/model.pth",
         "/w/lib/hooks/useUser.ts",
@@ -308,8 +310,12 @@ def test_what_the_sandbox_holds_when_it_runs_is_ordinary(path):
         ("/home/u/.m2/settings.xml", "may hold credentials"),
         ("/home/u/.bash_history", "may hold what was typed"),
         ("/etc/shadow", "holds secrets of the system"),
-        ("/w/.vscode/tasks.json", "is inside .vscode, whose files may be run later"),
-        ("/w/.mcp.json", "may be run or read by other programs later"),
+        (
+            "/w/.vscode/tasks.json",
+            "is run by VS Code and editors made of it when the directory is opened, or at a click",
+        ),
+        ("/w/.mcp.json", "is run by coding agents when one works in the directory"),
+        ("/w/AGENTS.md", "is read by coding agents as what they are to do"),
     ],
 )
 def test_the_reason_says_what_it_is(path, why):

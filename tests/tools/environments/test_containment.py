@@ -12,7 +12,12 @@ from tools.approval.policy import ALLOW, Decision
 from tools.environments.containment import Containment
 from tools.environments.workspace_secrets import WorkspaceSecrets
 
-_SANDBOX: Any = object()
+
+class _Named:
+    name = "landlock"
+
+
+_SANDBOX: Any = _Named()
 
 
 def test_a_sandbox_that_works_here_confines() -> None:

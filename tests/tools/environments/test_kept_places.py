@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -295,13 +296,16 @@ def test_a_repository_that_is_said_to_be_elsewhere_puts_nothing_there_at_risk(
     (outside / "hooks").mkdir(parents=True)
     (outside / "config").write_text("[core]\npager = less\n")
     (outside / "hooks/pre-commit").write_text("the person's")
+    os.utime(root / ".git/HEAD", (0, 0))
 
     def change() -> None:
         if pointer == ".git":
             (root / ".git").rename(root / "git")
         (root / pointer).write_text(f"gitdir: {outside}\n" if pointer == ".git" else f"{outside}\n")
 
-    assert changed_by(root, change) == [pointer]
+    # What was `.git` is a repository still, of another name.
+    assert changed_by(root, change) == ([pointer] if "/" in pointer else [pointer, "git/HEAD"])
+    assert pointer != ".git" or list((root / "git").glob("HEAD.refused-*"))
     assert (outside / "hooks/pre-commit").read_text() == "the person's"
     assert (outside / "config").exists()
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from tools.approval.dangers.words import shown
-from tools.approval.sensitive import why_sensitive, why_sensitive_to_write
+from tools.approval.persistence_paths import run_later
+from tools.approval.sensitive import why_sensitive
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 from tools.light_dataclass import dataclass
 
@@ -36,25 +37,6 @@ _DISK = re.compile(
     r"|disk/|block/|pmem|root\b)"
 )
 _NETWORK = re.compile(r"/dev/(?:tcp|udp)/")
-_STARTUP = re.compile(
-    r"/(?:cron[^/]*(?:/|$)|crontabs?(?:/|$)|anacrontab$|systemd/(?:system|user|system-generators)/|init\.d/"
-    r"|rc\.local$|rc\d?\.d/|profile\.d/|profile$|bash\.bashrc$|zsh/|environment$|ld\.so\.preload$"
-    r"|ld\.so\.conf|pam\.d/|sudoers|launch(?:agents|daemons)/|startupitems/|autostart/|\.config/fish/"
-    r"|\.xinitrc$|\.xsession|\.xprofile$|\.pam_environment$|\.vimrc$|\.tmux\.conf$|\.inputrc$|\.screenrc$"
-    r"|\.emacs|\.config/nvim/|\.config/git/|\.bash_aliases$|\.bash_logout$|\.zlogin$|\.zlogout$|\.kshrc$"
-    r"|\.cshrc$|\.tcshrc$|\.login$|\.gdbinit$|\.irbrc$|\.pryrc$|\.pythonrc|\.npmrc$|sitecustomize\.py$"
-    r"|usercustomize\.py$|site-packages/[^/]*\.pth$|\.local/bin/|\.config/environment\.d/|\.config/systemd/"
-    r"|udev/rules\.d/|modules-load\.d/|at/jobs|\.rhosts$|authorized_keys|\.husky/|\.githooks/|\.curlrc$"
-    r"|\.wgetrc$|\.psqlrc$|\.sqliterc$|\.mylogin\.cnf$|\.cargo/config|pip\.conf$|\.config/pip/|motd\.d/"
-    r"|update-motd\.d/|xinetd\.d/|inittab$|hosts$|resolv\.conf$|\.ssh/)",
-    re.IGNORECASE,
-)
-_STARTUP_ANYWHERE = re.compile(
-    r"(?:^|/)(?:\.bashrc|\.bash_profile|\.bash_login|\.bash_logout|\.bash_aliases|\.profile|\.zshrc"
-    r"|\.zprofile|\.zshenv|\.zlogin|\.gitconfig|\.xinitrc|\.pam_environment|authorized_keys2?|crontab"
-    r"|sitecustomize\.py|usercustomize\.py|ld\.so\.preload)$",
-    re.IGNORECASE,
-)
 _HOME = re.compile(r"/home/[^/]+|/Users/[^/]+|/root|/var/root", re.IGNORECASE)
 _OWN = re.compile(r"(?:^|/)\.hermes(?:/|$)", re.IGNORECASE)
 OTHER_MACHINES = frozenset({
@@ -84,11 +66,16 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a path leads. `path` is normal and absolute as far as it is known; `why` follows «which»."""
+    """Where a path leads. `path` is normal and absolute as far as it is known; `why` follows «which».
+
+    Attributes:
+        is_run_later: others run it later.
+    """
 
     kind: Kind
     path: str
     why: str = ""
+    is_run_later: bool = False
 
     @property
     def shown(self) -> str:
@@ -135,12 +122,12 @@ def place_of(argument: Argument, cwd: str | None, scene: Scene) -> Place:
     if is_own(path, scene):
         return Place("own", path)
     named = Path(path.replace("\0", ""))
+    runs = run_later(named)
     if why := why_sensitive(named):
-        return Place("startup" if _STARTUP_ANYWHERE.search(path) else "sensitive", path, why)
-    if _starts_something(path, scene):
-        return Place("startup", path)
-    if why := why_sensitive_to_write(named):
-        return Place("sensitive", path, why)
+        is_started = runs is not None and not runs.is_read and _is_elsewhere(path, scene)
+        return Place("startup" if is_started else "sensitive", path, why, "/.git" in path)
+    if runs is not None:
+        return Place("startup" if _is_elsewhere(path, scene) else "sensitive", path, runs.why, is_run_later=True)
     # Behind a `cd` that nobody can follow a relative path is as good as one in the directory.
     is_followed = cwd is not None or argument.text.startswith(("/", "~", UNKNOWN))
     return Place(_plain_kind(path, scene) if is_followed else "inside", path)
@@ -161,11 +148,8 @@ def is_own(path: str, scene: Scene) -> bool:
     return bool(_OWN.search(path)) or (bool(scene.own) and is_below(path, scene.own))
 
 
-def _starts_something(path: str, scene: Scene) -> bool:
-    if _STARTUP_ANYWHERE.search(path):
-        return True
-    is_elsewhere = not any(is_below(path, root) for root in scene.roots)
-    return is_elsewhere and not _TEMPORARY.match(path) and bool(_STARTUP.search(path))
+def _is_elsewhere(path: str, scene: Scene) -> bool:
+    return not (_TEMPORARY.match(path) or any(is_below(path, root) for root in scene.roots))
 
 
 def has_glob(argument: Argument) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tools.approval.dangers.finding import Finding
+from tools.approval.dangers.finding import Family, Finding
 from tools.approval.dangers.places import Kind, Place, Scene, place_of
 from tools.approval.dangers.targets import tar_words, written_by
 from tools.approval.dangers.words import sort_words, texts
@@ -22,7 +22,7 @@ _AT: Mapping[Kind, Finding] = {
     "device": Finding("dangerous", "device", "writes to the device {}", outside=True),
     "network": _CONNECTS,
     "own": Finding("dangerous", "our configuration", "changes this agent's own settings", outside=True),
-    "startup": Finding("dangerous", "persistence", "writes {}, which other programs run later", outside=True),
+    "startup": Finding("dangerous", "persistence", "writes {}, which {why}", outside=True),
     "system": Finding("dangerous", "system files", "writes the system file {}", outside=True),
     "outside": Finding(
         "dangerous", "writing", "writes {}, which is outside of the session's directories", outside=True
@@ -66,12 +66,13 @@ def _at(place: Place) -> Finding | None:
     if place.kind == "own" and _DATABASE.search(place.path):
         return Finding("forbidden", "our configuration", "writes over this agent's own database")
     if place.kind == "sensitive":
-        runs = "/.git" in place.path or "run later" in place.why
-        return Finding(
-            "dangerous", "persistence" if runs else "credentials", f"writes {place.shown}, which {place.why}"
-        )
+        family: Family = "persistence" if place.is_run_later else "credentials"
+        return Finding("dangerous", family, f"writes {place.shown}, which {place.why}")
     found = _AT.get(place.kind)
-    return replace(found, why=found.why.replace("{}", place.shown)) if found is not None else None
+    if found is None:
+        return None
+    why = found.why.replace("{}", place.shown).replace("{why}", place.why)
+    return replace(found, why=why)
 
 
 def _runs_or_writes_anything(call: Invocation) -> Iterator[Finding]:

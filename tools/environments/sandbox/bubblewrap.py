@@ -130,7 +130,7 @@ def bubblewrap_arguments(
         # bubblewrap follows links; they were resolved, so one that is there now was put there by a command.
         if os.path.realpath(place) == str(place):
             found += ["--bind-try", str(place), str(place)]
-    for place in confinement.protected:
+    for place in (*confinement.protected, *confinement.held):
         found += ["--ro-bind-try", str(place), str(place)]
     for place in (*confinement.hidden, *(() if is_full else (_PROC / name for name in _MASKED))):
         if place.is_dir():

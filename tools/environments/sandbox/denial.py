@@ -20,6 +20,7 @@ _MOST_LINE_CHARS = 2_000
 
 _DENIED = re.compile(
     r"permission denied|operation not permitted|read-only file system|access denied|\bEACCES\b|\bEPERM\b|\bEROFS\b"
+    r"|device or resource busy|\bEBUSY\b"
     r"|permissionerror|cross-device link|\bEXDEV\b|can't create|cannot create|unable to open database file",
     re.IGNORECASE,
 )
@@ -90,6 +91,7 @@ def looks_denied(
 
 def _in_line(line: str, confinement: Confinement, cwd: Path | None, *, failed: bool) -> Iterator[str]:
     if _DENIED.search(line):
+        yield from _held(line, confinement)
         yield from _files(line, confinement, cwd)
         for pattern, what in _PROCESSES:
             match = pattern.search(line)
@@ -110,6 +112,13 @@ def _network(line: str) -> Iterator[str]:
         yield f"reaching {match[1]} directly" if match else "looking up names of hosts"
     elif _NO_NETWORK.search(line.lower()):
         yield "reaching the network directly"
+
+
+def _held(line: str, confinement: Confinement) -> Iterator[str]:
+    """What is held is known by its name alone: it is often named as it is seen from where the command runs."""
+    for place in confinement.held:
+        if place.name in line and re.search(rf"(?<![\w.-]){re.escape(place.name)}(?![\w.-])", line):
+            yield f"changing {place}, which others run later"
 
 
 def _files(line: str, confinement: Confinement, cwd: Path | None) -> Iterator[str]:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from tools.approval.persistence_paths import names_at_home
 from tools.environments.workspace_secrets import holds_secret
 
 DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
@@ -108,26 +109,6 @@ _CACHES = (
 # Files that a tool opens for writing and that must be there for a rule to name them.
 _LOCKS = ((".cargo/.package-cache", "cargo"), (".cargo/.package-cache-mutate", "cargo"))
 
-# What a shell, a desktop or a login runs by itself. Protected where a home is among the roots.
-_RUN_BY_THEMSELVES = (
-    *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"),
-    *(
-        ".zshrc",
-        ".zshenv",
-        ".zprofile",
-        ".zlogin",
-        ".config/fish",
-        ".xprofile",
-        ".xinitrc",
-        ".xsessionrc",
-        ".pam_environment",
-    ),
-    *(".config/autostart", ".config/systemd", ".config/environment.d", ".local/share/systemd", ".local/bin"),
-    *(".local/share/applications", ".gitconfig", ".config/git", ".vimrc", ".config/nvim", ".emacs", ".emacs.d"),
-    *(".tmux.conf", ".npmrc", ".pip", ".config/pip", ".cargo/bin", ".cargo/config.toml", "go/bin", ".local/lib"),
-    *("Library/LaunchAgents", ".config/direnv", ".config/mise", ".asdf", ".pyenv", ".nvm"),
-)
-
 
 def hidden_places(home: Path, own: Iterable[Path], roots: Iterable[Path] = ()) -> tuple[Path, ...]:
     """What no confined command may read: those of the lists that exist, resolved.
@@ -188,7 +169,7 @@ def _names(directory: str) -> frozenset[str] | None:
 def _by_part(below: str) -> Mapping[str, Sequence[str]]:
     """The lists' places that begin with `below`, by the part that comes next."""
     parts: dict[str, list[str]] = {}
-    for name in (*_HIDDEN, *_HIDDEN_WITH_SECRETS, *_RUN_BY_THEMSELVES):
+    for name in (*_HIDDEN, *_HIDDEN_WITH_SECRETS, *names_at_home()):
         if name.startswith(below):
             parts.setdefault(name[len(below) :].partition("/")[0].casefold(), []).append(name)
     return parts
@@ -253,10 +234,10 @@ def _leads_through(place: Path, writable: tuple[Path, ...]) -> bool:
 
 
 def protected_places(home: Path, roots: Iterable[Path]) -> tuple[Path, ...]:
-    """What runs by itself in the person's home, where a root holds the home; resolved."""
+    """What others run later in the person's home, where a root holds the home; resolved."""
     if not any(_resolved(home).is_relative_to(_resolved(root)) for root in roots):
         return ()
-    return _existing(_inside(home, _RUN_BY_THEMSELVES))
+    return _existing(_inside(home, names_at_home()))
 
 
 def _inside(home: Path, names: Iterable[str]) -> Iterator[str]:

@@ -10,6 +10,9 @@ from typing import Any, Literal, Protocol
 
 from tools.light_dataclass import dataclass
 
+HOLDING = frozenset({"bubblewrap", "seatbelt"})
+"""Mechanisms that can keep a single file of a writable directory from change."""
+
 Level = Literal["read-only", "workspace-write", "full"]
 Network = Literal["off", "proxy", "on"]
 
@@ -39,6 +42,8 @@ class Confinement:
             read them.
         protected: in `writable` and not to be changed all the same; resolved. (Landlock can only keep a directory's
             entry so by making none in the directory at all: a mechanism of last resort, for what lies in a home.)
+        held: places that others run later, which are there and nothing everyday changes; resolved. They are kept from
+            change where the mechanism can do that for a single file; where it cannot, they are looked at afterwards.
         network: nothing, only what the session's proxy lets through, or everything.
     """
 
@@ -48,6 +53,7 @@ class Confinement:
     protected: tuple[Path, ...] = ()
     network: Network = "off"
     limits: Limits = field(default_factory=Limits)
+    held: tuple[Path, ...] = ()
 
 
 Promise = Literal["writes", "secrets", "network", "signals", "memory", "metadata"]

@@ -109,7 +109,7 @@ def seatbelt_profile(confinement: Confinement, own: Iterable[Path] = (), proxy_p
         lines.append("(deny file-write*)")
         lines += [f"(allow file-write* {_below(place)})" for place in writable]
         lines += [f"(allow file-write* (literal {_text(device)}))" for device in _DEVICES]
-        lines += [f"(deny file-write* {_below(place)})" for place in confinement.protected]
+        lines += [f"(deny file-write* {_below(place)})" for place in (*confinement.protected, *confinement.held)]
         lines += [f"(deny mach-lookup (global-name {_text(service)}))" for service in _SERVICES]
         lines += ["(deny appleevent-send)", "(deny signal)", "(allow signal (target same-sandbox))"]
         lines += ["(deny process-info* (target others))", "(allow process-info* (target same-sandbox))"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from agent_core.config import ConfigSource
@@ -9,9 +11,12 @@ from agent_core.errors import SettingsError
 from agent_core.home import Home
 from agent_core.project_context import context_file_settings
 from agent_core.project_policy import read_project_policy
+from agent_core.prompt.context_files.names import DEFAULT_NAMES
 from agent_core.prompt.context_files.settings import chars_of_a_file
+from agent_core.skills.finding import PROJECT_FOLDERS
 from tests.support.each import each
 from tests.support.settings_files import configure
+from tools.approval.persistence_paths import run_later
 
 
 @each(
@@ -70,3 +75,9 @@ def test_names_stay_in_their_directory(home, name):
     configure(home, {"context_files": {"names": [name]}})
     with pytest.raises(SettingsError, match=r"context_files\.names"):
         ConfigSource(Home(home)).load()
+
+
+@pytest.mark.parametrize("name", [*DEFAULT_NAMES, *(f"{folder}/x/SKILL.md" for folder in PROJECT_FOLDERS)])
+def test_rules_files_and_skills_are_among_the_places_that_others_run_later(name):
+    for path in (Path("/w", name), Path("/w/packages/a", name)):
+        assert run_later(path) is not None

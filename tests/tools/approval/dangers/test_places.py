@@ -35,7 +35,7 @@ from tools.bash.reading import UNKNOWN, Argument
         ("/home/dev/.ssh/authorized_keys", "startup"),
         ("/home/dev/.ssh/config", "sensitive"),
         ("/home/dev/.bashrc", "startup"),
-        (".bashrc", "startup"),
+        (".bashrc", "sensitive"),
         ("/home/dev/.config/systemd/user/a.service", "startup"),
         ("/home/dev/.hermes/config.yaml", "own"),
         ("/home/dev/agent-home/config.yaml", "own"),

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tools.approval.policy import ALLOW
+from tools.environments.containment import Containment, Grounds
+from tools.environments.kept_places import KeptPlaces
 from tools.environments.sandbox.bubblewrap import BubblewrapSandbox, bubblewrap_arguments
 from tools.environments.sandbox.port import Confinement, Limits
 from tools.environments.sandbox.probe import probe
@@ -34,6 +37,96 @@ def test_protected_places_are_bound_again_for_reading(tmp_path):
     confinement = Confinement("workspace-write", (tmp_path,), protected=(tmp_path / "x",))
     found = bubblewrap_arguments(confinement)
     assert _after(found, "--bind-try", tmp_path)[0] < _after(found, "--ro-bind-try", tmp_path / "x")[0]
+
+
+def held_in(root, command=""):
+    """What a containment holds for a command in a session with bubblewrap."""
+
+    class Bubblewrap:
+        name = "bubblewrap"
+
+    containment = Containment(
+        sandbox=Bubblewrap(), why_not=lambda: "", grounds=lambda: Grounds((root,)), places=KeptPlaces((root,))
+    )
+    confinement = containment.of(ALLOW, is_planning=False, command=command, cwd=root)
+    return sorted(str(path.relative_to(root)) for path in confinement.held)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    """A directory without a repository, with places and without."""
+    root = (tmp_path / "plain").resolve()
+    for name in (".vscode/tasks.json", ".envrc", "sub/AGENTS.md", ".venv/bin/python", "src/a.py", "Makefile"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("mine")
+    return root
+
+
+def test_places_that_others_run_later_are_held_where_no_git_works(plain):
+    assert held_in(plain) == [".envrc", ".vscode", "sub/AGENTS.md"]
+
+
+@pytest.mark.parametrize("command", ["npm install", "pip install -e .", "cd web && pnpm i"])
+def test_nothing_is_held_for_what_installs_packages(plain, command):
+    assert held_in(plain, command) == []
+
+
+def test_in_a_work_tree_only_hooks_are_held(plain):
+    subprocess.run(["git", "init", "-q"], cwd=plain, check=True)
+    assert held_in(plain) == [".git/hooks"]
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo evil >.envrc", "echo evil >.vscode/tasks.json", "echo evil >.vscode/new.json", "rm .envrc",
+        "mv src/a.py .envrc", "sed -i s/mine/evil/ sub/AGENTS.md", "rm -r .vscode", "mv .vscode x",
+        "chmod +x .envrc",
+    ],
+)  # fmt: skip
+def test_a_held_place_cannot_be_changed_and_its_neighbours_can(plain, script):
+    names = (".vscode/tasks.json", ".envrc", "sub/AGENTS.md")
+    confinement = Confinement("workspace-write", (plain,), held=tuple(plain / each for each in (
+        ".vscode", ".envrc", "sub/AGENTS.md")))  # fmt: skip
+    sandbox = BubblewrapSandbox()
+    words = f"{script}; echo new >src/b.py; echo new >sub/b.md"
+    process = sandbox.popen(["sh", "-c", words], confinement, cwd=plain, stderr=subprocess.PIPE)
+    _, complaints = process.communicate(timeout=20)
+    sandbox.close()
+    assert [(plain / each).read_text() for each in names] == ["mine"] * 3
+    assert [path.name for path in (plain / ".vscode").iterdir()] == ["tasks.json"]
+    assert (plain / "src/b.py").exists()
+    assert (plain / "sub/b.md").exists()
+    assert complaints
+
+
+@needs_bubblewrap
+def test_git_works_to_its_end_with_what_is_held(plain):
+    def git(*words):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@x", *words], cwd=plain, check=True)
+
+    git("init", "-q", "-b", "main")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    git("switch", "-qc", "other")
+    (plain / "sub/AGENTS.md").write_text("theirs")
+    (plain / ".vscode/tasks.json").unlink()
+    git("commit", "-qam", "two")
+    git("switch", "-q", "main")
+    git("init", "-q", "--bare", "../far.git")
+    confinement = Confinement("workspace-write", (plain.parent,), held=tuple(plain / each for each in held_in(plain)))
+    assert confinement.held
+    sandbox = BubblewrapSandbox()
+    script = """set -ex
+    export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@x GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@x
+    git checkout -q other; git checkout -q main; git merge -q other; git remote add o ../far.git
+    echo x >>.envrc; git stash -q; git stash pop -q; git push -qu o main; git branch --set-upstream-to=o/main main"""
+    process = sandbox.popen(["sh", "-c", script], confinement, cwd=plain, stderr=subprocess.PIPE)
+    _, complaints = process.communicate(timeout=60)
+    sandbox.close()
+    assert process.returncode == 0, complaints.decode()
+    assert (plain / "sub/AGENTS.md").read_text() == "theirs"
 
 
 @needs_bubblewrap

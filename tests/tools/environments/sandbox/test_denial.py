@@ -144,3 +144,27 @@ def test_a_cancelled_command_was_kept_from_nothing(place):
 def test_many_refusals_are_told_shortly(place):
     lines = "\n".join(f"rm: cannot remove '{place}/outside/{n}': Permission denied" for n in range(9))
     assert _denied(place, lines).count(";") == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh: 1: cannot create .envrc: Read-only file system",
+        "rm: cannot remove '.envrc': Device or resource busy",
+        "mv: cannot move 'a' to '{}/root/.envrc': Device or resource busy",
+        "OSError: [Errno 30] Read-only file system: './.envrc'",
+    ],
+)
+def test_a_place_that_is_held_is_recognised_by_its_name(place, line):
+    held = place / "root/.envrc"
+    confinement = Confinement("workspace-write", (place / "root",), held=(held, place / "root/.vscode"))
+    outcome = CommandOutcome(line.replace("{}", str(place)), 1)
+    assert looks_denied(outcome, confinement, (), place / "root") == f"changing {held}, which others run later"
+
+
+@pytest.mark.parametrize(
+    "line", ["x.envrc: Read-only file system", "sub/.envrc.bak: Read-only file system", ".envrc is loading"]
+)
+def test_another_name_is_none_that_is_held(place, line):
+    confinement = Confinement("workspace-write", (place / "root",), held=(place / "root/.envrc",))
+    assert looks_denied(CommandOutcome(line, 1), confinement, (), place / "root") == ""

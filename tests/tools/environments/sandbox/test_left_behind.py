@@ -123,3 +123,23 @@ def test_a_command_that_leaves_nothing_is_not_busy(session: Session) -> None:
     assert not session.is_busy()
     (session.root / ".envrc").write_text("the person's")
     assert session.run("true > x").put_back == ()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        (".nvim.lua", "AGENTS.md", "packages/a/.envrc"),
+        ("Justfile", ".venv/bin/activate", "node_modules/.bin/eslint", ".idea/workspace.xml"),
+        (".git/info/grafts", ".git/sequencer/todo", ".svn/hooks/x", "docs/HEAD"),
+    ],
+)
+def test_a_script_changes_no_place_that_others_run_later_in_the_sandbox_without_a_question(
+    session: Session, names: tuple[str, ...]
+) -> None:
+    lines = [f"mkdir -p $(dirname {name}) && echo evil >{name}" for name in names]
+    (session.root / "plant.sh").write_text("\n".join([*lines, "echo fine >src.txt"]))
+    outcome = session.run("sh plant.sh")
+    assert sorted(outcome.put_back) == sorted(session.root / name for name in names)
+    assert len(session.approver.questions) == 1
+    assert [name for name in names if (session.root / name).exists()] == []
+    assert (session.root / "src.txt").read_text() == "fine\n"

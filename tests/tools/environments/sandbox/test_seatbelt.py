@@ -23,12 +23,17 @@ def test_reading_only_leaves_the_sandboxs_own_directory():
 
 def test_hidden_and_protected_places_come_after_what_allows_them():
     confinement = Confinement(
-        "workspace-write", (Path("/srv"),), (Path("/srv/keys"),), protected=(Path("/srv/.bashrc"),)
+        "workspace-write",
+        (Path("/srv"),),
+        (Path("/srv/keys"),),
+        protected=(Path("/srv/.bashrc"),),
+        held=(Path("/srv/.git/hooks"),),
     )
     lines = _lines(confinement)
     allowed = lines.index('(allow file-write* (subpath "/srv"))')
     assert allowed < lines.index('(deny file-read* file-write* (subpath "/srv/keys"))')
     assert allowed < lines.index('(deny file-write* (subpath "/srv/.bashrc"))')
+    assert allowed < lines.index('(deny file-write* (subpath "/srv/.git/hooks"))')
 
 
 def test_the_full_level_hides_what_is_hidden():
