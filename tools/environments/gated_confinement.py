@@ -61,7 +61,8 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
     can_hide = bool(exposed) and is_here and containment.can_hide
     hides = can_hide and not _replaces_files(action.command)
     wishes, unread = _sorted_out(gate, action, exposed, can_hide=can_hide)
-    refused = [wish for wish in wishes if gate.approvals.decide(wish).verdict == "deny"]
+    # In plan mode the sandbox hides them from everything.
+    refused = [wish for wish in wishes if not gate.is_planning and gate.approvals.decide(wish).verdict == "deny"]
     # Nothing has begun before all questions are answered.
     with gate.as_one() if wishes else nullcontext():
         decision, is_planning = gate.authorize_command(action if hides else _exposing(action, refused))
