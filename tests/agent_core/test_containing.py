@@ -116,7 +116,9 @@ def test_what_is_written_into_git_s_settings_after_the_session_began_allows_no_h
 
 
 def _set_remote(root: Path, host: str) -> None:
-    (root / ".git").mkdir(exist_ok=True)
+    for folder in ("objects", "refs"):
+        (root / ".git" / folder).mkdir(parents=True, exist_ok=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     (root / ".git" / "config").write_text(f'[remote "origin"]\n\turl = https://{host}/a.git\n')
 
 

@@ -21,7 +21,7 @@ from agent_core.settings.tools import SandboxPart
 from agent_core.workspace import local_workspace
 from tests.support.delegating import delegates
 from tests.support.tool_context import unfenced
-from tools.approval.actions import Action, ReadSecretFiles, RunCommand
+from tools.approval.actions import Action, ReadSecretFiles, RunCommand, WritePath
 from tools.approval.kept_grants import KeptGrants
 from tools.approval.policy import Mode
 from tools.approval.questions import Answer, Approver, NobodyToAsk, Question
@@ -487,7 +487,8 @@ def test_git_is_asked_about_where_it_could_not_replace_hidden_secret_files(
     with project.session(sandbox) as session:
         session.told(_run("sh show.sh"))
         session.told(_run(command))
-    assert [type(action) for action in project.person.asked] == [ReadSecretFiles, RunCommand]
+    # What git has written there is shown afterwards, as others read such a file later.
+    assert [type(action) for action in project.person.asked] == [ReadSecretFiles, RunCommand, WritePath]
     assert "could read .env" in project.person.questions[1].reason
     assert (project.root / ".env").read_text() == "KEY=other\n"
     assert (project.root / "show.sh").read_text() == "echo other\n"
