@@ -109,10 +109,24 @@ class Repository:
             name: value for name, value in all_settings(config) if _COPIED.fullmatch(name) and _WORD.fullmatch(value)
         }
 
+    def holds_up(self) -> bool:
+        """Whether one of the files that git always reads is a pipe or the like, for which it would wait."""
+        branch = os.fsdecode(self.head().removeprefix(b"ref: ").strip())
+        read = (self.common_dir / branch, self.common_dir / "objects" / "info" / "alternates")
+        return any(_is_odd(path) for path in (*read, self.top / ".gitignore", self.top / ".gitattributes"))
+
     def index_files(self) -> list[Path]:
         """The index, and the parts of one that is split."""
         parts = zip(sorted(self.git_dir.glob("sharedindex.*")), range(_MOST_SHARED_INDEXES), strict=False)
         return [path for path in (self.git_dir / "index", *(path for path, _ in parts)) if path.is_file()]
+
+
+def _is_odd(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def git_root(directory: Path) -> Path | None:
@@ -154,7 +168,7 @@ def find_repository(directory: Path) -> Repository | None:
         return None
     found = Repository(top, git_dir, Path(os.path.realpath(common)))
     is_whole = found.head() and (found.common_dir / "objects").is_dir() and (found.common_dir / "refs").is_dir()
-    return found if is_whole and (_is_own(found) or _is_declared_safe(top)) else None
+    return found if is_whole and not found.holds_up() and (_is_own(found) or _is_declared_safe(top)) else None
 
 
 def _led_to(file: Path, begins: bytes = b"") -> Path | None:

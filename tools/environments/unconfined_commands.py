@@ -35,7 +35,7 @@ _LEADING = re.compile(
 _MOST_REPOSITORIES = 50
 _WORK_TREE = "core.worktree"
 _HOOK = "hooks/post-index-change"
-_SECONDS = 10.0
+_SECONDS = 3.0
 _PLAIN = re.compile(
     r"""
     core\.(?:hookspath|repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol
