@@ -48,7 +48,7 @@ class WritePath:
     Attributes:
         before, after: the file's bytes; None for an absent file.
         shown: the path as the tool named it, for the person to read.
-        runs_later: why it is asked about whatever its name, in words that follow «it»; '' for an ordinary file.
+        runs_later: why it is asked about whatever its name, in words that follow "it"; '' for an ordinary file.
     """
 
     path: Path

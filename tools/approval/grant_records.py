@@ -1,4 +1,4 @@
-"""What was answered for good, in the form in which it is stored and read by people.
+"""What was answered permanently, in the form in which it is stored and read by people.
 
 Only these kinds are ever kept; a record of another kind, or one that would not be offered today, allows nothing.
 """

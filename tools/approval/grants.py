@@ -27,7 +27,7 @@ class PastAnswer:
         words: what it is about, on one line.
         allowed: a yes; else a no.
         grant: of a yes or a no of this session.
-        record: of an answer that is kept for good; None for what ends with the session.
+        record: of an answer that is kept permanently; None for what ends with the session.
         note: what is to be known of it; '' for nothing.
     """
 
@@ -39,7 +39,7 @@ class PastAnswer:
 
 
 def listed_grant(kept: KeptGrant) -> PastAnswer:
-    """An answer that is kept for good, as a person reads it."""
+    """An answer that is kept permanently, as a person reads it."""
     record = kept.record
     place = "" if record.kind in PLACED_KINDS else f" in sessions of {record.where}"
     words = f"{words_of(kept.grant)}{place}" if kept.grant is not None else f"{record.kind}: {record.what}"

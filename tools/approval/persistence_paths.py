@@ -31,7 +31,7 @@ class RunLater:
     """Places that the same program runs at the same moment.
 
     Attributes:
-        who, when: complete «is run by».
+        who, when: complete "is run by".
         patterns: as above.
         at_home: a home is where they count most: kept from commands that may change a whole home.
         is_read: they are texts that are followed.
@@ -47,7 +47,7 @@ class RunLater:
 
     @property
     def why(self) -> str:
-        """Completes «which»."""
+        """Completes "which"."""
         return f"is {'read' if self.is_read else 'run'} by {self.who} {self.when}"
 
 

@@ -216,7 +216,7 @@ def decide(
 
 
 def _planned(action: Action, found: Decision, rules: Rules) -> Decision:
-    """What becomes of an effect in plan mode: only commands have none, proved ones and those that are held to it.
+    """The decision about an effect in plan mode: only commands have none, proved ones and those that are held to it.
 
     No rule and no answer of the user's proves that a command changes nothing.
     """

@@ -1,7 +1,7 @@
 """Asks about what commands have changed in places that others run later, and puts back what may not stay.
 
 All that one command has changed is one question: a checkout may bring settings of three editors, and whoever is asked
-ten times reads none of it. What a package manager puts where its packages' programs belong is told and not asked.
+ten times reads none of it. What a package manager puts where its packages' programs belong is noted and not asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def look_after(
     """Ask about what has changed since `before`; what was put back.
 
     Args:
-        history: is told of what stays where it looks for no changes of commands.
+        history: notes what stays where it looks for no changes of commands.
         command: what was run in `cwd`; '' where nobody knows.
 
     Raises:
@@ -109,7 +109,7 @@ def _comes_along(change: PlaceChange, changes: Sequence[PlaceChange], command: s
     place = run_later(change.path)
     if place is None or not command or place.comes_with.isdisjoint(installers(command, cwd)):
         return False
-    # Packages never change how an environment is activated; making it anew does.
+    # Packages never change how an environment is activated; making it again does.
     is_made = any(each.path.name == "pyvenv.cfg" for each in changes)
     return is_made or change.was is None or not change.path.name.startswith("activate")
 

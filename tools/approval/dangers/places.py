@@ -66,7 +66,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a path leads. `path` is normal and absolute as far as it is known; `why` follows «which».
+    """Where a path leads. `path` is normal and absolute as far as it is known; `why` follows "which".
 
     Attributes:
         is_run_later: others run it later.

@@ -300,7 +300,7 @@ PROGRAMS: Mapping[str, Check] = {
 }
 
 WRAPPERS: Mapping[str, Check | None] = {
-    # Of those with None nothing is told but the command; `find` and `fd` are programs of their own as well.
+    # Of those with None only the command is known; `find` and `fd` are programs of their own as well.
     "find": None, "fd": None, "fdfind": None,
     "builtin": bare,
     "command": forms("-p"),
