@@ -183,7 +183,8 @@ class Workspace:
 
     def _allowed(self, action: Action, listener: Callable[[Action], None]) -> None:
         if isinstance(action, WritePath):
-            self.containment.places.agreed.note(action.path, action.after)
+            places = self.containment.places
+            places.agreed.note(action.path, action.after, is_left=places.is_left)
             if self.copied is not None:
                 self.copied.note_agreed(action.path, action.after)
         listener(action)

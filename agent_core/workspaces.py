@@ -39,6 +39,7 @@ from tools.approval.rules.paths import moved, places_denied
 from tools.browser.finding import can_browse
 from tools.browser.settings import BrowserSettings
 from tools.calling.remembered_check import RememberedCheck
+from tools.environments.git import git_root
 from tools.environments.guardian import Guardian
 from tools.environments.own_programs import PROGRAMS
 from tools.files.history import FileHistory, NoHistory
@@ -103,7 +104,8 @@ class Workspaces:
         config = self._config.load()
         limits, roots = tool_settings(config), (cwd, *extra_roots)
         PROGRAMS.name(config.settings.programs)
-        PROGRAMS.distrust((*roots, *(Path(text).expanduser() for text in config.settings.sandbox.writable)))
+        above = [top for root in roots if (top := git_root(root)) is not None]
+        PROGRAMS.distrust((*roots, *above, *(Path(text).expanduser() for text in config.settings.sandbox.writable)))
         self._plugins.load_for_backend(config.settings.terminal.backend)
         tell = self._sessions.background.keep_news
         elsewhere = elsewhere_of(config.settings, session_id, roots, limits, self._guardian, tell=tell)

@@ -130,6 +130,8 @@ def home(_homes_root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     # Programs of a test leave no __pycache__ in its workspace; what they import of ours is compiled.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    # Other tests of this process have had sessions in the checkout, where its programs lie.
+    monkeypatch.setattr(PROGRAMS, "_untrusted", frozenset())
     return hermes
 
 
@@ -179,10 +181,8 @@ def own_programs() -> Iterator[Callable[[Mapping[str, str]], None]]:
 
 
 @pytest.fixture
-def program_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def program_folder() -> Iterator[Path]:
     """An empty directory for programs that count: in temporary ones anyone may have put them."""
-    # Other tests of this process have had sessions in the checkout.
-    monkeypatch.setattr(PROGRAMS, "_untrusted", frozenset())
     place = _CHECKOUT / "build" / f"programs-{os.getpid()}-{next(_directories)}"
     if place.is_relative_to("/tmp") or place.is_relative_to("/var/tmp"):
         pytest.skip("this checkout lies in a temporary directory, where no program counts: clone it elsewhere")

@@ -12,6 +12,7 @@ from agent_core.far_copy.facts import is_name
 from tools.context import Interrupt
 from tools.environments.git import Git, borrowed, excluded, find_repository, git_root, write_repository
 from tools.environments.own_directories import own_directory
+from tools.environments.places_run_later import read_file
 from tools.light_dataclass import dataclass
 
 ADVICE = "terminal.sync needs git on this machine; with terminal.sync: off nothing is copied."
@@ -143,10 +144,7 @@ def _write_ignoring(git_dir: Path, top: Path) -> None:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+    return read_file(path) or b""
 
 
 def _facts(path: Path) -> os.stat_result | None:

@@ -13,9 +13,12 @@ from agent_core.settings.hooks import CommandHookPart
 from tools.context import Interrupt
 from tools.environments.child_env import child_environment
 from tools.environments.guardian import Guardian
+from tools.environments.own_programs import PROGRAMS
 from tools.light_dataclass import dataclass
 
 _SHOWN = 60
+# They come before the user has asked for anything to be done in the workspace.
+_OPENING = frozenset({"session_start", "prompt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class _Command:
             to_json(self.part.event, call),
             # A session on another machine has a directory that may not be here.
             cwd=call.cwd if call.cwd.is_dir() else Path.home(),
-            env=child_environment(self.runner.variables(), {**own, **self.runner.extra}),
+            env=_with_path(child_environment(self.runner.variables(), {**own, **self.runner.extra}), call.event),
             seconds=self.part.timeout,
             interrupt=interrupt,
             guardian=self.runner.guardian,
@@ -85,3 +88,9 @@ class _Command:
 def _short(command: str) -> str:
     line = " ".join(command.split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+def _with_path(variables: dict[str, str], event: str) -> dict[str, str]:
+    """With a PATH on which what a workspace brings comes last; nothing of it where a session only opens."""
+    trusted, whole = PROGRAMS.search_path(variables.get("PATH")), variables.get("PATH", "")
+    return {**variables, "PATH": trusted if event in _OPENING or not whole else f"{trusted}:{whole}"}

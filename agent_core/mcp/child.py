@@ -64,6 +64,8 @@ class Child:
         mark = f"{guardian.mark}.{secrets.token_hex(4)}"
         env = child_environment(base, {"PWD": str(cwd), **dict(spec.env), VARIABLE: mark})
         program = _program(spec, env)
+        # What a server starts by name, as `#!/usr/bin/env node` does, must not come from a workspace either.
+        env["PATH"] = PROGRAMS.search_path(env.get("PATH", os.defpath))
         guardian.ready()
         try:
             process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds on a loop that nobody waits for

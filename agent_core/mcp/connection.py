@@ -103,7 +103,8 @@ async def load_sdk() -> None:
 
 @asynccontextmanager
 async def _over_pipes(spec: ServerSpec, around: Surroundings, line: Line) -> AsyncIterator[tuple[Any, Any]]:
-    cwd = around.cwd / spec.cwd
+    # Not the workspace unless the user says so: package runners take packages and registries from where they stand.
+    cwd = around.cwd / spec.cwd if spec.cwd else Path.home()
     line.child = child = await Child.start(spec, cwd, around.guardian, around.variables)
     watch = asyncio.create_task(_watch(child, line))
     try:

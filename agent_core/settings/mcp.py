@@ -67,7 +67,7 @@ class McpServerPart(ToolPart):
     command: str = Field("", description="A program. A server has either a `command` or a `url`.")
     args: tuple[str, ...] = Field((), description="Its arguments.", repr=False)
     env: dict[str, str] = Field(default_factory=dict, description="Variables that it gets.", repr=False)
-    cwd: str = Field("", description="Its directory; empty: the session's.")
+    cwd: str = Field("", description="Its directory, as `${workspaceFolder}` or below it; empty: your home.")
     url: str = Field("", description="An address.", repr=False)
     headers: dict[str, str] = Field(default_factory=dict, description="Sent with each request.", repr=False)
     transport: Literal["", "stdio", "http", "sse"] = Field(

@@ -280,6 +280,8 @@ TABLE: tuple[RunLater, ...] = (
         ".lando.local.yml", ".ddev", ".docksal",
     )),
 )  # fmt: skip
+PACKAGE_MANAGERS = frozenset[str]().union(*(row.comes_with for row in TABLE))
+"""The programs that change some of these places by installing packages."""
 
 # Below places of the table, and not what is run: copies of whole workspaces, caches, what a program notes for itself.
 _EXCEPTIONS = (

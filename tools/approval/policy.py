@@ -288,20 +288,22 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
         return Decision("ask", _joined((reason, *found.reasons)), "outside", found.reasons, outside=True)
     if found.level == "safe":
         return _look(action)
+    exposed = (_exposed_by(action, first=True),) if action.exposes else ()
     if found.level == "dangerous":
         # What else the command does is not looked at then, so a sandbox has to contain it.
         is_contained = rules.confines.active and not (action.uncontained or found.outside)
         undoable = is_contained and bool(found.findings) and all(each.undoable for each in found.findings)
         reason = _joined(found.reasons) + (_led_by(action) if found.outside else _exposed_by(action))
         undoable = undoable and not action.exposes
-        return Decision("ask", reason, "risk", found.reasons, outside=found.outside, undoable=undoable)
+        risks = found.reasons if found.outside else (*found.reasons, *exposed)
+        return Decision("ask", reason, "risk", risks, outside=found.outside, undoable=undoable)
     if rules.asks_all:
-        return Decision("ask", f"{found.why or 'may have an effect'}{_exposed_by(action)}", "containment")
+        return Decision("ask", f"{found.why or 'may have an effect'}{_exposed_by(action)}", "containment", exposed)
     # Who wants no sandbox need not be told that there is none.
     why_not = rules.confines.why_not or (action.uncontained if rules.confines.is_wanted else "")
     if why_not:
         return Decision("ask", f"is not contained: {why_not}", "containment")
-    return Decision("ask", _exposed_by(action, first=True), "secrets") if action.exposes else ALLOW
+    return Decision("ask", exposed[0], "secrets", exposed) if exposed else ALLOW
 
 
 def _class_of(action: RunCommand, rules: Rules) -> CommandClass:

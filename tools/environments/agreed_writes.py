@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class AgreedWrites:
-    """The writes of one session, noted only while programs run. Safe to use from several threads."""
+    """The writes of one session, noted while programs or background commands run. Safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -30,10 +30,14 @@ class AgreedWrites:
                 if not self._programs:
                     self._contents.clear()
 
-    def note(self, path: Path, content: bytes | None) -> None:
-        """It was allowed to write this to `path` (resolved); None: to remove it."""
+    def note(self, path: Path, content: bytes | None, *, is_left: bool = False) -> None:
+        """It was allowed to write this to `path` (resolved); None: to remove it.
+
+        Args:
+            is_left: commands run in the background, whose changes are looked at later.
+        """
         with self._lock:
-            if self._programs and content is not None:
+            if (self._programs or is_left) and content is not None:
                 self._contents[path] = hashlib.sha256(content).digest()
 
     def covers(self, path: Path, content: bytes | None) -> bool:

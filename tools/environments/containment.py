@@ -8,6 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.approval.commands import classify_command
+from tools.approval.persistence_paths import PACKAGE_MANAGERS
 from tools.approval.policy import Confines, Decision
 from tools.approval.searching import searches_below
 from tools.environments.gated_hosts import GatedHosts
@@ -155,7 +157,7 @@ class Containment:
             grounds.protected,
             self.network,
             self.limits,
-            self._held(command, cwd),
+            tuple(place for place in self._held(command, cwd) if place not in hidden),
         )
 
     def _held(self, command: str, cwd: Path) -> tuple[Path, ...]:
@@ -164,7 +166,11 @@ class Containment:
             holds = self.sandbox is not None and self.sandbox.name in HOLDING
         except OSError:  # it cannot be made: starting the command says why
             return ()
-        return self.places.held() if holds and not installers(command, cwd) else ()
+        if not holds or not installers(command, cwd).isdisjoint(PACKAGE_MANAGERS):
+            return ()
+        # What names such a place was asked about before it came here.
+        found = classify_command(command, cwd, self.places.roots).findings
+        return () if any(each.family == "persistence" for each in found) else self.places.held()
 
     def runs_along(self, command: str, cwd: Path, env: Mapping[str, str] | None = None) -> str:
         """What a command that only looks would run with nothing to contain it; '' for nothing.

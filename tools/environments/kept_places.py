@@ -90,7 +90,7 @@ class KeptPlaces:
     """
 
     def __init__(self, roots: tuple[Path, ...] = ()) -> None:
-        self._roots = roots
+        self.roots = roots
         self._finder = PlaceFinder(roots)
         self._paths: dict[str, Path] = {}  # made once: they are looked at before and after each command
         self._last: dict[Path, Kept] = {}
@@ -228,7 +228,7 @@ class KeptPlaces:
         return not (now.is_link or began_to_run) and self.agreed.covers(path, now.content)
 
     def _is_inside(self, path: Path) -> bool:
-        return any(path.is_relative_to(root) for root in self._roots)
+        return any(path.is_relative_to(root) for root in self.roots)
 
     def _now(self) -> tuple[dict[Path, Kept], Look]:
         look, now, left = self._finder.look(), dict[Path, Kept](), _MOST_KEPT

@@ -23,13 +23,14 @@ from tools.light_dataclass import dataclass
 
 _LIST = ("config", "--list", "--includes", "--show-scope", "-z")
 _GITLINKS = ("-c", "core.fsmonitor=false", "ls-files", "--stage", "-z", ":/")
+_IS_REPOSITORY = ("rev-parse", "--is-inside-work-tree")
 _GITLINK = "160000 "
 _OF_REPOSITORY = frozenset({"local", "worktree", "command"})
 # They make programs that only look load, run or write something.
 _LEADING = re.compile(
     r"GIT_(?:EXTERNAL_DIFF|CONFIG_GLOBAL|CONFIG_SYSTEM|EXEC_PATH|TRACE.*|SSH.*|DIR|WORK_TREE|INDEX_FILE"
     r"|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|PROXY_COMMAND|ASKPASS)"
-    r"|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|BASH_ENV|PYTHON.*|PERL5.*|RUBY.*|NODE_.*|JAVA_TOOL_OPTIONS"
+    r"|LD_.*|DYLD_.*|GCONV_PATH|LOCPATH|NLSPATH|BASH_ENV"
     r"|RIPGREP_CONFIG_PATH|LESSOPEN|LESSCLOSE|GREP_OPTIONS|FD_CONFIG_PATH|BAT_CONFIG_PATH|JQ_LIBRARY_PATH"
 )
 _MOST_REPOSITORIES = 50
@@ -48,9 +49,9 @@ _PLAIN = re.compile(
       |followremotehead)
   | remote\.pushdefault | submodule\.active | submodule\..*\.(?:url|active|branch|path|ignore|fetchrecursesubmodules)
   | (?:branch|color|column|status|pull|push|fetch|rebase|rerere|gc|pack|repack|index|feature|init|advice|i18n|blame
-      |apply|am|notes|tag|versionsort|transfer|receive|gitflow|http|credential|url|lfs|checkout|stash|commitgraph
+      |apply|am|notes|tag|versionsort|transfer|receive|gitflow|http|credential|url|checkout|stash|commitgraph
       |grep|reflog|revert|switch|worktree)\..*
-  | merge\.\w+
+  | merge\.\w+ | lfs\.(?:url|repositoryformatversion|fetchinclude|fetchexclude|locksverify|.*\.(?:access|locksverify))
   | log\.(?:abbrevcommit|date|decorate|follow|graphcolors|mailmap|showroot|initialdecorationset|diffmerges)
   | diff\.(?:algorithm|renames|renamelimit|context|interhunkcontext|mnemonicprefix|noprefix|colormoved|colormovedws
       |indentheuristic|statgraphwidth|statnamewidth|submodule|suppressblankempty|wordregex|wserrorhighlight
@@ -139,7 +140,10 @@ def _settings_of(invocation: Invocation, place: GitPlace) -> str:
         if hook and place.exists(found := here / os.fsdecode(hook.rstrip(b"\n"))):
             return str(found)
         # Of a repository within, git asks a git of its own for the state.
-        waiting += [Path(os.path.normpath(here / name)) for name in _gitlinks(place.run(here, _GITLINKS) or b"")]
+        within = place.run(here, _GITLINKS) if place.run(here, _IS_REPOSITORY) else b""
+        if within is None:
+            return f"what the settings of repositories within {here} name, which could not be read"
+        waiting += [Path(os.path.normpath(here / name)) for name in _gitlinks(within)]
     return ""
 
 

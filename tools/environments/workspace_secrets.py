@@ -23,7 +23,7 @@ _MOST_ENTRIES = 2_000
 _PASSED_OVER = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 _MOST_WORDS, _LONGEST_WORD = 20, 300
 
-_LINK_TO_REPOSITORY = ".git"
+_REPOSITORY = ".git"
 """The file that a work tree or a submodule has in place of the directory: it names a path."""
 
 # Settings that everyday tools have in every project: they count only while there is a secret in them.
@@ -156,8 +156,8 @@ def _is_secret(path: str) -> bool:
     if not os.path.isfile(path) or not why_sensitive(Path(path)):  # noqa: PTH113 - no name is an error
         return False
     name = path.rpartition("/")[2].casefold()
-    if name == _LINK_TO_REPOSITORY:
-        return False
+    if _REPOSITORY in path.casefold().split("/"):  # git's own, but for addresses with passwords
+        return name == "config" and holds_secret(path)
     if name in _PLAIN_SETTINGS:
         return holds_secret(path)
     if name.endswith(".pem"):  # most are certificates, which everybody may have

@@ -115,7 +115,10 @@ def _case(home: Home, profile: str | None) -> Iterator[Case]:
     if not user.is_relative_to(here := Path.cwd()):  # what a session there would not use
         PROGRAMS.distrust([git_root(here) or here])
     with contextlib.closing(scratch):
-        yield Case(home, user, dict(os.environ), profile, scratch.path)
+        case = Case(home, user, dict(os.environ), profile, scratch.path)
+        if (config := case.config()) is not None:
+            PROGRAMS.name(config.settings.programs)
+        yield case
 
 
 @contextlib.contextmanager

@@ -220,6 +220,21 @@ def test_its_environment_has_no_keys_and_says_where_it_is(bench: Bench, monkeypa
     assert env["HERMES_PROJECT_DIR"] == env["CLAUDE_PROJECT_DIR"] == str(bench.cwd)
 
 
+def test_a_hook_finds_programs_of_the_workspace_last_and_none_at_the_beginning(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, program_folder: Path
+) -> None:
+    planted = bench.cwd / "node_modules" / ".bin"
+    for folder, says_what in ((planted, "planted"), (program_folder, "ours")):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in {"planted": ("both", "linter"), "ours": ("both",)}[says_what]:
+            (folder / name).write_text(f"#!/bin/sh\necho {says_what} >> out.txt\n")
+            (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{planted}:{program_folder}:{os.environ['PATH']}")
+    hooks = {name: group("both; linter; true") for name in ("SessionStart", "UserPromptSubmit", "Stop")}
+    bench.run(hooks, says("Ok."))
+    assert (bench.cwd / "out.txt").read_text().split() == ["ours", "ours", "ours", "planted"]
+
+
 _ENV = "import os; open('env.json', 'w').write(json.dumps(dict(os.environ)))"
 
 

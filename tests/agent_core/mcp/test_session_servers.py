@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -80,15 +81,36 @@ def test_tools_of_all_pages_are_entries_under_the_servers_name(open_servers: Ope
     assert servers.status()[0].tools == tuple(names)
 
 
-def test_a_server_works_in_the_sessions_directory_with_its_own_and_the_filtered_variables(
-    open_servers: Open, tmp_path: Path
-) -> None:
+def test_a_server_works_in_the_home_with_its_own_and_the_filtered_variables(open_servers: Open) -> None:
+    """A workspace's directory would have package runners take packages and registries from there."""
     ours = {"PATH": os.environ["PATH"], "ANTHROPIC_API_KEY": "planted", "HERMES_HOME": "/h", "LANG": "C.UTF-8"}
     servers = open_servers(plain(env=(("SERVER_TOKEN", "given"),)), variables=ours)
-    seen = {name: say(servers, "variable", text=name) for name in (*ours, "SERVER_TOKEN")}
+    seen = {name: say(servers, "variable", text=name) for name in (*ours, "SERVER_TOKEN", "PWD")}
     assert seen["ANTHROPIC_API_KEY"] == seen["HERMES_HOME"] == "(not set)"
     assert (seen["SERVER_TOKEN"], seen["LANG"]) == ("given", "C.UTF-8")
-    assert say(servers, "cwd") == str(tmp_path.resolve())
+    assert say(servers, "cwd") == seen["PWD"] == str(Path.home().resolve())
+
+
+def test_a_server_works_where_its_entry_says(open_servers: Open, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    servers = open_servers(replace(plain(), cwd="deep"))
+    assert say(servers, "cwd") == str(tmp_path.resolve() / "deep")
+
+
+def test_what_a_server_starts_by_name_does_not_come_from_the_workspace(
+    open_servers: Open, tmp_path: Path, program_folder: Path
+) -> None:
+    for folder in (tmp_path / "node_modules" / ".bin", program_folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    server = program_folder / "server"
+    server.write_text("#!/usr/bin/env planted\n")
+    server.chmod(0o755)
+    planted = tmp_path / "node_modules" / ".bin" / "planted"
+    planted.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    planted.chmod(0o755)
+    path = f"{planted.parent}:{program_folder}:{os.environ['PATH']}"
+    assert failure(open_servers(ServerSpec("x", "stdio", command="server"), variables={"PATH": path}))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_server_that_never_answers_delays_nobody(open_servers: Open) -> None:

@@ -59,12 +59,25 @@ KINDS.extend(
         _planted("git in the folder that PATH leaves empty", "git status", "git", path=("",)),
         _planted("git in a relative folder on PATH", "git status", "bin/git", path=("bin",)),
         _planted("git behind dots on PATH", "git status", "bin/git", path=("{workspace}/.git/../bin/",)),
+        _planted("git in a .venv above the opened folder", "git status", ".venv/bin/git", "docs/unused", path=_VENV,
+                 opened="docs"),
+        _planted("git of node_modules in the user's own hooks", "git status", "node_modules/.bin/git", path=_NODE,
+                 settings={"hooks": {name: [{"command": "git --version"}] for name in ("session_start", "prompt")}}),
         _planted("language server of node_modules", "node_modules/.bin/pyright-langserver --stdio",
                  "node_modules/.bin/pyright-langserver", settings=_LANGUAGE_SERVERS),
         _planted("language server of a .venv", ".venv/bin/pylsp", ".venv/bin/pylsp", ".venv/pyvenv.cfg",
                  settings=_LANGUAGE_SERVERS),
     )
 )  # fmt: skip
+
+
+@kind(
+    "module of the workspace in the user's own MCP server",
+    "python3 -m planted_server",
+    settings={"mcp_servers": {"mine": {"command": "python3", "args": ["-m", "planted_server"]}}},
+)
+def module_for_an_mcp_server(site: Site) -> None:
+    site.write("planted_server.py", f"import os\nos.system({str(site.trap)!r})\n")
 
 
 @kind("git that is a link to elsewhere", "git status", path=_VENV)

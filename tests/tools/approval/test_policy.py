@@ -26,7 +26,7 @@ from tools.approval.actions import (
 from tools.approval.grants import Grants
 from tools.approval.policy import Confines, Rules, decide
 from tools.approval.rules.parsing import parse_rule
-from tools.approval.scopes import reaches
+from tools.approval.scopes import SameThing, reaches
 
 ROOT = Path("/srv/project")
 OTHER_ROOT = Path("/srv/library")
@@ -629,6 +629,16 @@ def test_whether_commands_may_read_secret_files_is_the_persons_to_say_where_ther
     other = replace(SECRET_FILES, project=OTHER_ROOT)
     expected = {"plan": "deny", "dont_ask": "allow"}.get(mode, "ask")
     assert decide(other, mode, CONTAINED, _answered(SECRET_FILES, answer)).verdict == expected
+
+
+def test_a_yes_to_a_command_that_exposed_nothing_is_none_where_it_could_read_secret_files():
+    """The same words were allowed where nobody had said no yet."""
+    grants = Grants()
+    grants.allow(SameThing("run", (str(ROOT), "make")))
+    found = decide(EXPOSING, "default", CONTAINED, grants)
+    assert found.verdict == "ask"
+    grants.allow(SameThing("run", (str(ROOT), "make")), found.risks)
+    assert decide(EXPOSING, "default", CONTAINED, grants).verdict == "allow"
 
 
 @each(("mode", "verdict"), [("plan", "deny"), ("default", "ask"), ("accept_edits", "ask"), ("dont_ask", "deny")])

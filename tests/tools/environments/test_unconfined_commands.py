@@ -50,6 +50,8 @@ def test_git_in_a_plain_repository_runs_nothing_else(repository, command):
         ("gpg.program", "touch x"),
         ("log.showSignature", "true"),
         ("alias.lfs", "!touch x"),
+        ("lfs.extension.x.clean", "touch x"),
+        ("lfs.customtransfer.x.path", "./x"),
         ("remote.origin.promisor", "true"),
         ("extensions.partialClone", "origin"),
         ("core.sshCommand", "touch x"),

@@ -59,3 +59,14 @@ def test_the_file_that_leads_a_work_tree_of_git_to_its_repository_is_no_secret(t
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("gitdir: /srv/repository/.git/worktrees/x\n")
     assert WorkspaceSecrets((tmp_path,)).reachable("git status", tmp_path) == {tmp_path: ()}
+
+
+def test_what_git_keeps_in_its_directory_is_no_secret_but_for_addresses_with_passwords(tmp_path: Path) -> None:
+    for name in ("HEAD", "config", "index", "description", "hooks/pre-commit"):
+        (tmp_path / ".git" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / ".git" / name).write_text("[core]\n\tbare = false\n")
+    secrets = WorkspaceSecrets((tmp_path,))
+    for command in ("tar czf x.tgz .git", "cd .git && cat HEAD", "cat .git/config", "git --git-dir .git log"):
+        assert secrets.reachable(command, tmp_path) == {tmp_path: ()}, command
+    (tmp_path / ".git" / "config").write_text('[remote "o"]\n\turl = https://me:secret-word@host.example/x\n')
+    assert secrets.reachable("cat .git/config", tmp_path) == {tmp_path: (tmp_path / ".git" / "config",)}
