@@ -104,7 +104,9 @@ class Workspaces:
         config = self._config.load()
         limits, roots = tool_settings(config), (cwd, *extra_roots)
         PROGRAMS.name(config.settings.programs)
-        above = [top for root in roots if (top := git_root(root)) is not None]
+        # A repository that holds the whole home, as some keep their settings, is the user's own.
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
+        above = [top for root in roots if (top := git_root(root)) is not None and not home.is_relative_to(top)]
         PROGRAMS.distrust((*roots, *above, *(Path(text).expanduser() for text in config.settings.sandbox.writable)))
         self._plugins.load_for_backend(config.settings.terminal.backend)
         tell = self._sessions.background.keep_news

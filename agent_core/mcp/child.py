@@ -65,7 +65,8 @@ class Child:
         env = child_environment(base, {"PWD": str(cwd), **dict(spec.env), VARIABLE: mark})
         program = _program(spec, env)
         # What a server starts by name, as `#!/usr/bin/env node` does, must not come from a workspace either.
-        env["PATH"] = PROGRAMS.search_path(env.get("PATH", os.defpath))
+        beside = os.path.dirname(program)  # noqa: PTH120 - what it needs is often next to it, as node to npx
+        env["PATH"] = f"{beside}{os.pathsep}{PROGRAMS.search_path(env.get('PATH', os.defpath))}"
         guardian.ready()
         try:
             process = subprocess.Popen(  # noqa: ASYNC220 - a few milliseconds on a loop that nobody waits for

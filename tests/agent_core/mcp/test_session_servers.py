@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -111,6 +112,21 @@ def test_what_a_server_starts_by_name_does_not_come_from_the_workspace(
     path = f"{planted.parent}:{program_folder}:{os.environ['PATH']}"
     assert failure(open_servers(ServerSpec("x", "stdio", command="server"), variables={"PATH": path}))
     assert not (tmp_path / "ran").exists()
+
+
+def test_what_is_next_to_a_servers_program_is_found_where_the_program_was_named(
+    open_servers: Open, tmp_path: Path, own_programs: Callable[[Mapping[str, str]], None]
+) -> None:
+    """As node next to npx, in a home that is itself a session's directory."""
+    folder = tmp_path / "versions" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "npx").write_text("#!/usr/bin/env planted-node\n")
+    (folder / "planted-node").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    for name in ("npx", "planted-node"):
+        (folder / name).chmod(0o755)
+    own_programs({"npx": str(folder / "npx")})
+    failure(open_servers(ServerSpec("x", "stdio", command="npx"), variables={"PATH": os.environ["PATH"]}))
+    assert (tmp_path / "ran").exists()
 
 
 def test_a_server_that_never_answers_delays_nobody(open_servers: Open) -> None:
