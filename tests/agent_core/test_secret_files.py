@@ -49,17 +49,21 @@ TIME_IS_UP = Answer(allowed=False, note="nobody answered in time")
 
 @dataclass
 class Person:
-    """Answers questions about secret files in one way, and those about commands in another."""
+    """Answers each kind of question in its own way."""
 
     secrets: Answer = YES_KEPT
     commands: Answer = YES
+    outside: Answer = NO
     questions: list[Question] = field(default_factory=list)
     meanwhile: Callable[[], object] = lambda: None
 
     def ask(self, question: Question, interrupt: Interrupt) -> Answer:
         self.questions.append(question)
         self.meanwhile()
-        return self.secrets if isinstance(question.action, ReadSecretFiles) else self.commands
+        if isinstance(question.action, ReadSecretFiles):
+            return self.secrets
+        is_outside = isinstance(question.action, RunCommand) and question.action.outside
+        return self.outside if is_outside else self.commands
 
     @property
     def asked(self) -> list[Action]:
@@ -233,6 +237,129 @@ def test_a_command_that_is_allowed_though_secret_files_cannot_be_hidden_runs(pro
         "could read .env, which the sandbox cannot hide from it",
         "deletes directories with all that is in them, and could read .env, which the sandbox cannot hide from it",
     ]
+
+
+@pytest.mark.parametrize("sandbox", _SANDBOXES)
+def test_a_yes_to_a_card_that_names_a_secret_file_is_one_for_that_command_alone_after_a_no(
+    project: Project, sandbox: str
+) -> None:
+    project.person.secrets = NO_KEPT
+    with project.session(sandbox) as session:
+        session.told(_run("true; sh -c 'echo ran'"))
+    project.person.questions.clear()
+    with project.session(sandbox) as session:
+        assert _SECRET in session.told(_run("cat .env"))
+        assert _SECRET in session.told(_run("python3 -c 'print(open(\".env\").read())'"))
+        assert _SECRET in session.told(_run("cat .env && sh show.sh"))
+    project.person.commands = Answer(allowed=False)
+    with project.session(sandbox) as session:
+        assert _SECRET not in session.told(_run("sh show.sh"), _run("cat .env"), _run("ls -a"))
+    assert project.person.wishes == []
+    *_, told = reasons = [one.reason for one in project.person.questions]
+    assert told.endswith("/.env, which may hold credentials")
+    # Where the sandbox cannot hide it, the command that does not name it is asked about too.
+    assert reasons[2:] == [
+        told,
+        *(["could read .env, which the sandbox cannot hide from it"] * (sandbox == "landlock")),
+        told,
+    ]
+
+
+@pytest.mark.parametrize("sandbox", [_BUBBLEWRAP])
+def test_after_a_no_what_a_person_lets_a_command_do_with_a_secret_file_is_done(
+    project: Project, sandbox: str
+) -> None:
+    project.person.secrets = NO_KEPT
+    with project.session(sandbox) as session:
+        session.told(_run("sh show.sh"), _run("cat .env"))
+        assert [type(action) for action in project.person.asked] == [ReadSecretFiles, RunCommand]
+        session.told(_run("cp .env copy"), _run("echo KEY=2 > .env"))
+        assert (project.root / "copy").read_text() == f"KEY={_SECRET}\n"
+        assert (project.root / ".env").read_text() == "KEY=2\n"
+        session.told(_run("mv .env moved.env"))
+        assert (project.root / "moved.env").read_text() == "KEY=2\n"
+        session.told(_run("rm moved.env"))
+    assert not (project.root / "moved.env").exists()
+    assert len(project.person.wishes) == 1
+
+
+@pytest.mark.parametrize("sandbox", [_BUBBLEWRAP])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat .env*",
+        "rm -rf build; . ./.env; echo $KEY",
+        "cat server.key; sh show.sh",
+        "cat link",
+        "cat .envrc; cat < other.env",
+    ],
+)
+def test_after_a_no_a_secret_file_that_no_card_names_stays_hidden(
+    project: Project, sandbox: str, command: str
+) -> None:
+    for name in ("server.key", ".envrc"):
+        project.write(name, "x")
+    (project.root / "link").symlink_to(".env")
+    (project.root / "other.env").symlink_to("server.key")
+    project.person.secrets = NO_KEPT
+    with project.session(sandbox) as session:
+        session.told(_run("sh show.sh"))
+        assert _SECRET not in session.told(_run(command))
+
+
+@pytest.mark.parametrize("sandbox", _SANDBOXES)
+def test_every_secret_file_that_a_command_names_is_on_its_one_card(project: Project, sandbox: str) -> None:
+    project.write("server.key", "kEy2\n")
+    project.person.secrets = NO_KEPT
+    with project.session(sandbox) as session:
+        told = session.told(_run("cat .env server.key; rm -rf build"))
+    assert _SECRET in told
+    assert "kEy2" in told
+    [card] = project.person.questions
+    assert [reason.rpartition("/")[2] for reason in card.risks] == [
+        ".env, which may hold credentials",
+        "server.key, which may hold credentials",
+        "deletes directories with all that is in them",
+    ]
+
+
+@pytest.mark.parametrize("sandbox", [_LANDLOCK])
+def test_a_command_has_one_card_with_every_reason_besides_the_question_about_the_project(
+    project: Project, sandbox: str
+) -> None:
+    project.person.secrets = NO_KEPT
+    with project.session(sandbox) as session:
+        session.told(_run("rm -rf build; echo over"))
+    assert [one.reason for one in project.person.questions] == [
+        "could read files with credentials",
+        "deletes directories with all that is in them, and could read .env, which the sandbox cannot hide from it",
+    ]
+
+
+@pytest.mark.parametrize("sandbox", _SANDBOXES)
+def test_a_lasting_yes_to_a_command_that_names_a_secret_file_holds_after_a_no_for_the_project(
+    project: Project, sandbox: str
+) -> None:
+    project.person.secrets, project.person.commands = NO_KEPT, YES_KEPT
+    with project.session(sandbox) as session:
+        session.told(_run("sh show.sh"), _run("cat .env"))
+        number = len(project.person.questions)
+        assert _SECRET in session.told(_run("cat .env"))
+        assert len(project.person.questions) == number
+    project.person.secrets = NO_KEPT
+    with project.session(sandbox, mode="dont_ask") as session:
+        # In this mode nobody says yes to it.
+        assert _SECRET not in session.told(_run("cat ./.env"))
+
+
+@pytest.mark.parametrize("sandbox", _SANDBOXES)
+def test_a_rule_that_denies_a_secret_file_is_stronger_than_a_yes_to_a_command_that_names_it(
+    project: Project, sandbox: str
+) -> None:
+    with project.session(sandbox, permissions=_rules(deny=".env")) as session:
+        for command in ("cat .env", "rm .env", "cp .env x; cat x", "cat .en?"):
+            assert _SECRET not in session.told(_run(command))
+    assert (project.root / ".env").read_text() == f"KEY={_SECRET}\n"
 
 
 @pytest.mark.parametrize("sandbox", _SANDBOXES)

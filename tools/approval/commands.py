@@ -39,6 +39,11 @@ class CommandClass:
         """Every reason why it is asked about, the worst first, each once."""
         return tuple(dict.fromkeys(finding.why for finding in self.findings))
 
+    @property
+    def secrets(self) -> frozenset[Path]:
+        """The files of credentials that it is asked about with, links resolved."""
+        return frozenset(Path(os.path.realpath(secret)) for finding in self.findings for secret in finding.secrets)
+
 
 def classify_command(command: str, cwd: Path | None = None, roots: tuple[Path, ...] = ()) -> CommandClass:
     """The strongest class of all that `command` may run. Never raises; text alone, no disk.

@@ -169,8 +169,10 @@ class Containment:
         if not holds or not installers(command, cwd).isdisjoint(PACKAGE_MANAGERS):
             return ()
         # What names such a place was asked about before it came here.
-        found = classify_command(command, cwd, self.places.roots).findings
-        return () if any(each.family == "persistence" for each in found) else self.places.held()
+        found = classify_command(command, cwd, self.places.roots)
+        if any(each.family == "persistence" for each in found.findings):
+            return ()
+        return tuple(place for place in self.places.held() if place not in found.secrets)
 
     def runs_along(self, command: str, cwd: Path, env: Mapping[str, str] | None = None) -> str:
         """What a command that only looks would run with nothing to contain it; '' for nothing.

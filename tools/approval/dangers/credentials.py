@@ -12,7 +12,7 @@ from tools.approval.dangers.places import Scene, full_path, has_glob, is_below, 
 from tools.approval.dangers.words import shown, sort_words
 from tools.approval.harmless.secrets import looks_for_secrets
 from tools.approval.sensitive import why_sensitive
-from tools.bash.reading import Argument, Invocation
+from tools.bash.reading import UNKNOWN, Argument, Invocation
 
 # They show that a path is there, its name or its size; or their arguments are only words.
 _NO_CONTENT = frozenset({
@@ -85,10 +85,16 @@ _WHOLE = re.compile(r"(?:cp|tar|zip|7z|rsync|scp|rclone|grep|rg|git|restic|borg|
 
 def judge_credentials(call: Invocation, scene: Scene) -> Iterator[Finding]:
     """What secret things `call` reads."""
-    for argument in _read(call):
-        if why := _why_secret(argument, call, scene):
+    for why in dict.fromkeys(_why_secret(argument, call, scene) for argument in _read(call)):
+        if why:
             yield Finding("dangerous", "credentials", why)
-            return
+
+
+def secrets_given(call: Invocation) -> tuple[str, ...]:
+    """The files of credentials among the words of `call`, whatever it does with them; a wildcard names none."""
+    words = (*(redirection.target for redirection in call.redirections), *call.arguments)
+    paths = (full_path(text, call.cwd) for word in words for text in _candidates(word.text))
+    return tuple(dict.fromkeys(path for path in paths if UNKNOWN not in path and why_sensitive(Path(path))))
 
 
 def _read(call: Invocation) -> Iterator[Argument]:

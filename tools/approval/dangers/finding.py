@@ -76,6 +76,7 @@ class Finding:
         outside: what it needs the sandbox does not give (other rights, services, other machines, files elsewhere), so
             that it runs without one after a person's yes.
         undoable: it stays inside the roots, and what it takes away comes back by itself (`node_modules`, `build`).
+        secrets: the files of credentials that the program which does it is given; absolute where that is known.
     """
 
     level: Literal["dangerous", "forbidden"]
@@ -83,3 +84,4 @@ class Finding:
     why: str
     outside: bool = False
     undoable: bool = False
+    secrets: tuple[str, ...] = ()

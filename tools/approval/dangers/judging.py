@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tools.approval.dangers.app_shells import app_scripts
 from tools.approval.dangers.containers import judge_containers
-from tools.approval.dangers.credentials import judge_credentials
+from tools.approval.dangers.credentials import judge_credentials, secrets_given
 from tools.approval.dangers.databases import judge_databases
 from tools.approval.dangers.deletion import judge_deletion
 from tools.approval.dangers.devices import judge_devices, judge_permissions
@@ -71,7 +71,8 @@ def findings_in(reading: Reading, scene: Scene) -> tuple[Finding, ...]:
             found.append(_TOO_LONG)
         if not (is_about_environment(call) and _is_filtered(whole, reading)):
             found.extend(_findings_of(call, scene))
-    found.extend(judge_flows(reading, scene))
+    known = {replace(one, secrets=()) for one in found}
+    found.extend(one for one in judge_flows(reading, scene) if one not in known)
     is_named = all(_is_named(call) for call in reading.invocations)
     found.extend(_of_doubt(doubt) for doubt in reading.doubts if not (is_named and doubt.why == UNKNOWN_SCRIPT))
     return tuple(dict.fromkeys(found))
@@ -104,12 +105,11 @@ def _findings_of(call: Invocation, scene: Scene) -> Iterator[Finding]:
     if call.adds_unknown and not any(UNKNOWN in one.text for one in call.arguments):
         # With at least one of the arguments that nobody knows.
         call = replace(call, arguments=(*call.arguments, Argument(UNKNOWN, splits=True)))
-    for judge in _FAMILIES:
-        yield from judge(call, scene)
     module = module_run_by(call)
-    if module is not None:
-        for judge in _FAMILIES:
-            yield from judge(module, scene)
+    for one in (call, *([module] if module is not None else [])):
+        found = [finding for judge in _FAMILIES for finding in judge(one, scene)]
+        secrets = secrets_given(one) if found else ()
+        yield from (replace(finding, secrets=secrets) for finding in found) if secrets else found
 
 
 def scripts_in(reading: Reading) -> Iterator[tuple[Invocation, Script]]:

@@ -80,9 +80,9 @@ def texts(arguments: Iterable[Argument]) -> tuple[str, ...]:
 
 
 def shown(text: str) -> str:
-    """A text for a person: unknown parts as `…`, long ones cut."""
+    """A text for a person: unknown parts as `…`, long ones cut in the middle, as a path's name is at its end."""
     plain = text.replace(UNKNOWN, "…")
-    return plain if len(plain) <= 60 else f"{plain[:57]}…"  # noqa: PLR2004 - fits a line of a card
+    return plain if len(plain) <= 60 else f"{plain[:20]}…{plain[-37:]}"  # noqa: PLR2004 - fits a line of a card
 
 
 def _letters(

@@ -49,3 +49,26 @@ def test_only_what_is_below_the_session_s_directory_makes_a_deletion_undoable(ro
 
     assert not one.undoable
     assert other.undoable
+
+
+@each(
+    ("command", "secrets"),
+    [
+        ("cat .env", {".env"}),
+        ("cat a.txt .env config/server.key", {".env", "config/server.key"}),
+        ("cd config && cp ../x .env", {"config/.env"}),
+        ("sh -c 'rm .env'", {".env"}),
+        ("python3 -c 'print(open(\".env\").read())'", {".env"}),
+        ("base64 < .env", {".env"}),
+        ("git rm a && git rm .env", {".env"}),
+        ("chmod 600 .env; . ./.env.local", {".env"}),
+        ("rm -rf build; node --env-file .env x.js", set()),
+        ("rm -rf build; . ./.env", set()),
+        ("cat .env*", set()),
+        ('cat "$X.env"', set()),
+        ("cat .env.example", set()),
+    ],
+)
+def test_what_a_command_is_asked_about_knows_the_secret_files_that_it_is_given(command, secrets):
+    found = classify_command(command, Path("/srv/x"), (Path("/srv/x"),))
+    assert found.secrets == {Path("/srv/x", name) for name in secrets}
