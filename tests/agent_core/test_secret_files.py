@@ -100,7 +100,8 @@ class Project:
         guardian = Guardian()
         settings = SandboxPart(caches=False, level=level, network="off")
         containment = containment_of(settings, (self.root, *extra), self.root.parent / "no-home")
-        made = replace(containment, sandbox=_MAKE[sandbox]())
+        none = replace(containment, sandbox=None, why_not=lambda: "none works")
+        made = none if sandbox == "none" else replace(containment, sandbox=_MAKE[sandbox]())
         workspace = local_workspace(
             self.root,
             extra,
@@ -305,6 +306,19 @@ def test_after_a_no_a_secret_file_that_no_card_names_stays_hidden(
     with project.session(sandbox) as session:
         session.told(_run("sh show.sh"))
         assert _SECRET not in session.told(_run(command))
+
+
+@pytest.mark.parametrize("sandbox", [_BUBBLEWRAP])
+def test_a_directory_with_a_hidden_secret_file_is_not_deleted_half(project: Project, sandbox: str) -> None:
+    for name in ("config/a", "config/secrets.yml", "config/z"):
+        project.write(name, "1")
+    project.person.secrets = NO_KEPT
+    with project.session(sandbox) as session:
+        session.told(_run("sh show.sh"), _run("rm -rf ./config"))
+    assert not (project.root / "config").exists()
+    [_, card] = project.person.questions
+    assert card.risks[0] == "deletes directories with all that is in them"
+    assert card.risks[1].startswith("could read .env, secrets.yml")
 
 
 @pytest.mark.parametrize("sandbox", _SANDBOXES)
@@ -597,19 +611,31 @@ def test_a_no_to_one_project_of_a_session_is_none_to_the_other(project: Project,
     assert (_SECRET in told) == (sandbox == "bubblewrap")
 
 
+_COMMIT = ("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qam", "x")
+
+
+def _git(project: Project, *arguments: str) -> None:
+    subprocess.run(["git", *arguments], cwd=project.root, check=True)
+
+
+def _commit(project: Project, *, ignored: str = "") -> None:
+    project.write(".gitignore", ignored)
+    _git(project, "init", "-q", "-b", "main")
+    _git(project, "add", ".")
+    _git(project, *_COMMIT)
+
+
 @pytest.mark.parametrize("sandbox", [_BUBBLEWRAP])
 @pytest.mark.parametrize("command", ["git checkout -q other", "git merge -q other", "git pull -q . other"])
 def test_git_is_asked_about_where_it_could_not_replace_hidden_secret_files(
     project: Project, sandbox: str, command: str
 ) -> None:
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.org")
-    commit = (*who, "commit", "-qam", "x")
-    for arguments in (("init", "-q", "-b", "main"), ("add", "-f", "."), commit, ("checkout", "-qb", "other")):
-        subprocess.run(["git", *arguments], cwd=project.root, check=True)
+    _commit(project)
+    _git(project, "checkout", "-qb", "other")
     project.write(".env", "KEY=other\n")
     project.write("show.sh", "echo other\n")
-    for arguments in (commit, ("checkout", "-q", "main")):
-        subprocess.run(["git", *arguments], cwd=project.root, check=True)
+    _git(project, *_COMMIT)
+    _git(project, "checkout", "-q", "main")
     project.person.secrets = NO_KEPT
     with project.session(sandbox) as session:
         session.told(_run("sh show.sh"))
@@ -619,3 +645,79 @@ def test_git_is_asked_about_where_it_could_not_replace_hidden_secret_files(
     assert "could read .env" in project.person.questions[1].reason
     assert (project.root / ".env").read_text() == "KEY=other\n"
     assert (project.root / "show.sh").read_text() == "echo other\n"
+
+
+_ANYWHERE = [*_SANDBOXES, "none"]
+_PRINTS = ("git log -p", "git show", "git diff", "git -C sub diff HEAD", "git stash show -p", "git grep --cached KEY")
+
+
+@pytest.mark.parametrize("sandbox", _ANYWHERE)
+def test_git_is_asked_about_once_a_project_before_it_prints_a_tracked_secret_file(
+    project: Project, sandbox: str
+) -> None:
+    project.write("sub/x", "1")
+    _commit(project)
+    project.write(".env", "KEY=changed\n")
+    with project.session(sandbox) as session:
+        for command in ("git status", "git log --oneline -5", "git show --stat", "git diff --name-only"):
+            assert _SECRET not in session.told(_run(command))
+        assert project.person.questions == []
+        assert f"-KEY={_SECRET}\\n+KEY=changed" in session.told(_run("git diff"))
+        assert _SECRET in session.told(_run("git log -p -1"))
+    with project.session(sandbox) as session:
+        assert f"-KEY={_SECRET}\\n+KEY=changed" in session.told(_run("git diff -- . && git status"))
+    [wish] = project.person.wishes
+    assert wish.paths == (project.root / ".env",)
+    assert len(project.person.questions) == 1
+
+
+@pytest.mark.parametrize("sandbox", _ANYWHERE)
+def test_after_a_no_git_is_asked_about_each_time_it_could_print_a_tracked_secret_file(
+    project: Project, sandbox: str
+) -> None:
+    project.write("sub/x", "1")
+    _commit(project)
+    project.write(".env", "KEY=changed\n")
+    _git(project, *_COMMIT)
+    project.write(".env", "KEY=again\n")
+    _git(project, "stash", "-q")
+    project.person.secrets, project.person.commands = NO_KEPT, Answer(allowed=False)
+    with project.session(sandbox) as session:
+        assert _SECRET not in session.told(*map(_run, _PRINTS), _run("git log -2"), _run("git diff HEAD~1 -- sub"))
+        [wish, *cards] = project.person.questions
+        assert wish.action == ReadSecretFiles(project.root, (project.root / ".env",))
+        assert [card.action.command for card in cards if isinstance(card.action, RunCommand)] == list(_PRINTS)
+        assert {card.reason for card in cards[:3]} == {"may print .env, which git keeps and no sandbox hides from it"}
+        project.person.commands = YES
+        assert "+KEY=changed" in session.told(_run("git show"))
+    project.person.questions.clear()
+    for mode in ("plan", "dont_ask"):
+        with project.session(sandbox, mode=mode) as session:
+            assert _SECRET not in session.told(_run("git log -p"))
+    assert project.person.questions == []
+
+
+@pytest.mark.parametrize("sandbox", _ANYWHERE)
+def test_git_needs_no_question_where_no_secret_file_is_tracked(project: Project, sandbox: str) -> None:
+    _commit(project, ignored=".env\n")
+    with project.session(sandbox) as session:
+        told = session.told(_run("git log -p"), _run("git show"), _run("git diff"), _run("git status -v"))
+    assert "+KEY=\\n" in told  # of the template
+    assert _SECRET not in told
+    assert project.person.questions == []
+
+
+@pytest.mark.parametrize("sandbox", _ANYWHERE)
+def test_git_prints_no_tracked_secret_file_that_a_rule_denies_and_every_one_that_a_rule_allows(
+    project: Project, sandbox: str
+) -> None:
+    _commit(project)
+    with project.session(sandbox, permissions=_rules(deny=".env")) as session:
+        told = session.told(_run("git log -p"))
+        assert "may print .env, which a rule denies to read" in told
+        assert _SECRET not in told
+        assert "echo ran" in session.told(_run("git log -p -- show.sh"))
+    for mode in ("default", "plan"):
+        with project.session(sandbox, mode=mode, permissions=_rules(allow=".env")) as session:
+            assert _SECRET in session.told(_run("git log -p"))
+    assert project.person.questions == []

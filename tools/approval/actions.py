@@ -77,7 +77,7 @@ class RunCommand:
         runs_along: what a program that only looks would run all the same, with no sandbox around it; '' for nothing.
         reveals: secrets of the workspace that it may print, as no sandbox hides them from it; '' for none.
         exposes: secrets of the workspace that it could read although the user has said no to that, as the sandbox
-            cannot hide them; '' for none.
+            cannot hide them, or what git has of them; '' for none.
         variables: what earlier commands of the session, which nobody was asked about, have left in its shell, as
             `NAME=value` or `NAME taken away`: with another PATH the same words run other programs.
     """

@@ -224,6 +224,8 @@ def _planned(action: Action, found: Decision, rules: Rules) -> Decision:
         return _PLANNING
     if found.cause == "containment":
         return replace(_PLANNING, reason=f"{_UNPROVED} {found.reason}")
+    if found.cause == "secrets":
+        return replace(_PLANNING, reason=found.reason)
     if found.verdict != "allow" or found.only_looks:
         return found if found.only_looks else _PLANNING
     why_not = action.uncontained or rules.confines.find_out()
@@ -316,7 +318,10 @@ def _look(action: RunCommand) -> Decision:
         risks.append(f"may run {action.runs_along}")
     if action.reveals:
         risks.append(f"may print {action.reveals}, which no sandbox hides from it")
-    return Decision("ask", _joined(risks), "containment", tuple(risks)) if risks else _LOOKS
+    if action.exposes:
+        risks.append(f"may print {action.exposes}, which git keeps and no sandbox hides from it")
+    cause: Cause = "secrets" if action.exposes and len(risks) == 1 else "containment"
+    return Decision("ask", _joined(risks), cause, tuple(risks)) if risks else _LOOKS
 
 
 def _risky(reason: str) -> Decision:

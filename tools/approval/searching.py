@@ -1,4 +1,4 @@
-"""Commands that print what is in whole directories, whatever files there are: searches below them."""
+"""Commands that print what is in files which they do not name: searches below directories, and git."""
 
 from __future__ import annotations
 
@@ -6,10 +6,79 @@ import functools
 import re
 from pathlib import Path
 
+from tools.light_dataclass import dataclass
+
 _SEARCHERS = frozenset({"rg", "ag", "ack", "ugrep", "rgrep"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep"})
 # In a cluster of short options; long ones may be abbreviated.
 _GOES_DOWN = re.compile(r"-[A-Za-z0-9]*[rR].*|--(?:r|de).*|-d.*|--di.*", re.DOTALL)
+# Git's own options, before the subcommand, whose value is the next word.
+_BEFORE_VALUE = frozenset({"-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix"})
+_SHOWS = frozenset({
+    "diff", "show", "diff-tree", "diff-index", "diff-files", "range-diff", "grep", "cat-file", "archive",
+    "format-patch", "difftool",
+})  # fmt: skip
+_SHOWS_IF_ASKED = frozenset({"log", "whatchanged", "reflog", "stash"})
+_SUMMARY = re.compile(
+    r"-s|-q|--(?:no-patch|quiet|stat|shortstat|numstat|dirstat|summary|raw|name-only|name-status)(?:=.*)?"
+)
+_PATCH = re.compile(r"-[A-Za-z0-9]*[pucmWUL].*|--(?:pat|uni|cc|dd|rem|diff-m|fun|bin|word-d|color-w).*", re.DOTALL)
+_NAMED = re.compile(r"[\w./~^-]+:[^:/][^:]*")
+_STAGED = re.compile(r"-\w*v\w*|--verb.*")
+
+
+@dataclass(frozen=True, slots=True)
+class GitLook:
+    """A command of git that looks at what it has.
+
+    Attributes:
+        directory: where it runs; None: that is not known.
+        only: the paths that it is held to, as git reads them; none: all of the repository.
+        shows: it may print what is in files that it does not name.
+    """
+
+    directory: Path | None
+    only: tuple[str, ...]
+    shows: bool
+
+
+@functools.lru_cache(maxsize=256)
+def looks_of_git(command: str, cwd: Path) -> tuple[GitLook, ...]:
+    """What git is made to look at by `command`."""
+    if "git" not in command:
+        return ()
+    from tools.bash.read import read_command  # noqa: PLC0415 - as below
+
+    found = []
+    for each in read_command(command, cwd).invocations:
+        if each.program != "git":
+            continue
+        directory = None if each.cwd is None else Path(each.cwd)
+        texts = [argument.text if argument.is_known else None for argument in each.arguments]
+        while texts and (texts[0] is None or texts[0].startswith("-")):
+            if texts[0] == "-C":
+                directory = directory / texts[1] if directory is not None and texts[1:] and texts[1] else None
+            del texts[: 2 if texts[0] == "-C" or texts[0] in _BEFORE_VALUE else 1]
+        words = ["-p" if text is None else text for text in texts]  # it may be that
+        begin = words.index("--") if "--" in words else len(words)
+        only = words[begin + 1 :]
+        is_whole = None in texts or each.adds_unknown or not only
+        found.append(GitLook(directory, () if is_whole else tuple(only), bool(words) and _shows(words[:begin])))
+    return tuple(found)
+
+
+def _shows(words: list[str]) -> bool:
+    """Whether these words after `git` may make it print what is in files that they do not name."""
+    subcommand, *rest = words
+    asks = any(map(_PATCH.fullmatch, rest))
+    if subcommand in _SHOWS_IF_ASKED:
+        return asks
+    if subcommand == "status":
+        return any(map(_STAGED.fullmatch, rest))
+    operands = [word for word in rest if not word.startswith("-")]
+    is_named = subcommand in {"show", "cat-file"} and bool(operands) and all(map(_NAMED.fullmatch, operands))
+    is_plain = is_named or "--no-index" in rest or (not asks and any(map(_SUMMARY.fullmatch, rest)))
+    return subcommand in _SHOWS and not is_plain
 
 
 @functools.lru_cache(maxsize=256)

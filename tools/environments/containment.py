@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tools.approval.commands import classify_command
 from tools.approval.persistence_paths import PACKAGE_MANAGERS
 from tools.approval.policy import Confines, Decision
-from tools.approval.searching import searches_below
+from tools.approval.searching import looks_of_git, searches_below
 from tools.environments.gated_hosts import GatedHosts
 from tools.environments.gated_places import installers
 from tools.environments.kept_places import KeptPlaces
@@ -41,6 +41,19 @@ class Grounds:
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     protected: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InGit:
+    """Secret files of the workspace that git has, by the project that they are of; resolved.
+
+    Attributes:
+        printed: what is in them may be shown by the command.
+        compared: it looks whether they have changed.
+    """
+
+    printed: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
+    compared: Mapping[Path, tuple[Path, ...]] = field(default_factory=dict)
 
 
 def may_bring_anything(confinement: Confinement | None, *, only_looks: bool) -> bool:
@@ -114,6 +127,25 @@ class Containment:
             for root, paths in found.items()
         }
 
+    def in_git(self, command: str, cwd: Path) -> InGit:
+        """Secret files of the workspace that git has, where a command has it look: no sandbox hides those."""
+        looks = looks_of_git(command, cwd)
+        known = self.secrets.reachable(command, cwd) if looks else {}
+        if not any(known.values()):
+            return InGit()
+        printed, compared = set[Path](), set[Path]()
+        for look in looks:
+            from tools.environments.git_state import tracked_files  # noqa: PLC0415 - few projects have such files
+
+            files = None if look.directory is None else tracked_files(look.directory, look.only)
+            found = {path for paths in known.values() for path in paths if files is None or path in files}
+            compared |= found
+            printed |= found if look.shows else set()
+        return InGit(
+            {self.projects.get(root, root): tuple(filter(printed.__contains__, known[root])) for root in known},
+            {self.projects.get(root, root): tuple(filter(compared.__contains__, known[root])) for root in known},
+        )
+
     @property
     def can_hide(self) -> bool:
         """Whether files can be hidden from commands that may change what is next to them."""
@@ -129,6 +161,7 @@ class Containment:
         command: str = "",
         cwd: Path = _SOMEWHERE,
         unread: tuple[Path, ...] = (),
+        read: Collection[Path] = (),
     ) -> Confinement | None:
         """What a command may do that was let through by `decision`; None: whatever the user may.
 
@@ -137,13 +170,14 @@ class Containment:
         Args:
             command: what will run in `cwd`; '' where nobody knows.
             unread: secret files of the workspace that it may not read.
+            read: those that it may read though it only looks.
         """
         if decision.outside or not self.contains:
             return None
         grounds = self.grounds()
         if is_planning or decision.only_looks:
             # What was proved to only look needs no more; were the proof wrong, the sandbox would still hold it.
-            hidden = (*grounds.hidden, *self.secrets())
+            hidden = (*grounds.hidden, *(path for path in self.secrets() if path not in read))
             return Confinement("read-only", (), hidden, network="off", limits=self.limits)
         hidden = (*grounds.hidden, *unread)
         if self.level == "full":

@@ -7,6 +7,7 @@ under one that cannot (Landlock), each command that is not proved to only look i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,14 +17,15 @@ from tools.approval.actions import ReadPath, ReadSecretFiles, RunCommand
 from tools.approval.commands import classify_command
 from tools.approval.gate import Gate
 from tools.approval.policy import Decision, decide
-from tools.environments.containment import Containment
+from tools.approval.refusals import denied as denied_by_policy
+from tools.environments.containment import Containment, InGit
 from tools.environments.sandbox.port import Confinement
 from tools.environments.workspace_secrets import words_in
 from tools.errors import Denied
 from tools.light_dataclass import dataclass
 
+_Paths = Mapping[Path, tuple[Path, ...]]
 _MOST_NAMES = 3
-# Of git: it cannot put another file where one is hidden, and would stop half way.
 _REPLACE_FILES = frozenset({
     "checkout", "switch", "restore", "stash", "merge", "pull", "rebase", "reset", "cherry-pick", "revert", "am",
     "apply", "bisect",
@@ -58,45 +60,57 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
     Raises:
         Denied, ToolInterrupted: as `Gate.authorize` does.
     """
-    exposed = containment.exposed(action.command, action.cwd, is_here=is_here)
+    command, cwd = action.command, action.cwd
+    exposed = containment.exposed(command, cwd, is_here=is_here)
+    in_git = containment.in_git(command, cwd)
     can_hide = bool(exposed) and is_here and containment.can_hide
     # Nothing has begun before all questions are answered.
-    with gate.as_one() if exposed else nullcontext():
-        decision, is_planning, unread = _answered(gate, action, exposed, can_hide=can_hide)
+    with gate.as_one() if exposed or any(in_git.printed.values()) else nullcontext():
+        decision, is_planning, unread, read = _answered(gate, action, exposed, in_git, can_hide=can_hide)
     if not is_here:
         return LetThrough(decision, is_planning, None)
-    command, cwd = action.command, action.cwd
-    confinement = containment.of(decision, is_planning=is_planning, command=command, cwd=cwd, unread=unread)
+    confinement = containment.of(
+        decision, is_planning=is_planning, command=command, cwd=cwd, unread=unread, read=read
+    )
     return LetThrough(decision, is_planning, confinement)
 
 
 def _answered(
-    gate: Gate, action: RunCommand, exposed: Mapping[Path, tuple[Path, ...]], *, can_hide: bool
-) -> tuple[Decision, bool, tuple[Path, ...]]:
-    """The yes to a command, whether the session is in plan mode by now, and what is to be hidden from it."""
-    hides = can_hide and not _replaces_files(action.command)
+    gate: Gate, action: RunCommand, exposed: _Paths, in_git: InGit, *, can_hide: bool
+) -> tuple[Decision, bool, tuple[Path, ...], tuple[Path, ...]]:
+    """The yes to a command, whether the session is in plan mode by now, and what is hidden from it and what shown."""
+    printed = frozenset(path for paths in in_git.printed.values() for path in paths)
+    hides = can_hide and not _replaces_files(action, exposed)
     while True:
-        asks_nobody, was_planning = gate.asks_nobody, gate.is_planning
-        wishes, denied = _sorted_out(gate, action, exposed, can_hide=can_hide)
-        # In plan mode the sandbox hides them from everything.
-        refused = [wish for wish in wishes if not was_planning and gate.approvals.decide(wish).verdict == "deny"]
-        undecided = [wish for wish in wishes if wish not in refused]
-        if undecided and not was_planning and _may_change_inside(gate.approvals.decide(action)):
-            # About the project first, so that the command's own card can name every reason.
-            refused += [wish for wish in undecided if not _may_read(gate, wish)]
-            undecided = []
-        shows = not (hides or gate.is_planning)
-        decision, is_planning = gate.authorize_command(_exposing(action, refused) if shows else action)
-        unread = (*denied, *(path for wish in refused for path in wish.paths)) if hides else denied
-        is_sorted_out = not undecided and (shows or hides or not refused)
-        if is_planning or not _may_change_inside(decision) or (is_sorted_out and gate.asks_nobody <= asks_nobody):
-            return decision, is_planning, unread
+        asks_nobody, is_planning = gate.asks_nobody, gate.is_planning
+        found = gate.approvals.decide(action)
+        # The sandbox hides them from what may only look, but for what git has of them.
+        only_looks = found.only_looks or is_planning
+        seen = in_git.printed if only_looks else exposed
+        wishes, denied = _sorted_out(gate, action, seen, can_hide=can_hide and not only_looks)
+        if shown := sorted(path.name for path in printed.intersection(denied)):
+            why = f"may print {', '.join(shown)}, which a rule denies to read (name other paths after `--`)"
+            raise Denied(denied_by_policy(action, Decision("deny", why, "rule")))
+        if is_planning:
+            refused = [wish for wish in wishes if not _is_allowed(gate, wish)]
+        else:
+            refused = [wish for wish in wishes if gate.approvals.decide(wish).verdict == "deny"]
+            if found.verdict != "deny" and not found.outside:
+                # About the project first, so that the command's own card can name every reason.
+                refused += [wish for wish in wishes if wish not in refused and not _may_read(gate, wish)]
+        kept = [path for wish in refused for path in wish.paths]
+        bare = [path for path in kept if path in printed or not (hides or only_looks)]
+        if gate.is_planning == is_planning:
+            decision, plans = gate.authorize_command(replace(action, exposes=_named(bare)))
+            if decision.outside or (plans == is_planning and gate.asks_nobody <= asks_nobody):
+                unread = (*denied, *(path for path in kept if path not in bare))
+                return decision, plans, unread, _shown(gate, action, in_git.compared, wishes, refused)
         # The mode has changed meanwhile, and what is asked was sorted out for another one.
 
 
 def _sorted_out(
-    gate: Gate, action: RunCommand, exposed: Mapping[Path, tuple[Path, ...]], *, can_hide: bool
-) -> tuple[tuple[ReadSecretFiles, ...], tuple[Path, ...]]:
+    gate: Gate, action: RunCommand, exposed: _Paths, *, can_hide: bool
+) -> tuple[list[ReadSecretFiles], list[Path]]:
     """What is to be asked of each project, and which files a rule of the user's denies to read.
 
     What a rule or an answer lets tools read is neither, whatever the mode. Nor is what the command's own card names:
@@ -109,17 +123,33 @@ def _sorted_out(
     wishes, denied = [], list[Path]()
     for project, paths in exposed.items():
         decided = [(path, decide(ReadPath(path), "default", rules, answers)) for path in paths]
-        denied += [path for path, decision in decided if decision.cause == "rule"]
+        denied += [path for path, found in decided if found.cause == "rule"]
         settled = {*named, *denied}
         asked = tuple(path for path, found in decided if found.verdict != "allow" and path not in settled)
         if asked:
             wishes.append(ReadSecretFiles(project, asked, action.command, can_hide))
-    return tuple(wishes), tuple(denied)
+    return wishes, denied
 
 
-def _may_change_inside(decision: Decision) -> bool:
-    """Whether a command runs, or may run, in the sandbox and is not one that was proved to only look."""
-    return decision.verdict != "deny" and not (decision.outside or decision.only_looks)
+def _shown(
+    gate: Gate,
+    action: RunCommand,
+    compared: _Paths,
+    wishes: Sequence[ReadSecretFiles],
+    refused: Sequence[ReadSecretFiles],
+) -> tuple[Path, ...]:
+    """What git may compare with what it has, though it only looks: it could not tell otherwise what has changed."""
+    asked, denied = _sorted_out(gate, action, compared, can_hide=False)
+    agreed = {path for wish in wishes if wish not in refused for path in wish.paths}
+    hidden = {path for wish in asked if not _is_allowed(gate, wish) for path in wish.paths} - agreed
+    return tuple(path for paths in compared.values() for path in paths if path not in {*hidden, *denied})
+
+
+def _is_allowed(gate: Gate, wish: ReadSecretFiles) -> bool:
+    """Whether a rule, an answer or the mode in which nobody is asked says yes, in plan mode too."""
+    approvals = gate.approvals
+    mode = "default" if gate.is_planning else approvals.mode
+    return decide(wish, mode, approvals.rules, approvals.grants).verdict == "allow"
 
 
 def _may_read(gate: Gate, wish: ReadSecretFiles) -> bool:
@@ -133,13 +163,22 @@ def _may_read(gate: Gate, wish: ReadSecretFiles) -> bool:
     return True
 
 
-def _replaces_files(command: str) -> bool:
-    words = words_in(command)
-    return "git" in words and not _REPLACE_FILES.isdisjoint(words)
+def _replaces_files(action: RunCommand, exposed: _Paths) -> bool:
+    """Whether a command would stop half way where one of these is hidden: nothing else can be put in its place."""
+    words = words_in(action.command)
+    if "git" in words and not _REPLACE_FILES.isdisjoint(words):
+        return True
+    if "rm" not in words:
+        return False
+    from tools.bash.read import read_command  # noqa: PLC0415 - much to load, and a start needs none of it
+
+    calls = [call for call in read_command(action.command, action.cwd).invocations if call.program == "rm"]
+    texts = [(call.cwd or "/", one.text) for call in calls for one in call.arguments if "\0" not in one.text]
+    gone = {Path(os.path.realpath(Path(*names))) for names in texts}
+    return any(not gone.isdisjoint(path.parents) for paths in exposed.values() for path in paths)
 
 
-def _exposing(action: RunCommand, refused: Sequence[ReadSecretFiles]) -> RunCommand:
-    names = tuple(dict.fromkeys(path.name for wish in refused for path in wish.paths))
+def _named(paths: Sequence[Path]) -> str:
+    names = tuple(dict.fromkeys(path.name for path in paths))
     more = len(names) - _MOST_NAMES
-    shown = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-    return replace(action, exposes=shown)
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-from tools.environments.git import Git, Repository, borrowed, find_repository
+from tools.environments.git import Git, Repository, borrowed, find_repository, git_root
 from tools.environments.process_groups import signal_group
 from tools.errors import ToolError
 from tools.light_dataclass import dataclass
@@ -59,6 +59,24 @@ def git_state(directory: Path, *, seconds: float = 1.0) -> GitState | None:
         running = [_start(git, repository, git_dir, arguments) for arguments in (_STATUS, _LAST)]
         status, last = (_output(process, deadline) for process in running)
     return _state(repository, status, last)
+
+
+def tracked_files(directory: Path, only: tuple[str, ...] = ()) -> frozenset[Path] | None:
+    """The files that git has in the index of the repository that `directory` is in; None where nobody can say.
+
+    Args:
+        only: those that these paths of a command's fit, as git reads them.
+    """
+    repository = find_repository(directory)
+    if repository is None:
+        return frozenset() if git_root(directory) is None else None
+    arguments = ("ls-files", "-z", "--full-name", "--", *(only or (":/",)))
+    try:
+        with borrowed(repository) as git_dir, Git() as git:
+            listed = git.run(*arguments, cwd=directory, git_dir=git_dir, work_tree=repository.top)
+    except (ToolError, OSError):
+        return None
+    return frozenset(repository.top / os.fsdecode(name) for name in listed.split(b"\0") if name)
 
 
 def branch_of(directory: Path) -> str:

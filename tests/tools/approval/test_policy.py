@@ -270,6 +270,9 @@ def test_why_a_command_that_only_looks_is_asked_about_is_said():
     reveals = decide(_run(SAFE, reveals=".env"), "default", CONTAINED, Grants())
     assert (reveals.verdict, reveals.cause) == ("ask", "containment")
     assert reveals.reason == "may print .env, which no sandbox hides from it"
+    exposes = decide(_run(SAFE, exposes=".env"), "default", CONTAINED, Grants())
+    assert (exposes.verdict, exposes.cause) == ("ask", "secrets")
+    assert exposes.reason == "may print .env, which git keeps and no sandbox hides from it"
 
 
 def test_in_plan_mode_it_is_said_why_no_sandbox_holds_a_command():
@@ -644,7 +647,8 @@ def test_a_yes_to_a_command_that_exposed_nothing_is_none_where_it_could_read_sec
 @each(("mode", "verdict"), [("plan", "deny"), ("default", "ask"), ("accept_edits", "ask"), ("dont_ask", "deny")])
 def test_a_command_that_secret_files_cannot_be_hidden_from_after_a_no_is_asked_about_or_refused(mode, verdict):
     assert decide(EXPOSING, mode, CONTAINED, Grants()).verdict == verdict
-    assert decide(replace(EXPOSING, command="ls"), mode, CONTAINED, Grants()).verdict == "allow"
+    # Of one that only looks it is said where git has such a file.
+    assert decide(replace(EXPOSING, command="git log -p"), mode, CONTAINED, Grants()).verdict == verdict
 
 
 @each(

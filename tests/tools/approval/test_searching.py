@@ -1,9 +1,9 @@
-"""Which commands print lines of files that they do not name."""
+"""Which commands print what is in files that they do not name."""
 
 from pathlib import Path
 
 from tests.support.each import each
-from tools.approval.searching import searches_below
+from tools.approval.searching import looks_of_git, searches_below
 
 _CWD = Path("/srv/project")
 
@@ -43,3 +43,77 @@ def test_it_searches_below_directories(command: str) -> None:
 )
 def test_it_reads_what_it_names(command: str) -> None:
     assert not searches_below(command, _CWD)
+
+
+@each(
+    "command",
+    [
+        "git diff",
+        "git -C sub --no-pager diff --cached",
+        "git log -p",
+        "git log -1u",
+        "git log --stat --patch",
+        "git log -L1,5:main.py",
+        "git log -U3",
+        "git log --unif=3",
+        "git log $OPTIONS",
+        "git reflog -p",
+        "git stash show -p",
+        "git stash list --cc",
+        "git show",
+        "git show --stat -p",
+        "git show :/message",
+        "git show 'HEAD@{10:00}'",
+        "git show HEAD:main.py HEAD",
+        "git cat-file -p 1a2b3c4",
+        "git status -v",
+        "git grep -n x HEAD",
+        "git diff-tree -p HEAD",
+        "git -c x.y=1 range-diff a b c",
+        "sh -c 'cd sub && git diff'",
+        "ls | xargs git diff",
+    ],
+)
+def test_git_may_print_what_is_in_files_that_are_not_named(command: str) -> None:
+    assert any(look.shows for look in looks_of_git(command, _CWD))
+
+
+@each(
+    "command",
+    [
+        "git status -sb",
+        "git log --oneline --graph --all -n 5",
+        "git log --stat --since=1.week --author=me --pretty=format:%h",
+        "git diff --stat",
+        "git show --name-only HEAD",
+        "git show HEAD:main.py",
+        "git cat-file -p HEAD~2:src/main.py",
+        "git stash list",
+        "git diff --no-index a b",
+        "git branch -v",
+        "git blame main.py",
+        "git ls-files",
+        "echo git diff",
+        "ls",
+    ],
+)
+def test_git_prints_nothing_of_files_that_are_not_named(command: str) -> None:
+    assert not any(look.shows for look in looks_of_git(command, _CWD))
+
+
+@each(
+    ("command", "directory", "only"),
+    [
+        ("git diff", _CWD, ()),
+        ("git diff HEAD -- src ':!x'", _CWD, ("src", ":!x")),
+        ("git -C a -C b diff", _CWD / "a/b", ()),
+        ("cd sub; git diff -- .", _CWD / "sub", (".",)),
+        ("git diff -- $X", _CWD, ()),
+        ("git diff --", _CWD, ()),
+        ("git -C $X diff", None, ()),
+        ("ls | xargs git diff -- a", _CWD, ()),
+    ],
+)
+def test_where_git_looks_and_at_which_paths(command: str, directory: Path | None, only: tuple[str, ...]) -> None:
+    [look] = looks_of_git(command, _CWD)
+    assert (look.directory, look.only) == (directory, only)

@@ -94,7 +94,8 @@ def secrets_given(call: Invocation) -> tuple[str, ...]:
     """The files of credentials among the words of `call`, whatever it does with them; a wildcard names none."""
     words = (*(redirection.target for redirection in call.redirections), *call.arguments)
     paths = (full_path(text, call.cwd) for word in words for text in _candidates(word.text))
-    return tuple(dict.fromkeys(path for path in paths if UNKNOWN not in path and why_sensitive(Path(path))))
+    known = (path for path in paths if UNKNOWN not in path and "\0" not in path)
+    return tuple(dict.fromkeys(path for path in known if why_sensitive(Path(path))))
 
 
 def _read(call: Invocation) -> Iterator[Argument]:
