@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.support.always import AlwaysSession
 from tests.support.each import each
 from tools.bash.wrappers import WRAPPERS, Wrapper
@@ -36,6 +38,15 @@ def _forms(name: str, wrapper: Wrapper) -> Iterator[str]:
 
 @each("name", sorted(WRAPPERS))
 def test_a_permission_for_what_a_wrapper_runs_covers_nothing_else_that_it_may_run(name: str) -> None:
+    *_, last = forms = tuple(_forms(name, WRAPPERS[name]))
+    for form in (forms[0], last):
+        _check(form)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@each("name", sorted(WRAPPERS))
+def test_a_permission_for_what_a_wrapper_runs_covers_nothing_else_however_the_wrapper_is_written(name: str) -> None:
     for form in _forms(name, WRAPPERS[name]):
         _check(form)
 

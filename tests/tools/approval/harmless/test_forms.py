@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -358,8 +359,25 @@ _SECRET = "planted-5f1c"
 _WAITS = {"-f", "-F", "--follow", "--retry", "-s", "--sleep-interval", "-b", "-i0v"}
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(PROGRAMS) if name in LISTED and shutil.which(name)])
+_INSTALLED = [name for name in sorted(PROGRAMS) if name in LISTED and shutil.which(name)]
+_OPERANDS = (["a.txt"], ["x", "a.txt"], [])
+
+
+@pytest.mark.parametrize("name", _INSTALLED)
+def test_no_safe_option_with_a_value_of_an_installed_program_reads_a_secret_or_changes_a_file(
+    tmp_path: Path, name: str
+):
+    _try_options(tmp_path, name, lambda value: _OPERANDS[:2] if value else ())
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", _INSTALLED)
 def test_no_safe_option_of_an_installed_program_reads_a_secret_or_changes_a_file(tmp_path: Path, name: str):
+    _try_options(tmp_path, name, lambda _: _OPERANDS)
+
+
+def _try_options(tmp_path: Path, name: str, operands_for: Callable[[str | None], Iterable[list[str]]]) -> None:
     """Each option with the name of a secret as its text: nothing of the secret is shown, and nothing is changed."""
     for file, text in {".env": f"KEY={_SECRET}\n", "a.txt": "x\ny\n", "b.txt": "x\n"}.items():
         (tmp_path / file).write_text(text)
@@ -369,7 +387,7 @@ def test_no_safe_option_of_an_installed_program_reads_a_secret_or_changes_a_file
             continue
         glue = "=" if option.startswith("--") else ""
         given = [option] if kind is None else [f"{option}{glue}.env"]
-        for operands in (["a.txt"], ["x", "a.txt"], []):
+        for operands in operands_for(kind):
             words = tuple(map(Argument, [*given, *operands]))
             if is_harmless(Invocation(name, name, words, cwd=str(tmp_path)), (str(tmp_path),)):
                 done = _run([name, *given, *operands], tmp_path)
@@ -377,16 +395,25 @@ def test_no_safe_option_of_an_installed_program_reads_a_secret_or_changes_a_file
     assert _state(tmp_path) == before
 
 
-@pytest.mark.skipif(shutil.which("ps") is None, reason="there is no ps")
+_needs_ps = pytest.mark.skipif(shutil.which("ps") is None, reason="there is no ps")
+_PS_LETTERS = "aefFlLTjwHdcxu"
+_PS_CLUSTERS = [f"-{a}{b}{c}" for a in "eaA" for b in _PS_LETTERS for c in _PS_LETTERS]
+_PS_FORMS = [["-e", one] for one in ("-x", "-T", "x", "-u", "1", "-f", "f")] + [["aux"], ["axf"], ["axo", "pid,args"]]
+
+
+@_needs_ps
 def test_no_safe_form_of_ps_shows_an_environment(tmp_path: Path):
-    letters = "aefFlLTjwHdcxu"
-    clusters = [f"-{a}{b}{c}" for a in "eaA" for b in letters for c in letters]
-    forms = [[one] for one in clusters] + [[one + "o", "pid,args"] for one in clusters]
-    forms += [["-e", one] for one in ("-x", "-T", "x", "-u", "1", "-f", "f")] + [
-        ["aux"],
-        ["axf"],
-        ["axo", "pid,args"],
-    ]
+    _try_ps(tmp_path, [*_PS_FORMS, *([f"-e{one}"] for one in _PS_LETTERS), *([one] for one in _PS_CLUSTERS[::29])])
+
+
+@_needs_ps
+@pytest.mark.long
+@pytest.mark.timeout(300)
+def test_no_cluster_of_safe_letters_of_ps_shows_an_environment(tmp_path: Path):
+    _try_ps(tmp_path, [[one] for one in _PS_CLUSTERS] + [[one + "o", "pid,args"] for one in _PS_CLUSTERS])
+
+
+def _try_ps(tmp_path: Path, forms: list[list[str]]) -> None:
     for words in forms:
         if is_harmless(Invocation("ps", "ps", tuple(map(Argument, words)))):
             assert _SECRET not in _run(["ps", *words], tmp_path), words
