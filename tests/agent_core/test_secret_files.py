@@ -648,6 +648,25 @@ def test_git_is_asked_about_where_it_could_not_replace_hidden_secret_files(
 
 
 _ANYWHERE = [*_SANDBOXES, "none"]
+
+
+@pytest.mark.parametrize("sandbox", ["none"])
+def test_what_nothing_contains_is_asked_about_with_the_tracked_secret_file_on_its_card(
+    project: Project, sandbox: str
+) -> None:
+    _commit(project)
+    _git(project, "config", "filter.x.clean", "cat")  # a program that git would run
+    project.person.secrets, project.person.commands = NO, Answer(allowed=False)
+    with project.session(sandbox) as session:
+        assert _SECRET not in session.told(_run("git log -p"), _run("git archive HEAD"))
+    [_, log, archive] = project.person.questions
+    assert "filter.x.clean" in log.reason
+    assert log.reason.endswith("; may print .env, which git keeps and no sandbox hides from it")
+    assert archive.reason.endswith(", and could read .env, which the sandbox cannot hide from it")
+    with project.session(sandbox, permissions=_rules(deny=".env")) as session:
+        assert "may print .env, which a rule denies to read" in session.told(_run("git log -p"))
+
+
 _PRINTS = ("git log -p", "git show", "git diff", "git -C sub diff HEAD", "git stash show -p", "git grep --cached KEY")
 
 

@@ -304,7 +304,7 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
     # Who wants no sandbox need not be told that there is none.
     why_not = rules.confines.why_not or (action.uncontained if rules.confines.is_wanted else "")
     if why_not:
-        return Decision("ask", f"is not contained: {why_not}", "containment")
+        return Decision("ask", f"is not contained: {why_not}{_exposed_by(action)}", "containment", exposed)
     return Decision("ask", exposed[0], "secrets", exposed) if exposed else ALLOW
 
 

@@ -50,7 +50,11 @@ def looks_of_git(command: str, cwd: Path) -> tuple[GitLook, ...]:
     from tools.bash.read import read_command  # noqa: PLC0415 - as below
 
     found = []
-    for each in read_command(command, cwd).invocations:
+    try:
+        invocations = read_command(command, cwd).invocations
+    except RecursionError:
+        return (GitLook(None, (), shows=True),)
+    for each in invocations:
         if each.program != "git":
             continue
         directory = None if each.cwd is None else Path(each.cwd)

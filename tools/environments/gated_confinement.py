@@ -86,10 +86,10 @@ def _answered(
         found = gate.approvals.decide(action)
         # The sandbox hides them from what may only look, but for what git has of them.
         only_looks = found.only_looks or is_planning
-        seen = in_git.printed if only_looks else exposed
+        seen = in_git.printed if only_looks or not any(exposed.values()) else exposed
         wishes, denied = _sorted_out(gate, action, seen, can_hide=can_hide and not only_looks)
-        if shown := sorted(path.name for path in printed.intersection(denied)):
-            why = f"may print {', '.join(shown)}, which a rule denies to read (name other paths after `--`)"
+        if shown := [path for path in denied if path in printed]:
+            why = f"may print {_named(shown)}, which a rule denies to read (name other paths after `--`)"
             raise Denied(denied_by_policy(action, Decision("deny", why, "rule")))
         if is_planning:
             refused = [wish for wish in wishes if not _is_allowed(gate, wish)]
