@@ -2,7 +2,8 @@
 
 A program may need a `.env`, and no command can be seen to leave one alone. So the person is asked once a project that
 has such files. After a no the sandbox hides them, if it can hide a file in a directory in which commands make others;
-under one that cannot (Landlock), each command that is not proved to only look is asked about.
+under one that cannot (Landlock), each command that is not proved to only look is asked about. What git has of such a
+file no sandbox hides, so a command of git that may print it is one of those that are asked about.
 """
 
 from __future__ import annotations
