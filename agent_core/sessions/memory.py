@@ -147,6 +147,10 @@ class InMemorySessionStore:
         with self._lock:
             return self._record(session_id).kept
 
+    def take_damage(self, session_id: str) -> str:  # noqa: ARG002
+        """Memory is not damaged."""
+        return ""
+
     def trouble(self, session_id: str) -> str:  # noqa: ARG002
         """There is none: nothing more than memory was promised."""
         return ""

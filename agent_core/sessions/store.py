@@ -156,6 +156,13 @@ class SessionStore(Protocol):
         """
         ...
 
+    def take_damage(self, session_id: str) -> str:
+        """What of the session was damaged where it is stored and has been set aside, for the person; '' for nothing.
+
+        It is told once.
+        """
+        ...
+
     def trouble(self, session_id: str) -> str:
         """Why the session is not being saved at the moment, for the person; '' if it is."""
         ...

@@ -60,7 +60,9 @@ class TurnHistory:
             self.listener(message)
 
     def tell_trouble(self) -> None:
-        """Tell whether storing has begun to fail, or works again, since this was told last."""
+        """Tell what was found damaged, and whether storing has begun to fail or works again, since this was told."""
+        if self.on_trouble is not None and (damage := self.store.take_damage(self.session_id)):
+            self.on_trouble(Status("storage", damage))
         trouble = self.store.trouble(self.session_id)
         if trouble == self._trouble:
             return

@@ -288,6 +288,9 @@ class TroubleAt(InMemorySessionStore):
             self.why = "The disk is full."
         super().end_turn(session_id, turn_id, outcome, note)
 
+    def take_damage(self, session_id):
+        return ""
+
     def trouble(self, session_id):
         return self.why
 

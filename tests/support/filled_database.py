@@ -39,7 +39,7 @@ def fill(path: Path, sessions: int = 20, turns: int = 5, body: int = 600) -> Non
                 connection.execute(
                     "INSERT INTO events (session_id, turn, position, kind, version, body, created_at)"
                     " VALUES (?, ?, 1, 'text', 1, ?, 3)",
-                    (name, turn, pack({"text": f"{name} {turn}"})),
+                    (name, turn, pack({"id": f"{name}-{turn}-message-1", "text": f"{name} {turn}"})),
                 )
             connection.execute(
                 "INSERT INTO file_versions (session_id, turn, call_id, path, origin, before_hash, created_at)"

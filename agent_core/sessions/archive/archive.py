@@ -26,6 +26,7 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.live.leases import ProcessIdentity
 from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript, TurnRecord
+from agent_core.sessions.repair.sound import read_sound, set_session_aside
 
 _BETTER_THAN: Mapping[TitleSource, tuple[str, ...]] = {
     "prompt": (),  # the first prompt names a session, not the latest
@@ -60,6 +61,12 @@ class SessionArchive:
         Raises:
             UnknownSession: there is no such session.
         """
+        record = self._get(session_id)
+        if record.is_damaged:  # what is chosen next would take its place
+            set_session_aside(self.database, session_id)
+        return record
+
+    def _get(self, session_id: str) -> SessionRecord:
         with self.database.read() as connection:
             return read_record(connection, session_id)
 
@@ -168,9 +175,13 @@ class SessionArchive:
             UnknownSession: there is no session `session_id`.
             RequestError: there is no message `until`, or a session `new.id` already.
         """
-        with self.database.write() as connection:
-            copy_session(connection, session_id, new, until, self.database.clock())
-            return read_record(connection, new.id)
+
+        def fork() -> SessionRecord:
+            with self.database.write() as connection:
+                copy_session(connection, session_id, new, until, self.database.clock())
+                return read_record(connection, new.id)
+
+        return read_sound(self.database, session_id, fork)
 
     def delete(self, session_id: str) -> bool:
         """Delete a session with all that belongs to it (its sub-agents' sessions too), but for the contents of files

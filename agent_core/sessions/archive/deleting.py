@@ -39,6 +39,7 @@ _BATCHES = (
     "DELETE FROM rewinds WHERE id IN (SELECT id FROM rewinds WHERE session_id = ? LIMIT ?)",
     "DELETE FROM news WHERE id IN (SELECT id FROM news WHERE session_id = ? LIMIT ?)",
     "DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE session_id = ? LIMIT ?)",
+    "DELETE FROM damaged_rows WHERE id IN (SELECT id FROM damaged_rows WHERE session_id = ? LIMIT ?)",
     "DELETE FROM turns WHERE session_id = ?1 AND number IN (SELECT number FROM turns WHERE session_id = ?1 LIMIT ?2)",
 )
 _UNUSED_TEXTS = (

@@ -22,19 +22,23 @@ COLUMNS = (
 )
 """What `record_from` needs, of sessions AS s."""
 
+CAREFUL_MODE = "default"
+"""The mode of a session whose options are damaged: they may have asked for more care than its mode does."""
+
 
 def record_from(row: Row) -> SessionRecord:
     """The record of a row with COLUMNS. What cannot be read of it counts as not there: it hides no session."""
     (session_id, cwd, roots, source, mode, model, options, title, parent_id, root_id, *rest) = row
     (created_at, updated_at, archived, turns, requests, usage, cost, *lease) = rest
+    chosen = _loaded(options, dict)
     return SessionRecord(
         id=session_id,
         cwd=path_from(cwd),
-        roots=tuple(str(root) for root in _loaded(roots, list)),
+        roots=tuple(str(root) for root in _loaded(roots, list) or ()),
         source=source,
-        mode=mode,
+        mode=mode if chosen is not None else CAREFUL_MODE,
         model=model,
-        options=_loaded(options, dict),
+        options=chosen or {},
         title=title,
         parent_id=parent_id,
         root_id=root_id,
@@ -44,6 +48,7 @@ def record_from(row: Row) -> SessionRecord:
         turns=turns,
         spent=_spent(requests, usage, cost),
         holder=holder_of(*lease),
+        is_damaged=chosen is None,
     )
 
 
@@ -72,9 +77,9 @@ def _count(value: object) -> int | None:
 
 
 def _loaded(text: str | None, kind: type[Any]) -> Any:
-    """The JSON value in `text` if it is of `kind`; an empty one otherwise."""
+    """The JSON value in `text` if it is of `kind`; None otherwise."""
     try:
         value = json.loads(text) if text else None
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
-    return value if isinstance(value, kind) else kind()
+    return value if isinstance(value, kind) else None

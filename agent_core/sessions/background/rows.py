@@ -45,7 +45,7 @@ def read_news(connection: sqlite3.Connection, session_id: str) -> list[News]:
     """Those of a session, oldest first; damaged ones are passed over."""
     query = "SELECT name, body, created_at FROM news WHERE session_id = ? ORDER BY id"
     rows = connection.execute(query, (session_id,)).fetchall()
-    return [news for name, body, at in rows if (news := _news(name, body, at)) is not None]
+    return [news for name, body, at in rows if (news := news_from(name, body, at)) is not None]
 
 
 def write_task(connection: sqlite3.Connection, session_id: str, task: TaskInfo) -> None:
@@ -65,10 +65,11 @@ def read_tasks(connection: sqlite3.Connection, session_id: str) -> list[TaskInfo
     """Those of a session, oldest first, as they were stored; damaged ones are passed over."""
     query = "SELECT name, state, body, started_at, ended_at FROM tasks WHERE session_id = ? ORDER BY started_at, id"
     rows = connection.execute(query, (session_id,)).fetchall()
-    return [task for row in rows if (task := _task(*row)) is not None]
+    return [task for row in rows if (task := task_from(*row)) is not None]
 
 
-def _news(name: str, body: str | bytes, at: float) -> News | None:
+def news_from(name: str, body: str | bytes, at: float) -> News | None:
+    """What a row holds; None where it is damaged."""
     try:
         told: dict[str, Any] = unpack(body)
         kind = _NEWS_KINDS[told["kind"]]
@@ -78,7 +79,8 @@ def _news(name: str, body: str | bytes, at: float) -> News | None:
         return None
 
 
-def _task(name: str, state: str, body: str | bytes, began: float, ended: float | None) -> TaskInfo | None:
+def task_from(name: str, state: str, body: str | bytes, began: float, ended: float | None) -> TaskInfo | None:
+    """What a row holds; None where it is damaged."""
     try:
         told: dict[str, Any] = unpack(body)
         kind, title, detail = _TASK_KINDS[told["kind"]], str(told["title"]), str(told["detail"])

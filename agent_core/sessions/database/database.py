@@ -37,6 +37,9 @@ class Database:
         clock: seconds since the epoch, for those who store times.
         patience: seconds that a busy database is tried.
         options: how the file is opened.
+
+    Attributes:
+        set_aside: by session, what of it was damaged and was set aside, for the person; until a turn of it says so.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Database:
     ) -> None:
         self.path = path
         self.clock = clock
+        self.set_aside: dict[str, list[str]] = {}
         self._patience = patience
         self._options = options or OpenOptions()
         self._opening = threading.Lock()

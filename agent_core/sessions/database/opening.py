@@ -166,13 +166,20 @@ def open_reader(path: Path, options: OpenOptions, deadline: float) -> sqlite3.Co
 def connect(path: Path, mode: str, vfs: str = "") -> sqlite3.Connection:
     """A plain connection in autocommit that never waits. `mode` is SQLite's: rw, ro, …. Raises sqlite3.Error."""
     choice = f"&vfs={vfs}" if vfs else ""
-    return sqlite3.connect(
+    connection = sqlite3.connect(
         f"file:{quote(os.fsencode(path))}?mode={mode}{choice}",
         uri=True,
         timeout=0,
         isolation_level=None,
         check_same_thread=False,
     )
+    connection.text_factory = _text
+    return connection
+
+
+def _text(stored: bytes) -> str:
+    """A damaged text is that row's fault alone: it keeps nobody from reading the others."""
+    return stored.decode("utf-8", "surrogateescape")
 
 
 def _set_up(path: Path, mode: str, vfs: str, pragmas: tuple[str, ...], deadline: float) -> sqlite3.Connection:

@@ -95,7 +95,7 @@ def decode(kind: str, version: int, body: Mapping[str, Any], *, open: bool) -> t
         ) from problem
 
 
-def unreadable() -> tuple[SessionEvent, ...]:
+def unreadable() -> tuple[AgentThought]:
     """What stands in for an item that is damaged, so that the rest of its session can be shown."""
     return (note("damaged", _DAMAGED),)
 
@@ -185,10 +185,15 @@ def _read_tool(body: Body) -> Iterable[SessionEvent]:
 
 
 def _read_plan(body: Body) -> Iterable[SessionEvent]:
-    yield PlanChanged(tuple(_read_step(step) for step in list_in(body, "items")))
+    yield PlanChanged(tuple(read_step(step) for step in list_in(body, "items")))
 
 
-def _read_step(body: Body) -> TodoItem:
+def read_step(body: Body) -> TodoItem:
+    """A step of a plan, as it is stored.
+
+    Raises:
+        KeyError, TypeError: it is damaged.
+    """
     status, priority = _STATUSES[text_in(body, "status")], _PRIORITIES[text_in(body, "priority")]
     return TodoItem(text_in(body, "id"), text_in(body, "content"), status, priority)
 

@@ -65,8 +65,8 @@ def read_compaction(connection: sqlite3.Connection, session_id: str) -> Compacti
     """
     for (body,) in connection.execute(_IN_EFFECT, (session_id,)):
         try:
-            return _compaction(unpack(body))
-        except (StoreError, TypeError, ValueError, AttributeError):
+            return unpack_compaction(body)
+        except StoreError:
             log.warning("a compaction of session %s is damaged and passed over", session_id, exc_info=True)
     return None
 
@@ -77,6 +77,19 @@ def copy_compactions(connection: sqlite3.Connection, source: str, target: str) -
         last = connection.execute(_LAST_COPIED, (target, messages)).fetchone()
         if last is not None:
             connection.execute(_COPY, (target, turn, number, messages, last[0], body, created_at))
+
+
+def unpack_compaction(body: str | bytes) -> Compaction:
+    """The compaction of a row's body.
+
+    Raises:
+        StoreError: it is damaged (kind corrupt).
+    """
+    value = unpack(body)
+    try:
+        return _compaction(value)
+    except (TypeError, ValueError, AttributeError) as problem:
+        raise StoreError(f"A stored compression is damaged ({problem}).", kind="corrupt") from problem
 
 
 def _compaction(body: Any) -> Compaction:

@@ -6,16 +6,16 @@ import hashlib
 import json
 import operator
 import sqlite3
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from agent_core.errors import StoreError, UnknownSession
 from agent_core.sessions.archive.session_rows import DELETING, Row
 from agent_core.sessions.database.bodies import pack, unpack
+from agent_core.sessions.events.event_codec import read_step
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.spending_rows import add_spending
 from agent_core.sessions.live.spent_columns import spent_from, usage_text
-from tools.context import TodoItem
 from tools.light_dataclass import dataclass
 
 _QUERY = (
@@ -131,23 +131,35 @@ def read_state(connection: sqlite3.Connection, session_id: str) -> KeptState | N
         ) from problem
 
 
-def _state_from(row: Row) -> KeptState:
-    kept, system_hash, tools_hash, model, requests, usage, cost, system, tools = row
+def kept_from(kept: str) -> KeptState:
+    """What the column `kept` says; system prompt, tools, model and what was spent are in others.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: it is damaged.
+    """
     values = json.loads(kept)
     omissions = values["omissions"]
     prompt = values.get("prompt", {})  # earlier versions had none
     return KeptState(
-        plan=tuple(TodoItem(**item) for item in values["plan"]),
-        system=_text(system_hash, system),
-        tools=None if tools_hash is None else tuple(json.loads(_text(tools_hash, tools) or "")),
+        plan=tuple(map(read_step, values["plan"])),
         program=str(values["program"]),
-        model=model or "",
-        spent=spent_from(requests, usage, cost),
         omitted_results=frozenset(omissions["results"]),
         sealed_before=int(omissions["sealed_before"]),
         images_before=int(omissions["images_before"]),
         prompt_layers=tuple((str(name), int(size)) for name, size in prompt.get("layers", ())),
         prompt_notes=tuple(map(str, prompt.get("notes", ()))),
+    )
+
+
+def _state_from(row: Row) -> KeptState:
+    kept, system_hash, tools_hash, model, requests, usage, cost, system, tools = row
+    definitions = _text(tools_hash, tools)
+    return replace(
+        kept_from(kept),
+        system=_text(system_hash, system),
+        tools=None if definitions is None else tuple(json.loads(definitions)),
+        model=model or "",
+        spent=spent_from(requests, usage, cost),
     )
 
 
@@ -161,8 +173,5 @@ def _store_text(connection: sqlite3.Connection, digest: str, text: str) -> None:
 
 
 def _text(digest: str | None, body: str | bytes | None) -> str | None:
-    if digest is None:
-        return None
-    if body is None:
-        raise KeyError(f"the text {digest}")
-    return str(unpack(body))
+    """The text; None where there is none, or where it was lost: it is made anew then."""
+    return None if digest is None or body is None else str(unpack(body))

@@ -19,6 +19,7 @@ from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
 from agent_core.sessions.live.saving import LeaseLost, Saver, SessionVanished
+from agent_core.sessions.repair.sound import read_sound
 
 log = logging.getLogger(__name__)
 
@@ -178,6 +179,9 @@ class LiveSessions:
             UnknownSession: there is no such session.
             StoreError: they cannot be read.
         """
+        return read_sound(self._database, session_id, lambda: self._read_messages(session_id))
+
+    def _read_messages(self, session_id: str) -> list[Message]:
         with self._database.read() as connection:
             leases.read_holder(connection, session_id)  # tells whether there is such a session
             bodies = read_bodies(connection, session_id)
@@ -192,7 +196,7 @@ class LiveSessions:
         Raises:
             UnknownSession, StoreError.
         """
-        self._ahead = ahead = read_all(self._database, session_id)
+        self._ahead = ahead = read_sound(self._database, session_id, lambda: read_all(self._database, session_id))
         return ahead
 
     def forget_ahead(self, session_id: str) -> None:

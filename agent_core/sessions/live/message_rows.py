@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
+from agent_core.errors import StoreError
 from agent_core.messages import Message
-from agent_core.sessions.database.bodies import pack, unpack_all
+from agent_core.sessions.database.bodies import pack, unpack, unpack_all
 from tools.light_dataclass import dataclass
 
 IN_HISTORY = (
@@ -15,6 +16,10 @@ IN_HISTORY = (
     " WHERE session_id = ?1 AND outcome = 'reset' AND undone = 0), -1)"
 )
 """Of messages, those of session ?1 that the model is shown: where it began anew, what came after that."""
+
+
+_ROLES = frozenset({"system", "user", "assistant", "tool"})
+_PARTS = {"text": "text", "image_url": "image_url", "input_audio": "input_audio", "file": "file"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +75,43 @@ def unpack_messages(bodies: Sequence[str | bytes]) -> list[Message]:
     """The messages of such rows.
 
     Raises:
-        StoreError: one is damaged.
+        StoreError: one is damaged (kind corrupt).
     """
-    return cast("list[Message]", unpack_all(bodies))
+    return [_message(value) for value in unpack_all(bodies)]
+
+
+def unpack_message(body: str | bytes) -> Message:
+    """The message of one such row.
+
+    Raises:
+        StoreError: it is damaged (kind corrupt).
+    """
+    return _message(unpack(body))
+
+
+def _message(value: Any) -> Message:
+    """`value`, if it can be used as a message: one bit may make another key, or another kind, of what was stored."""
+    try:
+        if (
+            value["role"] in _ROLES
+            and _is_content(value["content"])
+            and all(map(_is_call, value.get("tool_calls", ())))
+        ):
+            return cast("Message", value)
+    except (TypeError, KeyError, AttributeError):
+        pass
+    raise StoreError(
+        "A stored message is damaged: it makes no sense. Run `hermes-acp doctor` to see what can be repaired.",
+        kind="corrupt",
+    )
+
+
+def _is_content(content: Any) -> bool:
+    if content is None or isinstance(content, str):
+        return True
+    return isinstance(content, list) and all(isinstance(part[_PARTS[part["type"]]], str | dict) for part in content)
+
+
+def _is_call(call: Any) -> bool:
+    function = call["function"]
+    return all(isinstance(text, str) for text in (call["id"], function["name"], function["arguments"]))

@@ -26,6 +26,7 @@ from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft, read_promp
 from agent_core.sessions.live.saving import Saver
 from agent_core.sessions.live.ticker import Ticker
 from agent_core.sessions.records import SUB_AGENT, NewSession, PromptLeft
+from agent_core.sessions.repair.sound import read_sound
 
 log = logging.getLogger(__name__)
 
@@ -158,13 +159,16 @@ class SqliteSessionStore:
             if found is None or found[0].all_told:
                 return ()
             try:
-                with self._database.read() as connection:
-                    left = read_prompts_left(connection, session_id, turn_id)
+                left = read_sound(self._database, session_id, lambda: self._read_left(session_id, turn_id))
             except StoreError as problem:
                 log.warning("session %s: what was said last cannot be looked for: %s", session_id, problem)
                 return ()
             found[0].all_told = found[0].holds and not left
             return left
+
+    def _read_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:
+        with self._database.read() as connection:
+            return read_prompts_left(connection, session_id, turn_id)
 
     def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:
         """Store `messages` at the end of the history as those of the turn whose prompt was left.
@@ -319,8 +323,15 @@ class SqliteSessionStore:
                 return waiting[-1].packed.state
             if live is not None and live.kept is not None and live.holds:
                 return live.kept
+        return read_sound(self._database, session_id, lambda: self._read_kept(session_id))
+
+    def _read_kept(self, session_id: str) -> KeptState | None:
         with self._database.read() as connection:
             return read_state(connection, session_id)
+
+    def take_damage(self, session_id: str) -> str:
+        """What of the session was damaged and set aside, and was not told yet, for the person; '' for nothing."""
+        return "\n".join(self._database.set_aside.pop(session_id, ()))
 
     def trouble(self, session_id: str) -> str:
         """Why the session is not being saved at the moment; '' if it is. Never waits."""

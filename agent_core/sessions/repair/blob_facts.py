@@ -18,7 +18,7 @@ class BlobFacts:
 
     Attributes:
         present, size: how many there are, and their bytes on disk.
-        missing: referred to, but not there.
+        missing, damaged: referred to, but not there, or not what they were.
         unreferenced: there, but nothing refers to them; they are removed in time.
         unreadable: why the directory could not be read; '' if it could. The other numbers say nothing then.
     """
@@ -26,6 +26,7 @@ class BlobFacts:
     present: int = 0
     size: int = 0
     missing: int = 0
+    damaged: int = 0
     unreferenced: int = 0
     unreadable: str = ""
 
@@ -43,8 +44,14 @@ def blob_facts(connection: sqlite3.Connection | None, root: Path) -> BlobFacts:
         return BlobFacts(unreadable=problem.strerror or type(problem).__name__)
     if wanted and not root.is_dir():
         return BlobFacts(missing=len(wanted), unreadable="there is no such directory")
-    present = sizes.keys()
-    return BlobFacts(len(sizes), sum(sizes.values()), len(wanted - present), len(present - wanted))
+    present, blobs = sizes.keys(), BlobStore(root)
+    return BlobFacts(
+        len(sizes),
+        sum(sizes.values()),
+        missing=len(wanted - present),
+        damaged=sum(blobs.is_damaged(name) for name in wanted & present),
+        unreferenced=len(present - wanted),
+    )
 
 
 def referenced(connection: sqlite3.Connection) -> set[str]:
@@ -55,17 +62,21 @@ def referenced(connection: sqlite3.Connection) -> set[str]:
     return {row[0] for row in rows if row[0] is not None and _HASH.fullmatch(row[0])}
 
 
-def mark_missing(connection: sqlite3.Connection, root: Path) -> int:
-    """Note with each version whose content is missing that it is, so that undo tells; how many contents those are.
+def mark_lost(connection: sqlite3.Connection, root: Path) -> None:
+    """Note with each version whose content is missing or damaged that it is, so that undo tells.
+
+    What is damaged is kept under another name, so that the same content can be kept anew.
 
     Raises:
-        sqlite3.Error: it could not be noted.
+        sqlite3.Error: it could not be noted. OSError: a damaged content could not be renamed.
     """
     blobs = BlobStore(root)
-    missing = [name for name in referenced(connection) if not blobs.has(name)]
-    connection.executemany(
-        "UPDATE file_versions SET lost = 'its content was missing when the database was repaired'"
-        " WHERE before_hash = ? AND lost = ''",
-        [(name,) for name in missing],
-    )
-    return len(missing)
+    for name in referenced(connection):
+        if not blobs.has(name):
+            lost = "its content was missing when the database was repaired"
+        elif blobs.is_damaged(name):
+            blobs.set_aside(name)
+            lost = "its content was damaged when the database was repaired"
+        else:
+            continue
+        connection.execute("UPDATE file_versions SET lost = ? WHERE before_hash = ? AND lost = ''", (lost, name))

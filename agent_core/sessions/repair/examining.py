@@ -20,6 +20,7 @@ from agent_core.sessions.database.store_faults import READING_FAULTS, store_erro
 from agent_core.sessions.live.leases import holder_of, is_alive
 from agent_core.sessions.records import Holder
 from agent_core.sessions.repair.blob_facts import BlobFacts, blob_facts
+from agent_core.sessions.repair.damaged_rows import Damage, damaged_rows, named
 from agent_core.sessions.repair.findings import Findings, Problem, Remedy
 from tools.light_dataclass import dataclass
 
@@ -105,6 +106,7 @@ def _within(path: Path, blobs: Path, now: float) -> _Inside:
         lambda connection: inside.problems.extend(_schema_problems(connection)),
         lambda connection: _count(inside, connection),
         lambda connection: inside.problems.extend(_reference_problems(connection)),
+        lambda connection: _tell_rows(inside, connection),
         lambda connection: _tell_blobs(inside, connection, blobs),
         lambda connection: _tell_search(inside, connection, path),
     )
@@ -185,6 +187,19 @@ def _reference_problems(connection: sqlite3.Connection) -> Iterator[Problem]:
         yield Problem("references", f"{orphans} rows belong to sessions or messages that are not there.", "rebuild")
 
 
+def _tell_rows(inside: _Inside, connection: sqlite3.Connection) -> None:
+    if not inside.needs_rebuild:  # what makes no sense stays in the broken file then
+        inside.problems += _row_problems(connection)
+
+
+def _row_problems(connection: sqlite3.Connection) -> Iterator[Problem]:
+    of_sessions: dict[str, list[Damage]] = {}
+    for damage in damaged_rows(connection):
+        of_sessions.setdefault(damage.session_id, []).append(damage)
+    for session_id, found in of_sessions.items():
+        yield Problem("rows", f"Parts of session {session_id} are damaged: {named(found)}.", "in place")
+
+
 def _search_problems(connection: sqlite3.Connection, path: Path, *, is_in_use: bool) -> Iterator[Problem]:
     """Whether the search index has what the texts have. Asking locks the file, so a copy is asked."""
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'messages_fts'").fetchone():
@@ -225,11 +240,11 @@ def _tell_blobs(inside: _Inside, connection: sqlite3.Connection, root: Path) -> 
         # Perhaps a disk that is not mounted: what it holds is not given up.
         text = f"{root}, where earlier contents of files are kept, cannot be read: {facts.unreadable}."
         inside.problems.append(Problem("blobs", text))
-    elif facts.missing:
-        text = (
-            f"{facts.missing} earlier contents of changed files are missing from {root}: undo cannot bring them back."
-        )
-        inside.problems.append(Problem("blobs", text, "in place"))
+        return
+    for count, what in ((facts.missing, "missing from"), (facts.damaged, "damaged in")):
+        if count:
+            text = f"{count} earlier contents of changed files are {what} {root}: undo cannot bring them back."
+            inside.problems.append(Problem("blobs", text, "in place"))
 
 
 def _tell_holders(inside: _Inside, connection: sqlite3.Connection, now: float) -> None:

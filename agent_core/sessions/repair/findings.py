@@ -23,7 +23,9 @@ class Problem:
         is_notice: nothing is wrong, but it is good to know.
     """
 
-    subject: Literal["file", "pages", "index", "search", "references", "schema", "log", "permissions", "blobs"]
+    subject: Literal[
+        "file", "pages", "rows", "index", "search", "references", "schema", "log", "permissions", "blobs"
+    ]
     text: str
     remedy: Remedy = ""
     is_notice: bool = False

@@ -16,11 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent_core.errors import StoreError
+from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.file_header import shm_of, wal_of
 from agent_core.sessions.database.opening import connect
 from agent_core.sessions.database.patience import retried
 from agent_core.sessions.database.store_faults import READING_FAULTS, store_error
-from agent_core.sessions.repair.blob_facts import mark_missing
+from agent_core.sessions.repair.blob_facts import mark_lost
+from agent_core.sessions.repair.damaged_rows import damaged_rows, named, set_aside
 from agent_core.sessions.repair.examining import examine
 from agent_core.sessions.repair.findings import Findings
 from agent_core.sessions.repair.salvage import Salvaged, salvage
@@ -93,13 +95,27 @@ def _mend(findings: Findings, blobs: Path, now: float) -> tuple[tuple[str, ...],
     steps: list[tuple[str, str, Callable[[sqlite3.Connection], object]]] = [
         ("index", "The indexes were made anew.", lambda connection: connection.execute("REINDEX")),
         ("search", "The search index was made anew.", _rebuild_search),
-        ("blobs", "Changes whose earlier content is missing are marked.", lambda found: mark_missing(found, blobs)),
+        ("blobs", "Changes whose earlier content is lost are marked.", lambda found: mark_lost(found, blobs)),
     ]
     for subject, text, step in steps:
         if subject in subjects:
             _in_transaction(path, step)
             done.append(text)
+    if "rows" in subjects:
+        done += _set_rows_aside(path)
     return tuple(done), refused
+
+
+def _set_rows_aside(path: Path) -> list[str]:
+    done = []
+    with contextlib.closing(Database(path)) as database:  # which brings a file of an earlier format forward
+        with database.read() as connection:
+            sessions = sorted({damage.session_id for damage in damaged_rows(connection)})
+        for session_id in sessions:
+            with database.write() as connection:
+                found = set_aside(connection, session_id, database.clock())
+            done.append(f"Of session {session_id} was set aside, in the table damaged_rows: {named(found)}.")
+    return done
 
 
 def _rebuild_search(connection: sqlite3.Connection) -> None:

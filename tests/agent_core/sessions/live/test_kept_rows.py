@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from agent_core.errors import StoreError
 from agent_core.providers.base import Usage
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.kept_state import KeptState
@@ -27,6 +26,9 @@ EVERYTHING = KeptState(
     prompt_layers=(("identity", 12), ("AGENTS.md", 3_400)),
     prompt_notes=("CLAUDE.md is left out.",),
 )
+
+SPENT = Spent(3, Usage(), 0.25)
+WITHOUT_TEXTS = replace(EVERYTHING, system=None, tools=None)
 
 
 @pytest.fixture
@@ -77,23 +79,26 @@ def test_long_texts_are_stored_once_for_all_sessions(desk):
 
 
 @pytest.mark.parametrize(
-    "damage",
+    ("damage", "left", "what"),
     [
-        "UPDATE sessions SET kept = 'no JSON'",
-        "UPDATE sessions SET kept = '[]'",
-        "UPDATE sessions SET kept = '{\"plan\": 1}'",
-        "UPDATE sessions SET usage = '['",
-        "UPDATE sessions SET usage = '[1]'",
-        "DELETE FROM texts",
-        "UPDATE texts SET body = x'00'",
+        ("UPDATE sessions SET kept = 'no JSON'", None, "its plan"),
+        ("UPDATE sessions SET kept = '[]'", None, "its plan"),
+        ("UPDATE sessions SET kept = '{\"plan\": 1}'", None, "its plan"),
+        ("UPDATE sessions SET kept = replace(kept, 'pending', 'pendinf')", None, "its plan"),
+        ("UPDATE sessions SET usage = '['", replace(EVERYTHING, spent=SPENT), "what it has used"),
+        ("UPDATE sessions SET usage = '[1]'", replace(EVERYTHING, spent=SPENT), "what it has used"),
+        ("DELETE FROM texts", WITHOUT_TEXTS, ""),
+        ("UPDATE texts SET body = x'00'", WITHOUT_TEXTS, "system prompt"),
+        ("UPDATE texts SET body = '\"another\"'", WITHOUT_TEXTS, "system prompt"),
     ],
 )
-def test_what_is_damaged_is_told(desk, damage):
+def test_what_is_damaged_is_set_aside_and_told_and_the_rest_comes_back(desk, damage, left, what):
     desk.store.keep("s", EVERYTHING)
     desk.change(damage)
-    with pytest.raises(StoreError, match="hermes-acp doctor") as problem:
-        desk.store.kept("s")
-    assert problem.value.kind == "corrupt"
+    assert desk.store.kept("s") == left
+    assert what in desk.store.take_damage("s")
+    assert desk.store.take_damage("s") == ""
+    assert desk.store.kept("s") == left
 
 
 def test_tools_are_written_anew_only_when_they_are_others(desk, monkeypatch):

@@ -312,15 +312,18 @@ def test_trouble_is_logged_once(desk, caplog):
     desk.database.fails_before = None
 
 
-def test_damaged_messages_are_told_and_the_session_is_not_taken_for_an_empty_one(desk):
+def test_damaged_messages_that_cannot_be_set_aside_are_not_taken_for_none(desk):
     desk.store.begin_turn("s", "t1")
     say(desk, "one")
     desk.store.release("s")
     desk.change("UPDATE messages SET body = x'00'")
-    desk.store.begin_turn("s", "t2")
+    desk.database.fails_before = BROKEN
     with pytest.raises(StoreError) as problem:
         desk.store.messages("s")
     assert problem.value.kind == "corrupt"
+    desk.database.fails_before = None
+    (message,) = desk.store.messages("s")
+    assert message.get("injected")
 
 
 @pytest.mark.parametrize("seed", range(12))
