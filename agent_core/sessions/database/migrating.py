@@ -79,6 +79,7 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | O_CLOEXEC, 0o600))
         retried(lambda: connection.execute("VACUUM INTO ?", (str(draft),)), time.monotonic() + 1)
+        sync(draft)
         draft.replace(copy)
     finally:
         draft.unlink(missing_ok=True)
@@ -86,6 +87,15 @@ def back_up(connection: sqlite3.Connection, path: Path, version: int) -> Path:
         if other != copy:
             other.unlink(missing_ok=True)
     return copy
+
+
+def sync(path: Path) -> None:
+    """Have a file on the disk. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def version_of(connection: sqlite3.Connection) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+from agent_core.errors import StoreError
 from agent_core.sessions.database.file_header import (
     APPLICATION_ID,
     FileHeader,
@@ -23,7 +24,7 @@ from agent_core.sessions.database.file_header import (
     wal_of,
 )
 from agent_core.sessions.database.filesystems import is_networked
-from agent_core.sessions.database.migrating import Migration, back_up, known_migrations, migrate, version_of
+from agent_core.sessions.database.migrating import Migration, back_up, known_migrations, migrate, sync, version_of
 from agent_core.sessions.database.patience import pauses, retried
 from agent_core.sessions.database.store_faults import (
     busy_error,
@@ -31,6 +32,7 @@ from agent_core.sessions.database.store_faults import (
     foreign_error,
     newer_error,
     primary_code,
+    store_error,
 )
 from tools.file_locks import lock, open_to_lock
 from tools.light_dataclass import dataclass
@@ -210,7 +212,7 @@ def _make(path: Path, deadline: float, options: OpenOptions, *, wants_wal: bool)
             connection.execute("PRAGMA synchronous = OFF")
             migrate(connection, options.steps, deadline)
             journal_mode = _settle_journal(connection, new, deadline, wants_wal=wants_wal)
-        _sync(new)
+        sync(new)
         new.replace(path)
     finally:
         for made in (new, wal_of(new), shm_of(new), journal_of(new)):
@@ -228,14 +230,6 @@ def _make_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def _bring_forward(path: Path, header: FileHeader, deadline: float, options: OpenOptions, *, wants_wal: bool) -> str:
     """Bring the schema forward and set how the journal is kept; the result is how."""
     with contextlib.closing(connect(path, "rw", options.vfs)) as connection:
@@ -245,12 +239,24 @@ def _bring_forward(path: Path, header: FileHeader, deadline: float, options: Ope
             # which others look at, is in the file and not in its log.
             if version:
                 log.info("%s is brought from format %d to %d", path, version, options.newest)
-                back_up(connection, path, version)
+                _back_up(connection, path, version)
             migrate(connection, options.steps, deadline)
             if header.is_wal:
                 with contextlib.suppress(sqlite3.OperationalError):  # someone reads: a later checkpoint does it
                     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return _settle_journal(connection, path, deadline, wants_wal=wants_wal)
+
+
+def _back_up(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    try:
+        back_up(connection, path, version)
+    except (sqlite3.Error, OSError) as problem:
+        told = store_error(problem, path)
+        raise StoreError(
+            f"{told} Nothing was changed: a file of an earlier format ({version}) is copied before it is brought "
+            f"forward, and the copy could not be made. It needs {path.stat().st_size / 1e6:.1f} MB.",
+            kind=told.kind,
+        ) from problem
 
 
 def _settle_journal(connection: sqlite3.Connection, path: Path, deadline: float, *, wants_wal: bool) -> str:

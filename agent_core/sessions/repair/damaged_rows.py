@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agent_core.errors import StoreError
-from agent_core.events import ToolRequested
+from agent_core.events import ToolFinished, ToolRequested
 from agent_core.messages import Message, ToolCall, assistant_message, injected_message, tool_call, tool_message
 from agent_core.sessions.archive.session_records import CAREFUL_MODE
 from agent_core.sessions.archive.session_rows import DELETING
@@ -158,7 +158,7 @@ def _why(read: Callable[[], object]) -> str:
     try:
         read()
     except (StoreError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-        return str(problem) or type(problem).__name__
+        return str(problem.__cause__ or problem) or type(problem).__name__
     return ""
 
 
@@ -231,7 +231,8 @@ def _lost_calls(connection: sqlite3.Connection, row: _Values) -> list[ToolCall]:
     query = "SELECT kind, version, body, open FROM events WHERE session_id = ? AND turn = ? AND kind = 'tool'"
     for shown in connection.execute(query, (row["session_id"], row["turn"])):
         with contextlib.suppress(StoreError):
-            arguments |= {one.call_id: one.arguments for one in decoded(*shown) if isinstance(one, ToolRequested)}
+            known = (one for one in decoded(*shown) if isinstance(one, ToolRequested | ToolFinished))
+            arguments |= {one.call_id: one.arguments for one in known}
     results = itertools.takewhile(_is_result, _messages_of_turn(connection, row, "id > ? ORDER BY id"))
     return [
         tool_call(call_id, str(result.get("name", "")), json.dumps(arguments.get(call_id, {})))

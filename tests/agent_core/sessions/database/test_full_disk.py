@@ -42,6 +42,27 @@ put(database, "big", "x" * 400_000)
 said["after"] = stored(database)
 print(json.dumps(said))
 """
+AN_EARLIER_FORMAT = """
+import contextlib, json, sqlite3, sys
+from pathlib import Path
+from agent_core.errors import StoreError
+from agent_core.sessions.database.database import Database
+from agent_core.sessions.database.migrating import known_migrations, migrate
+{write}
+path = Path(sys.argv[1]) / "hermes-acp.db"
+with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    migrate(connection, known_migrations()[:-1], 0)
+    connection.execute("INSERT INTO texts VALUES ('a', ?)", ("x" * 1_200_000,))
+before = path.read_bytes()
+database, said = Database(path), {{}}
+for use in (lambda: stored(database), lambda: put(database, "b", "x")):
+    try:
+        use()
+    except StoreError as problem:
+        said = {{"kind": problem.kind, "text": str(problem), "same": path.read_bytes() == before}}
+said["files"] = sorted(entry.name for entry in path.parent.iterdir())
+print(json.dumps(said))
+"""
 WITH_A_FILE_SIZE_LIMIT = """
 import json, resource, signal, sys
 from pathlib import Path
@@ -93,13 +114,24 @@ def test_a_write_beyond_the_systems_limit_is_told_and_what_was_saved_stays(tmp_p
     assert said["after"] == ["a", "big"]
 
 
-def test_on_a_disk_that_is_full_it_is_told_and_what_was_saved_stays(tmp_path):
+def said_on_a_tiny_disk(script, tmp_path):
     unshare = shutil.which("unshare")
     mounting = f'mount -t tmpfs -o size=2m none "{tmp_path}" && '
     if unshare is None or subprocess.run([unshare, "-rm", "sh", "-c", mounting + "true"], check=False).returncode:
         pytest.skip("a small disk can be mounted on Linux only, and not in every container")
-    script = ON_A_TINY_DISK.format(write=WRITE)
-    said = said_by(unshare, "-rm", "sh", "-c", mounting + 'exec "$0" "$@"', sys.executable, "-c", script, tmp_path)
+    script = script.format(write=WRITE)
+    return said_by(unshare, "-rm", "sh", "-c", mounting + 'exec "$0" "$@"', sys.executable, "-c", script, tmp_path)
+
+
+def test_a_file_that_there_is_no_room_to_copy_is_not_brought_forward(tmp_path):
+    said = said_on_a_tiny_disk(AN_EARLIER_FORMAT, tmp_path)
+    assert (said["kind"], said["same"], said["files"]) == ("full", True, ["hermes-acp.db"])
+    assert "Free some space" in said["text"]
+    assert "Nothing was changed" in said["text"]
+
+
+def test_on_a_disk_that_is_full_it_is_told_and_what_was_saved_stays(tmp_path):
+    said = said_on_a_tiny_disk(ON_A_TINY_DISK, tmp_path)
     assert said["kind"] == "full"
     assert said["stored"] == ["a"]
     assert said["after"] == ["a", "big"]
