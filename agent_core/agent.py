@@ -348,7 +348,7 @@ class AIAgent:
             hooks.begin()
             if turn.keeps is not None:
                 catch_up(turn, hooks)
-            turn.history.close_off(INTERRUPTED_TURN)  # an earlier turn may have been left in the middle
+            turn.history.close_earlier()
             if content is not None:
                 hooks.prompt(content)
             memory = TurnMemory(None if content is None else self._services.memory, turn, content or "")

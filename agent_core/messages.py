@@ -221,15 +221,18 @@ def unanswered(messages: Sequence[Message]) -> list[ToolCall]:
     return []
 
 
-def closing(messages: Sequence[Message], note: str) -> list[Message]:
+def closing(messages: Sequence[Message], note: str, said: str = "") -> list[Message]:
     """What must be appended so that a turn that broke off leaves a valid, alternating history.
 
     Calls without a result get one that says so; `note` becomes the assistant's last word where it has none.
+
+    Args:
+        said: the text of an answer that broke off, as far as the person has seen it; `note` follows it.
     """
     repair = [tool_message(call, INTERRUPTED_RESULT) for call in unanswered(messages)]
     last = messages[-1]["role"] if messages else "assistant"
     if repair or last != "assistant":
-        repair.append(assistant_message(note))
+        repair.append(assistant_message(f"{said}\n\n{note}" if said.strip() else note))
     return repair
 
 

@@ -14,7 +14,7 @@ from agent_core.context.compaction import Compaction
 from agent_core.context.view import shown
 from agent_core.errors import RequestError, TurnInterrupted
 from agent_core.events import ContextCompacted, ContextUsed, SessionEvent
-from agent_core.messages import Message, closing, repaired
+from agent_core.messages import INTERRUPTED_TURN, Message, closing, repaired
 from agent_core.providers.base import ModelRequest, Usage
 from agent_core.providers.choice import ModelChoice
 from agent_core.services import SessionServices
@@ -25,7 +25,6 @@ _BROKEN_OFF = "Broken off: nothing was compressed, and the model still sees the 
 _NOTHING = "There is nothing to compress: {why} Nothing was changed."
 _NO_WORD = "the model has seen nothing of this session yet."
 _NO_GAIN = "what the model sees of the conversation would not become noticeably smaller."
-_INTERRUPTED = "[This turn was interrupted before it was finished.]"
 
 
 def compact(typed: Typed, desk: Desk) -> Told:
@@ -42,7 +41,7 @@ def compact(typed: Typed, desk: Desk) -> Told:
         raise RequestError("/compact cannot be done: this session has no context engine. Nothing was changed.")
     services.compaction = store.compaction(session.id)
     # What a turn that was broken off has left open is closed when the next one begins; so it is seen here.
-    history += closing(history, _INTERRUPTED)
+    history += closing(history, INTERRUPTED_TURN)
     watch = _Watch(desk, services, f"{secrets.token_hex(8)}-compaction-1", compaction_event)
     work = SessionCompression(
         services,

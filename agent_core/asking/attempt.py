@@ -9,10 +9,10 @@ from agent_core.providers.base import ModelRequest, Provider
 
 
 def ask_once(provider: Provider, request: ModelRequest, token: CancelToken, collector: Collector) -> Reply:
-    """Ask and collect; after a failure `collector` still has what had arrived.
+    """Ask and collect; after a failure or a cancel `collector` still has what had arrived.
 
     Raises:
-        TurnInterrupted: the turn was cancelled; nothing of the answer is kept.
+        TurnInterrupted: the turn was cancelled.
         ProviderError: the request failed.
     """
     stream = provider.stream(request)

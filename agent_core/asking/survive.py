@@ -108,6 +108,9 @@ class Asker:
         self.prefix.see(choice.name, request)
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
+        except TurnInterrupted:
+            self.history.broken_off = collector.text
+            raise
         except ProviderError as problem:
             if collector.begun:
                 self.count(collector.usage, choice)
@@ -148,17 +151,18 @@ class Asker:
             if self.callbacks.tool_progress_callback is not None:
                 lost = CallFinished(draft.id, draft.name, {}, error(_LOST_CALL), ran=False)
                 self.callbacks.tool_progress_callback(lost)
-        if collector.text.strip():
-            self.keep_unfinished(collector.text, _GO_ON if goes_on else None)
+        if collector.text.strip() and goes_on:
+            self.keep_unfinished(collector.text, _GO_ON)
+        elif not goes_on:
+            self.history.broken_off = collector.text
 
-    def keep_unfinished(self, text: str, nudge: str | None) -> None:
+    def keep_unfinished(self, text: str, nudge: str) -> None:
         """Put an answer that broke off into the history, and ask for the rest of it."""
         message = assistant_message(text)
         message["unfinished"] = True
         self.history.remember(message)
         self.carried.append(text)
-        if nudge is not None:
-            self.history.remember(injected_message(nudge))
+        self.history.remember(injected_message(nudge))
 
     def _take(self, step: policy.Step, failure: ClassifiedError, failures: int, backoff: Backoff) -> None:
         said = failure.public_cause or failure.public_message

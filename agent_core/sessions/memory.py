@@ -76,6 +76,10 @@ class InMemorySessionStore:
         """None: what was said is with the model's messages or nowhere."""
         return ()
 
+    def answer_left(self, session_id: str, turn_id: str) -> str:  # noqa: ARG002
+        """What was shown is not kept in memory."""
+        return ""
+
     def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:  # noqa: ARG002
         """Store messages in front of the running turn's."""
         with self._lock:

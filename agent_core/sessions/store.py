@@ -73,6 +73,16 @@ class SessionStore(Protocol):
         """
         ...
 
+    def answer_left(self, session_id: str, turn_id: str) -> str:
+        """The text of the answer in which the last turn of the history broke off, as far as the person has seen it.
+
+        '' where it ended well, where nothing was seen, or where that is not known.
+
+        Args:
+            turn_id: of the turn that runs.
+        """
+        ...
+
     def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:
         """Store `messages` at the end of the history as those of the turn whose prompt was left.
 

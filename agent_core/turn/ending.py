@@ -85,10 +85,11 @@ class Ending:
 
     def out_of_budget(self, carried: Sequence[str]) -> tuple[StopReason, str]:
         """The model has been asked as often as one turn may, and has no closing words."""
-        text = self._limit_words()
+        text, history = self._limit_words(), self.turn.history
+        shown = "".join((*carried, history.broken_off))
         self._tell(Status("budget", text))
-        self.turn.history.close_off(f"[{text}]")
-        return "max_turn_requests", "".join((*carried, text))
+        history.close_off(f"[{text}]")
+        return "max_turn_requests", f"{shown}{text}"
 
     def _limit_words(self) -> str:
         return (

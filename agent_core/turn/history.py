@@ -31,6 +31,7 @@ class TurnHistory:
         start: how many of them were there before the turn.
         on_trouble: is told when storing fails, and when it works again.
         withdrawn: what of the turn the model is not shown again.
+        broken_off: the text of an answer that broke off and is not continued, as far as the person has seen it.
         approvals: know whether the session has read what others wrote, which is kept with its messages.
     """
 
@@ -42,6 +43,7 @@ class TurnHistory:
     listener: Callable[[Message], None] | None = None
     on_trouble: Callable[[Status], None] | None = None
     withdrawn: tuple[Message, ...] = ()
+    broken_off: str = ""
     approvals: Approvals | None = None
     _trouble: str = ""
 
@@ -72,9 +74,19 @@ class TurnHistory:
 
     def close_off(self, note: str) -> None:
         """Make the history end well: open calls get a result, the assistant has the last word."""
-        for message in closing(self.messages, note):
+        for message in closing(self.messages, note, self.broken_off):
             if self.store.append(self.session_id, self.turn_id, message):
                 self.messages.append(message)
+        self.broken_off = ""
+
+    def close_earlier(self) -> None:
+        """The same at the turn's begin: an earlier one may have been left in the middle."""
+        self._recall_broken_off()
+        self.close_off(INTERRUPTED_TURN)
+
+    def _recall_broken_off(self) -> None:
+        if closing(self.messages, INTERRUPTED_TURN):
+            self.broken_off = self.store.answer_left(self.session_id, self.turn_id)
 
     def catch_up(self, left: PromptLeft, beside: str) -> None:
         """Tell the model what was said in a turn that ended before it was told, in front of all that this one says.
@@ -85,7 +97,9 @@ class TurnHistory:
         Raises:
             TurnInterrupted: another turn has taken this one's place.
         """
-        messages = [*closing(self.messages, INTERRUPTED_TURN), user_message(left.content, beside)]
+        self._recall_broken_off()
+        messages = [*closing(self.messages, INTERRUPTED_TURN, self.broken_off), user_message(left.content, beside)]
+        self.broken_off = ""
         messages.append(assistant_message(INTERRUPTED_TURN))
         for message in messages:
             self._mark(message)

@@ -79,7 +79,7 @@ async def test_a_damaged_message_is_named_and_kept_and_the_model_sees_all_others
         await editor.prompt(session, "go on")
         assert "have been set aside" in editor.text(session)
         await editor.prompt(session, "/compact")
-        await editor.prompt(session, "/undo --yes")
+        await editor.prompt(session, "/undo")
         await editor.prompt(session, "/reset")
         assert (await editor.prompt(session, "once more"))["stopReason"] == "end_turn"
     told = server.requests[before].body["messages"][1:]

@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.callbacks import AgentCallbacks, Status
 from agent_core.errors import ModelFailed, ProviderConnectionError, StoreError
-from agent_core.messages import assistant_message, tool_call, user_message
+from agent_core.messages import INTERRUPTED_TURN, assistant_message, tool_call, user_message
 from agent_core.providers.base import Finished, ReasoningDelta, TextDelta, ToolCallStarted
 from agent_core.sessions.memory import InMemorySessionStore
 from tests.support.agents import JournalStore, assert_well_formed, in_background, make_agent, roles
@@ -110,14 +110,17 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_the_history_is_well_formed_and_without_partial_text_after(tmp_path, ending):
+def test_the_history_is_well_formed_and_has_what_the_person_saw_after(tmp_path, ending):
     act, script = ENDINGS[ending]
     hold, store = Hold(), InMemorySessionStore()
     agent = make_agent(tmp_path, *script(hold), session_store=store, session_id=SESSION, max_iterations=4)
     act(agent, hold)
     messages = store.messages(SESSION)
     assert_well_formed(messages)
-    assert "partial" not in str(messages)
+    said = [message["content"] for message in messages if message["role"] == "assistant" and message["content"]]
+    assert (f"partial text\n\n{INTERRUPTED_TURN}" in said) is (ending == "cancel in the middle of the text")
+    assert ("seen text\n\n[This turn failed: " in str(said).replace("\\n", "\n")) is (ending == "error in the middle")
+    assert '{"partial' not in str(messages), "of a call that was not finished nothing is kept"
     assert "secret" not in str(messages)
     agent.provider.add(says("the next turn"))
     agent.chat("next")
@@ -140,7 +143,8 @@ def test_what_the_person_saw_of_an_answer_that_broke_off_is_in_the_history(tmp_p
     with pytest.raises(ModelFailed):
         agent.chat("go")
     agent.chat("go on")
-    assert agent.provider.requests[1].messages[2]["content"] == "seen so far"
+    told = agent.provider.requests[1].messages[2]["content"]
+    assert told.startswith("seen so far\n\n[This turn failed: ")
 
 
 def test_a_cancel_while_tools_run_keeps_finished_results_and_answers_the_others(tmp_path, add_tool):
@@ -287,6 +291,9 @@ class TroubleAt(InMemorySessionStore):
         if self.moment == "end":
             self.why = "The disk is full."
         super().end_turn(session_id, turn_id, outcome, note)
+
+    def answer_left(self, session_id, turn_id):
+        return ""
 
     def take_damage(self, session_id):
         return ""

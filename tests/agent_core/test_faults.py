@@ -18,9 +18,12 @@ from agent_core.errors import ModelFailed
 from agent_core.messages import assistant_message, user_message
 from agent_core.providers.choice import Dialect
 from tests.support.agents import Ears, assert_well_formed, in_background, roles
+from tests.support.model_replies import Gate
 from tests.support.model_server import Disconnect, Garbage, Hang, ModelServer, Reply, ToolCall, Usage
 from tests.support.model_server import Status as Answer
 from tests.support.raw_server import RawServer, event_stream
+from tests.support.strict_protocols import PROBLEMS
+from tests.support.waiting import wait_until
 from tests.support.wire_agents import KEY, PROTOCOLS, patient, wired
 
 TEXT = "Hello there, all is well."
@@ -146,6 +149,23 @@ def test_a_stream_that_is_cut_inside_a_tool_call_runs_the_call_once(model_server
     assert_well_formed(result["messages"])
     announced = [call_id for call_id, _ in ears.of("tool_gen")]
     assert [ears.finished(call_id).ran for call_id in announced] == [False, True]
+
+
+def test_what_was_seen_before_a_cancel_is_told_with_the_next_prompt(model_server, over, protocol):
+    gate = Gate()
+    model_server.add(Reply("Half of it and more", "a thought", split=10, gate=gate, gate_after=2), Reply("Fine."))
+    ears, agent = Ears(), over(wired(model_server.base_url, protocol))
+    turn = in_background(lambda: agent.run_conversation("hello", callbacks=ears.callbacks()))
+    wait_until(lambda: "Half of it" in "".join(ears.of("text")))
+    agent.interrupt()
+    assert turn.result(10)["stop_reason"] == "cancelled"
+    gate.set()
+    assert agent.chat("go on") == "Fine."
+    body = model_server.requests[-1].body
+    assert "Half of it" in str(body)
+    assert "interrupted" in str(body)
+    assert "thought" not in str(body)
+    assert list(PROBLEMS[protocol](body)) == []
 
 
 def test_a_stalled_answer_is_given_up_and_asked_again(model_server, over, protocol):

@@ -1,4 +1,4 @@
-"""Prompts that were written down for the person, and whose turn ended before they were for the model.
+"""What was written down for the person, and whose turn ended before it was for the model: prompts, half an answer.
 
 A turn's prompt is shown again as soon as the turn is stored; what the model gets of it is stored when hooks, notes
 and links are known. Between the two the process may end, or the person cancels. Whatever a hook would have said of
@@ -11,12 +11,13 @@ import sqlite3
 from collections.abc import Sequence
 
 from agent_core.errors import StoreError
-from agent_core.events import UserSaid
-from agent_core.messages import Content, Part
+from agent_core.events import AgentText, SessionEvent, UserSaid
+from agent_core.messages import Content, Part, text_of
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
 from agent_core.sessions.database.bodies import unpack
 from agent_core.sessions.events.event_codec import decode
-from agent_core.sessions.live.message_rows import PackedMessage, insert_message
+from agent_core.sessions.events.stored_values import plain_text
+from agent_core.sessions.live.message_rows import IN_HISTORY, PackedMessage, insert_message, unpack_message
 from agent_core.sessions.live.turn_rows import close_turn
 from agent_core.sessions.records import COMMAND, COMPACTED, PromptLeft
 from tools.light_dataclass import dataclass
@@ -27,6 +28,10 @@ _TURNS = (
 )
 _FIRST_EVENT = "SELECT kind, version, body FROM events WHERE session_id = ? AND turn = ? ORDER BY position LIMIT 1"
 _SAID_TO_MODEL = "SELECT body FROM messages WHERE session_id = ? AND turn = ? AND role = 'user'"
+_LAST_TURN = f"SELECT turn FROM messages WHERE {IN_HISTORY} ORDER BY id DESC LIMIT 1"  # noqa: S608 - a constant
+_ANSWERS = "SELECT body FROM messages WHERE session_id = ? AND turn = ? AND role = 'assistant' ORDER BY id"
+_TEXTS = "SELECT version, body FROM events WHERE session_id = ? AND turn = ? AND kind = 'text' ORDER BY position"
+_ANSWER_ID = "-message-"
 BROKEN_OFF = (None, "", "cancelled")
 """How turns end that may have left a prompt; None: not yet."""
 
@@ -81,6 +86,39 @@ def read_prompts_left(connection: sqlite3.Connection, session_id: str, turn_id: 
     return tuple(reversed(found))
 
 
+def read_answer_left(connection: sqlite3.Connection, session_id: str, running: int | None) -> str:
+    """What was shown of the answer in which the turn of the last message in the history broke off; '' for nothing.
+
+    Args:
+        running: the number of the turn that runs; None where it is not stored yet.
+
+    Raises:
+        StoreError: a message is damaged.
+    """
+    row = connection.execute(_LAST_TURN, (session_id,)).fetchone()
+    if row is None or row[0] == running:
+        return ""
+    shown = _last_answer_shown(connection, session_id, row[0])
+    whole = begun = ""
+    for (body,) in connection.execute(_ANSWERS, (session_id, row[0])):
+        message = unpack_message(body)
+        begun += plain_text(text_of(message["content"]))
+        if not message.get("unfinished"):
+            whole, begun = begun, ""
+    return "" if not begun and whole == shown else shown.removeprefix(begun)
+
+
+def _last_answer_shown(connection: sqlite3.Connection, session_id: str, turn: int) -> str:
+    """All text of a turn's last answer, which notices and calls of others may have cut into pieces."""
+    last, text = "", ""
+    for version, body in connection.execute(_TEXTS, (session_id, turn)):
+        for event in _decoded("text", version, body):
+            if isinstance(event, AgentText) and _ANSWER_ID in event.message_id:
+                text = f"{text}{event.text}" if event.message_id == last else event.text
+                last = event.message_id
+    return text
+
+
 def said_first(connection: sqlite3.Connection, session_id: str, turn: int) -> Content:
     """What the person said to begin a turn, as the model gets it; empty where nobody did or it cannot be read."""
     return content_of(_parts(connection, session_id, turn))
@@ -103,12 +141,16 @@ def _parts(connection: sqlite3.Connection, session_id: str, turn: int) -> Sequen
     kind, version, body = connection.execute(_FIRST_EVENT, (session_id, turn)).fetchone() or ("", 0, "")
     if kind != "said":  # nobody has said anything, or it was not taken down
         return ()
+    return next((event.parts for event in _decoded("said", version, body) if isinstance(event, UserSaid)), ())
+
+
+def _decoded(kind: str, version: int, body: str | bytes) -> Sequence[SessionEvent]:
+    """The events of a row; none where it is damaged: it is shown as that."""
     try:
         value = unpack(body)
-        events = decode("said", version, value, open=False) if isinstance(value, dict) else ()
-    except StoreError:  # it is damaged, and shown as that
+        return decode(kind, version, value, open=False) if isinstance(value, dict) else ()
+    except StoreError:
         return ()
-    return next((event.parts for event in events if isinstance(event, UserSaid)), ())
 
 
 def _part(part: SaidPart) -> Part:

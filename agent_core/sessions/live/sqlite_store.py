@@ -22,7 +22,7 @@ from agent_core.sessions.live.leases import ProcessIdentity, read_holder
 from agent_core.sessions.live.live_sessions import LiveSessions
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import packed
-from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft, read_prompts_left
+from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft, read_answer_left, read_prompts_left
 from agent_core.sessions.live.saving import Saver
 from agent_core.sessions.live.ticker import Ticker
 from agent_core.sessions.records import SUB_AGENT, NewSession, PromptLeft
@@ -169,6 +169,21 @@ class SqliteSessionStore:
     def _read_left(self, session_id: str, turn_id: str) -> Sequence[PromptLeft]:
         with self._database.read() as connection:
             return read_prompts_left(connection, session_id, turn_id)
+
+    def answer_left(self, session_id: str, turn_id: str) -> str:
+        """The text of the answer in which the last turn of the history broke off, as far as the person has seen it.
+
+        '' where it ended well, where nothing was seen, or where that cannot be read.
+        """
+        with self._sessions.running(session_id, turn_id) as found:
+            if found is None:
+                return ""
+            try:
+                with self._database.read() as connection:
+                    return read_answer_left(connection, session_id, found[1].number)
+            except StoreError as problem:
+                log.warning("session %s: what was shown last cannot be looked for: %s", session_id, problem)
+                return ""
 
     def tell_left(self, session_id: str, turn_id: str, left: PromptLeft, messages: Sequence[Message]) -> bool:
         """Store `messages` at the end of the history as those of the turn whose prompt was left.
