@@ -14,7 +14,7 @@ from acp_adapter.session import SessionState
 from acp_adapter.session_manager import RunBlocking, SessionManager
 from agent_core.choices import SessionChoices
 from agent_core.config import ConfigSource
-from agent_core.errors import HermesError
+from agent_core.errors import HermesError, StoreError
 from agent_core.events import ModeChanged, OptionsOffered
 from agent_core.factory import AgentFactory
 from agent_core.options import Option
@@ -91,10 +91,11 @@ class Chooser:
             Everything that can be chosen from now on.
 
         Raises:
-            RequestError: there is no such option or value; nothing was changed.
+            RequestError: there is no such option or value, or another process has the session; nothing was changed.
             SettingsError: the settings cannot be read; nothing was changed but the mode, if it was that.
         """
         async with session.choosing:
+            await self._refuse_held(session)
             before, used, client = session.choices, session.model_used, self._sessions.client
 
             def checked() -> SessionChoices:
@@ -115,10 +116,11 @@ class Chooser:
         """Change the permission mode.
 
         Raises:
-            RequestError: there is no such mode.
+            RequestError: there is no such mode, or another process has the session; nothing was changed.
         """
         wanted = parse_mode(mode)
         async with session.choosing:
+            await self._refuse_held(session)
             await self._change_mode(session, wanted)
 
     async def follow(self, session: SessionState, mode: str) -> None:
@@ -197,6 +199,19 @@ class Chooser:
             return
         if session in self._sessions.all():  # it may have been closed meanwhile
             session.outbox.put(OptionsOffered(options))
+
+    async def _refuse_held(self, session: SessionState) -> None:
+        """Let nobody choose for another process, which did not ask. A turn that runs here is ours to restrict.
+
+        Raises:
+            SessionInUse: another living process has the session.
+        """
+        if session.agent is not None and session.agent.is_running:
+            return
+        try:
+            await self._run_blocking(lambda: self._factory.sessions.refuse_held(session.id, "changed"))
+        except StoreError:
+            log.info("whether session %s is in use elsewhere cannot be seen", session.id, exc_info=True)
 
     async def _change_mode(self, session: SessionState, mode: Mode) -> None:
         before = session.choices

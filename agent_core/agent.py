@@ -161,6 +161,11 @@ class AIAgent:
         self._began = 0
         self._trace: TurnTrace = NoTrace()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn runs."""
+        return self._running.locked()
+
     def chat(self, message: str) -> str:
         """Run one turn and return the answer's text."""
         return self.run_conversation(message)["final_response"]

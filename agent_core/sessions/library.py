@@ -111,8 +111,11 @@ class SessionLibrary:
         if (record.cwd, record.roots) != (cwd, roots) and not self.runs_elsewhere(record):
             self.archive.move(session_id, cwd, roots)
 
-    def refuse_held(self, session_id: str) -> None:
+    def refuse_held(self, session_id: str, what: str = "prompted") -> None:
         """Do nothing where no other living process prompts the session, or there is none of that id.
+
+        Args:
+            what: what cannot be done to it then, for the error.
 
         Raises:
             SessionInUse: one does. StoreError: that cannot be seen.
@@ -120,7 +123,7 @@ class SessionLibrary:
         with contextlib.suppress(UnknownSession):
             holder = self.archive.get(session_id).holder
             if holder is not None and holder.token != self.store.identity.token:
-                refuse_living(holder, session_id, self.database.clock())
+                refuse_living(holder, session_id, self.database.clock(), what)
 
     def unload(self, session_id: str) -> None:
         """Free what is kept of a session in memory, and let other processes prompt it."""
@@ -129,9 +132,12 @@ class SessionLibrary:
             self._files.forget(session_id)
 
     def remember(self, session_id: str, **changes: Any) -> None:
-        """Store what the person chose for a session (as `SessionArchive.update`); a failure is logged only."""
+        """Store what the person chose for a session (as `SessionArchive.update`); a failure is logged only.
+
+        Nothing is stored where another living process has the session.
+        """
         try:
-            self.archive.update(session_id, **changes)
+            self.archive.update(session_id, self.store.identity, **changes)
         except HermesError:
             log.warning("a choice of session %s could not be stored", session_id, exc_info=True)
 

@@ -29,8 +29,10 @@ class Holder:
 
     Attributes:
         token: names this process and no other, ever.
-        started: when the process began, in the system's own words, so that a number used again is noticed.
-        program: what the process is to a person, as «hermes-acp».
+        started: the machine's start, the table that process numbers belong to, and when the process began: with the
+            number they identify it.
+        host, program: what the machine and the process are to a person; they identify neither.
+        beats: it renews its word for as long as it holds the session, also at rest.
     """
 
     token: str
@@ -39,6 +41,7 @@ class Holder:
     started: str
     program: str
     until: float
+    beats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from agent_core.sessions.archive.titles import TitleSource, clean_title
 from agent_core.sessions.archive.transcripts import read_rows, read_turns, transcript_of
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.events.stored_values import plain_text
-from agent_core.sessions.live.leases import ProcessIdentity
+from agent_core.sessions.live.leases import ProcessIdentity, read_holder, refuse_living
 from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript, TurnRecord
 from agent_core.sessions.repair.sound import read_sound, set_session_aside
 
@@ -121,6 +121,7 @@ class SessionArchive:
     def update(
         self,
         session_id: str,
+        own: ProcessIdentity,
         *,
         mode: str | None = None,
         model: str | None = None,
@@ -128,12 +129,16 @@ class SessionArchive:
     ) -> None:
         """Store what the person chose; None leaves it as it is. `options` takes the place of all earlier ones.
 
+        Args:
+            own: the process that they chose it in.
+
         Raises:
             UnknownSession: there is no such session.
+            SessionInUse: another living process holds it.
         """
         stored = None if options is None else options_text(options)
         sql = "mode = coalesce(?, mode), model = coalesce(?, model), options = coalesce(?, options)"
-        self._change(session_id, sql, (mode, model, stored))
+        self._change(session_id, sql, (mode, model, stored), own)
 
     def name(self, session_id: str, title: str, source: TitleSource) -> bool:
         """Give a session a title, put on one line and cut if it is long.
@@ -242,8 +247,14 @@ class SessionArchive:
             rows = read_rows(connection, session_id, all_messages=False)
         return transcript_of(rows)
 
-    def _change(self, session_id: str, assignments: str, values: Sequence[object]) -> None:
+    def _change(
+        self, session_id: str, assignments: str, values: Sequence[object], own: ProcessIdentity | None = None
+    ) -> None:
         sql = f"UPDATE sessions SET {assignments} WHERE id = ? AND archived < ?"  # noqa: S608 - constants
         with self.database.write() as connection:
+            if own is not None:
+                holder = read_holder(connection, plain_text(session_id))
+                if holder is not None and holder.token != own.token:
+                    refuse_living(holder, session_id, self.database.clock(), "changed")
             if connection.execute(sql, (*values, plain_text(session_id), DELETING)).rowcount == 0:
                 raise UnknownSession(session_id)

@@ -157,7 +157,7 @@ def _delete_where(database: Database, condition: str, value: float, pause: Pause
 
 
 def _refuse_others(holder: Holder | None, session_id: str, own: ProcessIdentity, now: float) -> None:
-    if holder is None or (holder.host, holder.pid, holder.started) == (own.host, own.pid, own.started):
+    if holder is None or (holder.pid, holder.started) == (own.pid, own.started):
         return
     if is_alive(holder, now):
         raise SessionInUse(

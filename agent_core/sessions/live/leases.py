@@ -13,6 +13,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import uuid
 from dataclasses import asdict
 from pathlib import Path
 
@@ -38,19 +39,20 @@ class ProcessIdentity:
     pid: int
     started: str
     program: str
+    beats: bool = False
 
     @classmethod
-    def current(cls, program: str = "hermes-acp") -> ProcessIdentity:
+    def current(cls, program: str = "hermes-acp", *, beats: bool = False) -> ProcessIdentity:
         """The process that runs now, with a token that no other has, nor an earlier call."""
         pid = os.getpid()
         start = None
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             start = _start_of(pid)
-        return cls(secrets.token_hex(16), socket.gethostname(), pid, f"{_boot()} {start or ''}", program)
+        return cls(secrets.token_hex(16), socket.gethostname(), pid, f"{_boot()} {start or ''}", program, beats)
 
     def holder(self, until: float) -> Holder:
         """This process as a holder."""
-        return Holder(self.token, self.host, self.pid, self.started, self.program, until)
+        return Holder(self.token, self.host, self.pid, self.started, self.program, until, self.beats)
 
 
 def holder_of(row: str | None, token: str | None, until: float | None) -> Holder | None:
@@ -60,24 +62,28 @@ def holder_of(row: str | None, token: str | None, until: float | None) -> Holder
     try:
         facts = json.loads(row or "{}")
         named = (str(facts["host"]), int(facts["pid"]), str(facts["started"]), str(facts["program"]))
+        beats = bool(facts.get("beats"))
     except (ValueError, TypeError, KeyError):
-        named = ("an unknown host", 0, "", "another program")
-    return Holder(token, *named, until or 0.0)
+        named, beats = ("an unknown host", 0, "", "another program"), False
+    return Holder(token, *named, until or 0.0, beats)
 
 
 def is_alive(holder: Holder, now: float) -> bool:
     """Whether the holder's process lives.
 
-    For a process of this machine, since its last start, the process table decides, whatever `until` says: a computer
-    that slept loses no lease. For others, and where the table does not tell, a lease that was not renewed is over.
+    For a process in this one's table, since the machine's last start, that table decides, whatever `until` says: a
+    computer that slept loses no lease. For others, where the table does not tell, and where other machines may use
+    the same file, a lease that was not renewed is over; what the table does not have any more is dead all the same.
 
     Args:
         now: seconds since the epoch.
     """
     boot, _, start = holder.started.rpartition(" ")
-    if holder.pid > 0 and start and holder.host == socket.gethostname() and boot == _boot():
+    if holder.pid > 0 and start and boot == _boot():
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            return _start_of(holder.pid) == start
+            lives = _start_of(holder.pid) == start
+            if not (lives and holder.beats):
+                return lives
     return holder.until > now
 
 
@@ -116,8 +122,11 @@ def read_holder(connection: sqlite3.Connection, session_id: str) -> Holder | Non
     return holder_of(*row)
 
 
-def refuse_living(holder: Holder | None, session_id: str, now: float) -> None:
+def refuse_living(holder: Holder | None, session_id: str, now: float, what: str = "prompted") -> None:
     """Do nothing where nobody, or a dead process, holds the session.
+
+    Args:
+        what: what cannot be done to it here.
 
     Raises:
         SessionInUse: a living process holds it.
@@ -126,7 +135,7 @@ def refuse_living(holder: Holder | None, session_id: str, now: float) -> None:
         return
     who = f"{holder.program}, process {holder.pid} on {holder.host}" if holder.pid else holder.program
     raise SessionInUse(
-        f"Session {session_id!r} cannot be prompted here: it is open in another program ({who}). "
+        f"Session {session_id!r} cannot be {what} here: it is open in another program ({who}). "
         "Close it there and try again, or fork the session and go on in the fork."
     )
 
@@ -154,12 +163,15 @@ def _text(holder: Holder) -> str:
 
 
 def _boot() -> str:
-    """Names this start of the machine and, within it, the table that process numbers belong to."""
+    """Names this start of the machine and, within it, the table that process numbers belong to.
+
+    Not the host's name: it may change, and others may have the same.
+    """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
     except OSError:
-        return sys.platform
+        return f"{sys.platform} {uuid.getnode():012x}"
 
 
 def _start_of(pid: int) -> str | None:

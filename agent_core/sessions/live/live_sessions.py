@@ -295,10 +295,12 @@ class LiveSessions:
     def renew_leases(self) -> bool:
         """Renew the leases of sessions that are at work; whether there are any. Raises StoreError.
 
-        At rest a lease holds on this machine for as long as this process lives; other machines may take the session.
+        At rest a lease holds on this machine for as long as this process lives. Where other machines may use the same
+        file, those at rest are renewed, too.
         """
+        beats = self._saver.identity.beats
         with self._lock:
-            at_work = [live.id for live in self._live.values() if live.holds and (live.turn or live.backlog)]
+            at_work = [live.id for live in self._live.values() if live.holds and (beats or live.turn or live.backlog)]
         if at_work:
             with self._database.write(self._rhythm.patience) as connection:
                 for session_id in at_work:

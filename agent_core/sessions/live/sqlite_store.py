@@ -11,6 +11,7 @@ from agent_core.context.compaction import Compaction
 from agent_core.errors import SessionInUse, StoreError, UnknownSession
 from agent_core.messages import Message
 from agent_core.sessions.database.database import Database
+from agent_core.sessions.database.filesystems import may_be_shared
 from agent_core.sessions.events.journal import TurnJournal
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.backlog import AddCompaction, AddMessage, BeginTurn, CreateSession, Keep, Withdraw
@@ -60,7 +61,7 @@ class SqliteSessionStore:
     ) -> None:
         self._database = database
         self._rhythm = rhythm or Rhythm()
-        self.identity = identity or ProcessIdentity.current()
+        self.identity = identity or ProcessIdentity.current(beats=may_be_shared(database.path.parent))
         saver = Saver(database, self.identity, self._rhythm.patience)
         self._journals = Journals(database.clock)
         self._tools_text = ToolsText()

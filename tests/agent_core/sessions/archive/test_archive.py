@@ -6,15 +6,17 @@ import os
 
 import pytest
 
-from agent_core.errors import RequestError, UnknownSession
+from agent_core.errors import RequestError, SessionInUse, UnknownSession
 from agent_core.providers.base import Usage
 from agent_core.providers.knowledge.pricing import Spent
 from agent_core.sessions.archive.archive import SessionArchive
 from agent_core.sessions.kept_state import KeptState
 from agent_core.sessions.live.kept_rows import packed_state, read_state, write_state
+from agent_core.sessions.live.leases import ProcessIdentity
 from agent_core.sessions.records import NewSession
 from tests.support.stored_sessions import add_talk, database_at, held_elsewhere, undo_turn
 
+OWN = ProcessIdentity.current()
 NEW = NewSession("s1", "/srv/a", ("/srv/b", "/srv/ü"), "prompt", "plan", "offline:m", {"thinking": "high"})
 
 
@@ -70,6 +72,16 @@ def test_spent_and_holder_are_told(archive, database):
     assert (record.holder.pid, record.holder.program) == (pid, "another program")
 
 
+def test_what_is_chosen_elsewhere_for_a_session_that_a_living_process_holds_is_refused(archive, database):
+    archive.create(NEW)
+    with held_elsewhere(database, "s1"):
+        with pytest.raises(SessionInUse, match="cannot be changed here"):
+            archive.update("s1", OWN, mode="dont_ask", options={})
+        assert archive.get("s1").mode == "plan"
+    archive.update("s1", OWN, mode="default")
+    assert archive.get("s1").mode == "default"
+
+
 def test_turns_are_counted_without_undone_ones_and_all_are_told(archive, database):
     archive.create(NEW)
     add_talk(database, "s1", "t1")
@@ -88,7 +100,7 @@ def test_turns_are_counted_without_undone_ones_and_all_are_told(archive, databas
         lambda archive: archive.get("none"),
         lambda archive: archive.find("none"),
         lambda archive: archive.move("none", "/srv", ()),
-        lambda archive: archive.update("none", mode="plan"),
+        lambda archive: archive.update("none", OWN, mode="plan"),
         lambda archive: archive.name("none", "Title", "person"),
         lambda archive: archive.archive("none", archived=True),
         lambda archive: archive.fork("none", NewSession("new", "/srv")),
@@ -128,16 +140,16 @@ def test_an_empty_beginning_names_no_session(archive):
 
 def test_choices_are_changed_one_by_one(archive):
     archive.create(NEW)
-    archive.update("s1", mode="default")
-    archive.update("s1", model="other:m")
-    archive.update("s1", options={"thinking": "low", "lone": "\ud800"})
+    archive.update("s1", OWN, mode="default")
+    archive.update("s1", OWN, model="other:m")
+    archive.update("s1", OWN, options={"thinking": "low", "lone": "\ud800"})
     record = archive.get("s1")
     assert (record.mode, record.model, record.options) == (
         "default",
         "other:m",
         {"thinking": "low", "lone": "\ud800"},
     )
-    archive.update("s1", options={})
+    archive.update("s1", OWN, options={})
     assert archive.get("s1").options == {}
 
 

@@ -103,7 +103,7 @@ def assert_out_of_view(archive, session_id):
     with pytest.raises(UnknownSession):
         archive.fork(session_id, NewSession("fork-of-deleted", "/srv"))
     with pytest.raises(UnknownSession):
-        archive.update(session_id, mode="plan")
+        archive.update(session_id, ProcessIdentity.current(), mode="plan")
 
 
 def test_nothing_is_left_of_a_deleted_session_and_all_of_the_others(database):

@@ -17,7 +17,7 @@ from agent_core.errors import StoreError
 from agent_core.sessions.database import patience
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.database.file_header import APPLICATION_ID, read_header
-from agent_core.sessions.database.filesystems import is_networked
+from agent_core.sessions.database.filesystems import is_networked, may_be_shared
 from agent_core.sessions.database.migrating import known_migrations
 from agent_core.sessions.database.opening import OpenOptions
 
@@ -335,6 +335,17 @@ def test_network_file_systems_are_known_by_the_mount_that_is_nearest(tmp_path):
     assert not is_networked(tmp_path / "with spaces", mounts)
     assert not is_networked(tmp_path / "with space" / "near" / "home", mounts)
     assert not is_networked(tmp_path, "")
+    assert may_be_shared(tmp_path / "with space", mounts)
+    assert not may_be_shared(tmp_path, mounts)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shared"),
+    [("nfs4", True), ("cifs", True), ("9p", True), ("fuse", True), ("fuse.sshfs", True), ("fuse.unheard-of", True),
+     ("fuseblk", False), ("ext4", False), ("overlay", False), ("tmpfs", False)],
+)  # fmt: skip
+def test_what_a_network_or_a_program_serves_may_be_used_by_other_machines(tmp_path, kind, shared):
+    assert may_be_shared(tmp_path, f"22 1 8:1 / / rw - {kind} /dev/vda rw\n") is shared
 
 
 def test_in_a_home_that_may_not_be_written_reading_works_and_writing_says_why():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from tests.support.each import each
 from tests.support.session_database import Desk
 
 NOW = 1_800_000_000.0
+unshare = shutil.which("unshare")
 HELLO = user_message("hello")
 
 
@@ -72,11 +74,78 @@ def test_a_process_number_used_again_is_noticed(sleeper):
     assert not is_alive(replace(holder, started=holder.started + "0"), NOW)
 
 
-@each("change", [{"host": "another.example"}, {"started": "another-boot 1"}, {"started": ""}])
+@each("change", [{"started": "another-boot 1"}, {"started": ""}, {"beats": True}])
 @each(("until", "alive"), [(NOW + 1, True), (NOW - 1, False)])
 def test_where_the_process_table_does_not_tell_the_heartbeat_does(change, until, alive):
     holder = replace(ProcessIdentity.current().holder(until), **change)
     assert is_alive(holder, NOW) is alive
+
+
+def test_a_host_that_was_renamed_changes_nothing(sleeper):
+    living = replace(identity_of(sleeper.pid).holder(until=NOW - 3600), host="its.former.name")
+    assert is_alive(living, NOW)
+    sleeper.kill()
+    sleeper.wait()
+    assert not is_alive(replace(living, until=NOW + 3600), NOW)
+
+
+def test_two_machines_of_one_name_are_two():
+    mine = ProcessIdentity.current()
+    start = mine.started.rpartition(" ")[2]
+    twin = replace(mine.holder(NOW - 1), started=f"another-boot pid:[4026531836] {start}")
+    assert not is_alive(twin, NOW)
+
+
+def test_who_is_known_to_be_dead_is_so_whatever_the_heartbeat_says(sleeper):
+    holder = replace(identity_of(sleeper.pid).holder(until=NOW + 3600), beats=True)
+    assert is_alive(holder, NOW)
+    sleeper.kill()
+    sleeper.wait()
+    assert not is_alive(holder, NOW)
+
+
+HOLDING = """
+import sys
+from pathlib import Path
+from agent_core.sessions.database.database import Database
+from agent_core.sessions.live.sqlite_store import SqliteSessionStore
+store = SqliteSessionStore(Database(Path(sys.argv[1])), background=False)
+store.begin_turn("s", "t1")
+print(store.identity.host, flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_process_under_another_host_name_holds_its_session_and_frees_it_when_it_dies(desk):
+    command = 'hostname renamed.example && exec "$0" "$@"'
+    if unshare is None or subprocess.run([unshare, "-ru", "sh", "-c", command, "true"], check=False).returncode:
+        pytest.skip("the host can be renamed on Linux only, and not in every container")
+    words = [unshare, "-ru", "sh", "-c", command, sys.executable, "-c", HOLDING, str(desk.path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "renamed.example\n"
+        desk.time.now += 2 * leases.LEASE
+        with pytest.raises(SessionInUse, match=r"renamed\.example"):
+            desk.store.begin_turn("s", "t2")
+        process.kill()
+        process.wait()
+        desk.store.begin_turn("s", "t3")
+
+
+@each(("beats", "renewed"), [(True, True), (False, False)])
+def test_where_other_machines_may_use_the_file_a_session_at_rest_is_kept_by_its_heartbeat(tmp_path, beats, renewed):
+    desk = Desk(tmp_path / f"{beats}.db")
+    store = desk.another_store(replace(ProcessIdentity.current(), beats=beats))
+    store.create("s", "/srv/project")
+    store.begin_turn("s", "t1")
+    store.end_turn("s", "t1")
+    before = desk.rows("SELECT holder_until FROM sessions")
+    desk.time.now += 30
+    desk.clock.now += 30
+    store.tick()
+    assert (desk.rows("SELECT holder_until FROM sessions") > before) is renewed
+    assert json.loads(desk.rows("SELECT holder FROM sessions")[0][0])["beats"] is beats
+    store.close()
+    desk.close()
 
 
 def test_the_list_of_processes_tells_the_same_as_the_kernel(sleeper):
@@ -172,7 +241,7 @@ def test_a_session_at_rest_is_kept_from_its_own_machine_and_let_go_to_others(des
     with pytest.raises(SessionInUse):
         desk.store.begin_turn("s", "t2")
     neighbour.release("s")
-    far = desk.another_store(replace(ProcessIdentity.current(), host="elsewhere.example"))
+    far = desk.another_store(replace(ProcessIdentity.current(), started="another-boot 1"))
     far.begin_turn("s", "t2")
     far.append("s", "t2", HELLO)
     far.end_turn("s", "t2")
@@ -186,7 +255,7 @@ def test_a_session_at_rest_is_kept_from_its_own_machine_and_let_go_to_others(des
 
 
 def test_a_process_that_was_thought_dead_is_refused_and_notices_what_was_said_meanwhile(desk, sleeper):
-    mine = desk.another_store(replace(ProcessIdentity.current(), host="elsewhere.example"))
+    mine = desk.another_store(replace(ProcessIdentity.current(), started="another-boot 1"))
     mine.begin_turn("s", "t1")
     mine.append("s", "t1", HELLO)
     desk.time.now += leases.LEASE + 1
@@ -204,7 +273,7 @@ def test_a_process_that_was_thought_dead_is_refused_and_notices_what_was_said_me
 
 
 def test_a_turn_that_begins_after_the_lease_was_lost_takes_it_back_where_nobody_has_it(desk):
-    mine = desk.another_store(replace(ProcessIdentity.current(), host="elsewhere.example"))
+    mine = desk.another_store(replace(ProcessIdentity.current(), started="another-boot 1"))
     mine.begin_turn("s", "t1")
     mine.end_turn("s", "t1")
     desk.time.now += leases.LEASE + 1
