@@ -19,6 +19,7 @@ LARGEST = 256 * 1024
 """Bytes; a file that is larger is none of ours."""
 
 _MODE = 0o600
+_KEPT = "surrogateescape"  # damaged bytes stay as they are
 _LOCK_SECONDS = 5.0
 
 Stamp = tuple[int, ...]
@@ -57,9 +58,11 @@ def real_path(path: Path, home: Path) -> Path:
 def read(path: Path, home: Path) -> Found:
     """The file's text; '' where there is none. Never waits for a pipe's writer.
 
+    Bytes that are no UTF-8 are lone surrogates in it (`is_sound`), so that they stay what they are.
+
     Raises:
         MemoryUnusable: it cannot be read, or others may have written it.
-        MemoryGarbled: it is too large, or no UTF-8 text.
+        MemoryGarbled: it is too large, or a binary file.
     """
     try:
         # O_NOFOLLOW: a link that comes in its place just now is not followed either.
@@ -81,13 +84,18 @@ def read(path: Path, home: Path) -> Found:
     if len(data) > LARGEST:
         size = f"{LARGEST // 1024} KiB"
         raise MemoryGarbled(f"{path} has more than {size}, and is no list of short entries. Shorten it.")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as problem:
-        raise MemoryGarbled(f"{path} is not UTF-8 text. Mend it, or move it away.") from problem
-    if "\0" in text:
+    if b"\0" in data:
         raise MemoryGarbled(f"{path} is a binary file. Move it away.")
-    return Found(text, _stamp(facts))
+    return Found(data.decode(errors=_KEPT), _stamp(facts))
+
+
+def is_sound(text: str) -> bool:
+    """Whether a text that was read holds no bytes that are no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
@@ -135,7 +143,7 @@ def replace(target: Path, text: str, previous: Stamp | None) -> bool:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_NOFOLLOW
         with os.fdopen(os.open(temporary, flags, _MODE), "wb") as stream:
             set_mode(stream.fileno(), _MODE)  # the umask may have taken from the mode
-            stream.write(text.encode())
+            stream.write(text.encode(errors=_KEPT))
             stream.flush()
             os.fsync(stream.fileno())
         if _stamp_of(target) != previous:

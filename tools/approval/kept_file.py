@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ HEADER = """\
 
 """
 _MODE = 0o600
+_ENTRY = re.compile(r"^- ", re.MULTILINE)  # what an entry goes on with is indented
 _LONGEST = 512 * 1024
 _LOCK_SECONDS = 5.0
 
@@ -54,13 +57,10 @@ def read_text(path: Path) -> str:
         facts = os.fstat(descriptor)
         _check(path, facts)
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            return stream.read(_LONGEST).decode()
+            # Bytes that are no UTF-8 are no YAML either: whoever reads the entries says which one has them.
+            return stream.read(_LONGEST).decode(errors="surrogateescape")
     except OSError as problem:
         raise _unusable(path, "read", problem) from problem
-    except UnicodeDecodeError as problem:
-        raise KeptGrantsError(
-            f"{path} is not UTF-8 text, so nothing in it counts. Mend it, or move it away."
-        ) from problem
     finally:
         os.close(descriptor)
 
@@ -77,14 +77,33 @@ def entries_of(text: str, path: Path) -> Sequence[Any]:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as problem:
         where = " ".join(str(problem).split())[:200]
-        raise KeptGrantsError(f"{path} is not valid YAML, so nothing in it counts: {where}. Mend it.") from problem
+        raise KeptGrantsError(f"{path} is not valid YAML: {where}. Mend it.") from problem
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise KeptGrantsError(
-            f"{path} must hold a list of entries (`- kind: run` …), so nothing in it counts. Mend it."
-        )
+        raise KeptGrantsError(f"{path} must hold a list of entries (`- kind: run` …). Mend it.")
     return value
+
+
+def readable_entries(text: str, path: Path) -> tuple[Sequence[Any], Sequence[int]]:
+    """The entries, and the lines at which damaged ones begin; such a one takes none of the others away.
+
+    Raises:
+        KeptGrantsError: no entry can be read.
+    """
+    try:
+        return entries_of(text, path), ()
+    except KeptGrantsError as problem:
+        found, damaged = [], []
+        begins = [0, *(match.start() for match in _ENTRY.finditer(text)), len(text)]
+        for begin, end in pairwise(begins):
+            try:
+                found += entries_of(text[begin:end], path)
+            except KeptGrantsError:
+                damaged.append(text.count("\n", 0, begin) + 1)
+        if not found:
+            raise KeptGrantsError(f"{problem} Nothing in it counts until then.") from problem
+        return found, damaged
 
 
 def with_entry(text: str, entry: dict[str, str], path: Path) -> str:

@@ -14,6 +14,7 @@ from tools.approval.kept_file import (
     entries_of,
     locked,
     read_text,
+    readable_entries,
     replace_text,
     stamp_of,
     with_entry,
@@ -146,7 +147,7 @@ class KeptGrants:
 
     def _load(self) -> tuple[tuple[KeptGrant, ...], str]:
         try:
-            entries = entries_of(read_text(self.path), self.path)
+            entries, damaged = readable_entries(read_text(self.path), self.path)
         except KeptGrantsError as problem:
             return (), str(problem)
         kept = tuple(_understood(entries))
@@ -155,7 +156,14 @@ class KeptGrants:
                 what = f"`{one.record.kind}: {one.record.what}`"
                 log.warning("%s: the entry %s is wider than a yes is today; it allows nothing", self.path, what)
         strange = len(entries) - len(kept)
-        return kept, f"{self.path}: {_counted(strange)} not understood and allow nothing." if strange else ""
+        problems = [f"{_counted(strange)} not understood and allow nothing."] if strange else []
+        if damaged:
+            where = ", ".join(map(str, damaged))
+            problems.append(
+                f"{_counted(len(damaged))} damaged (line {where}) and allow nothing. Until that is mended, or "
+                "deleted, no other can be added or taken back."
+            )
+        return kept, f"{self.path}: {' '.join(problems)}" if problems else ""
 
 
 def _about(record: GrantRecord, entry: object) -> GrantRecord | None:

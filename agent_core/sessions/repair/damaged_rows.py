@@ -13,7 +13,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_core.errors import StoreError
@@ -227,7 +227,7 @@ def _replace_message(connection: sqlite3.Connection, damage: Damage, row: _Value
 
 def _lost_calls(connection: sqlite3.Connection, row: _Values) -> list[ToolCall]:
     """The calls of a damaged answer, from their results, and from what was shown of them."""
-    arguments = {}
+    arguments: dict[str, Mapping[str, Any]] = {}
     query = "SELECT kind, version, body, open FROM events WHERE session_id = ? AND turn = ? AND kind = 'tool'"
     for shown in connection.execute(query, (row["session_id"], row["turn"])):
         with contextlib.suppress(StoreError):

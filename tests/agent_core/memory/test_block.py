@@ -60,9 +60,25 @@ def test_the_sessions_block_stays_as_it_was_and_a_new_session_sees_what_is_new(h
     assert "second" in SessionMemory(store).block()
 
 
+def test_an_entry_with_a_damaged_byte_is_kept_from_the_model_and_told_and_the_others_are_remembered(home):
+    store = MemoryStore(home)
+    damaged = b"The gate is closed.\n\xc2\xa7\nThe por\xf4 is 8443.\n\xc2\xa7\nThe tests run with make.\n"
+    path = write(store, damaged)
+    session = SessionMemory(store)
+    assert "The gate is closed." in session.block()
+    assert "make" in session.block()
+    assert "8443" not in session.block()
+    (warning,) = session.warnings()
+    assert "An entry of" in warning
+    assert "damaged" in warning
+    do(store, add("new"))
+    assert path.read_bytes().startswith(damaged.rstrip())
+    assert path.read_bytes().endswith(b"new\n")
+
+
 def test_a_file_that_cannot_be_read_is_told_once(home):
     store = MemoryStore(home)
-    write(store, b"\xff")
+    write(store, b"\0")
     session = SessionMemory(store)
     assert session.block() == ""
     assert "left out" in session.warnings()[0]

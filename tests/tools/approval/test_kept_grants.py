@@ -170,7 +170,7 @@ GOOD = "- kind: tool\n  what: deploy\n  where: {root}\n"
         ("- kind: tool\n  what: [", "not valid YAML"),
         ("grants: {}\n", "must hold a list"),
         ("just words", "must hold a list"),
-        (b"\xff\xfe", "not UTF-8"),
+        (b"\xff\xfe", "not valid YAML"),
     ],
 )
 def test_a_file_that_cannot_be_understood_allows_nothing_and_stays_as_it_is(text, said, root, file):
@@ -185,6 +185,33 @@ def test_a_file_that_cannot_be_understood_allows_nothing_and_stays_as_it_is(text
     grants = Grants(kept, (root,))
     assert "this session only" in grants.allow(SameThing("own", ("deploy",)), always=True)
     assert grants.allows(CallOwnTool("deploy"))
+    assert file.read_bytes() == data
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"- kind: tool\n  what: depl\xefy\n  where: /a\n",
+        b"- kind: tool\n  what: 'deploy\n  where: /a\n",
+        b"- kind: tool\n  what\x1a deploy\n  where: /a\n",
+        b"- kind: run\n  what: [x\n  where: /a\n",
+        b"- \x0bkind: tool\n  what: deploy\n  where: /a\n",
+    ],
+)
+def test_a_damaged_entry_is_named_and_allows_nothing_and_the_others_count(damaged, place, root, file):
+    file.parent.mkdir()
+    good = [f"- kind: tool\n  what: {name}\n  where: {root}\n".encode() for name in ("build", "test")]
+    data = b"# mine\n" + b"".join([*good[:place], damaged, *good[place:]])
+    file.write_bytes(data)
+    file.chmod(0o600)
+    kept = KeptGrants(file)
+    assert [one.record.what for one in kept.all()] == ["build", "test"]
+    assert f"1 entry is damaged (line {2 + 3 * place})" in kept.problem
+    grants = Grants(kept, (root,))
+    assert grants.allows(CallOwnTool("build"))
+    assert not grants.allows(CallOwnTool("deploy"))
+    assert "this session only" in grants.allow(SameThing("own", ("other",)), always=True)
     assert file.read_bytes() == data
 
 
