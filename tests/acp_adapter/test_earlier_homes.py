@@ -21,7 +21,7 @@ from tests.support.model_server import ModelServer, Reply
 from tools.approval.kept_grants import FILE_NAME, KeptGrants
 
 HOMES = Path(__file__).parents[1] / "data" / "homes"
-VERSIONS = [3, 4, 5, 6]  # of the database; no program wrote one of version 1 or 2
+VERSIONS = [3, 4, 5, 6, 7]  # of the database; no program wrote one of version 1 or 2
 TASKS_SINCE = 5
 RECORDED = "/srv/project"
 TITLE = "An earlier conversation"
