@@ -26,7 +26,7 @@ from agent_core.sessions.database.database import Database
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.live.leases import ProcessIdentity, read_holder, refuse_living
 from agent_core.sessions.records import NewSession, SessionPage, SessionRecord, Transcript, TurnRecord
-from agent_core.sessions.repair.sound import read_sound, set_session_aside
+from agent_core.sessions.sound import read_sound, set_session_aside
 
 _BETTER_THAN: Mapping[TitleSource, tuple[str, ...]] = {
     "prompt": (),  # the first prompt names a session, not the latest

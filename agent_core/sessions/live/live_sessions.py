@@ -19,7 +19,7 @@ from agent_core.sessions.live.live_session import LiveSession
 from agent_core.sessions.live.live_turn import LiveTurn
 from agent_core.sessions.live.message_rows import read_bodies, unpack_messages
 from agent_core.sessions.live.saving import LeaseLost, Saver, SessionVanished
-from agent_core.sessions.repair.sound import read_sound
+from agent_core.sessions.sound import read_sound
 
 log = logging.getLogger(__name__)
 

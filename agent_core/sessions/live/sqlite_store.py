@@ -27,7 +27,7 @@ from agent_core.sessions.live.prompts_left import LeaveOut, TellLeft, read_answe
 from agent_core.sessions.live.saving import Saver
 from agent_core.sessions.live.ticker import Ticker
 from agent_core.sessions.records import SUB_AGENT, NewSession, PromptLeft
-from agent_core.sessions.repair.sound import read_sound
+from agent_core.sessions.sound import read_sound
 
 log = logging.getLogger(__name__)
 
