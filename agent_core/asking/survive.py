@@ -108,15 +108,14 @@ class Asker:
         self.prefix.see(choice.name, request)
         try:
             reply = ask_once(self.route.provider, request, self.token, collector)
-        except TurnInterrupted:
-            self.history.broken_off = collector.text
-            raise
         except ProviderError as problem:
             if collector.begun:
                 self.count(collector.usage, choice)
             # Once an answer has begun, the conversation was not too large for it.
             tokens = None if collector.begun else rough_tokens(request.messages)
             return _Failed(classify(problem, choice, context_tokens=tokens), problem)
+        finally:
+            self.history.broken_off = collector.text  # until a message has it
         self.count(reply.usage, choice)
         self.compression.services.meter.learn(choice.name, request, reply.usage)
         return _Failed(_empty(choice)) if _says_nothing(reply) and not self.carried else reply
@@ -146,15 +145,13 @@ class Asker:
         )
 
     def _clear_up(self, collector: Collector, *, goes_on: bool) -> None:
-        """Make final what the listeners have seen of the broken answer, and keep its text."""
+        """Make final what the listeners have seen of the broken answer, and keep its text if it is continued."""
         for draft in collector.announced:
             if self.callbacks.tool_progress_callback is not None:
                 lost = CallFinished(draft.id, draft.name, {}, error(_LOST_CALL), ran=False)
                 self.callbacks.tool_progress_callback(lost)
         if collector.text.strip() and goes_on:
             self.keep_unfinished(collector.text, _GO_ON)
-        elif not goes_on:
-            self.history.broken_off = collector.text
 
     def keep_unfinished(self, text: str, nudge: str) -> None:
         """Put an answer that broke off into the history, and ask for the rest of it."""

@@ -31,7 +31,7 @@ class TurnHistory:
         start: how many of them were there before the turn.
         on_trouble: is told when storing fails, and when it works again.
         withdrawn: what of the turn the model is not shown again.
-        broken_off: the text of an answer that broke off and is not continued, as far as the person has seen it.
+        broken_off: the text of the last answer as far as the person has seen it, while no message has it.
         approvals: know whether the session has read what others wrote, which is kept with its messages.
     """
 
@@ -58,6 +58,8 @@ class TurnHistory:
             raise TurnInterrupted
         self.tell_trouble()
         self.messages.append(message)
+        if message["role"] == "assistant":
+            self.broken_off = ""
         if self.listener is not None:
             self.listener(message)
 
@@ -111,6 +113,7 @@ class TurnHistory:
     def withdraw(self) -> None:
         """Take the turn out of what the model is shown from now on; the store keeps it."""
         if self.store.withdraw(self.session_id, self.turn_id):
+            self.broken_off = ""
             self.withdrawn = tuple(self.messages[self.start :])
             del self.messages[self.start :]
 

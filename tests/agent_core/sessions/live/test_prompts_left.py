@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from agent_core.errors import StoreError
-from agent_core.events import AgentText, UserSaid
-from agent_core.messages import assistant_message, injected_message, user_message
+from agent_core.events import AgentText, AgentThought, Noticed, UserSaid
+from agent_core.messages import assistant_message, injected_message, tool_call, tool_message, user_message
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidText
 from agent_core.sessions.live.leases import ProcessIdentity
 from agent_core.sessions.live.prompts_left import content_of
@@ -60,6 +60,57 @@ def test_what_was_said_is_left_and_in_no_history(desk):
     cancelled(desk, "t2", "and the fence")
     assert left(desk, "t3") == ["mend the gate", "and the fence"]
     assert desk.store.messages("s") == []
+
+
+def answer(turn, text, number=1, kind="message"):
+    return AgentText(f"{turn}-{kind}-{number}", text)
+
+
+def unfinished(text):
+    return {**assistant_message(text), "unfinished": True}
+
+
+CALLING = assistant_message("I look.", [tool_call("c", "read_file", "{}")])
+
+
+@pytest.mark.parametrize(
+    ("events", "messages", "left"),
+    [
+        ([answer("t1", "Half of it")], [HELLO], "Half of it"),
+        ([answer("t1", "Half "), Noticed("n", "A notice.", "info"), answer("t1", "of it")], [HELLO], "Half of it"),
+        ([answer("t1", "Half of it"), answer("t1", "stopped", kind="status")], [HELLO], "Half of it"),
+        ([answer("t1", "I look."), answer("t1", "Half", 2)], [HELLO, CALLING], "Half"),
+        ([answer("t1", "I look.")], [HELLO, CALLING], ""),
+        ([answer("t1", "I look.")], [HELLO, CALLING, tool_message(CALLING["tool_calls"][0], "x")], ""),
+        ([answer("t1", "One two ")], [HELLO, unfinished("One "), injected_message("Go on.")], "two "),
+        ([answer("t1", "One ")], [HELLO, unfinished("One "), injected_message("Go on.")], ""),
+        ([answer("t1", "h\ud800")], [HELLO, assistant_message("h\ud800", CALLING["tool_calls"])], ""),
+        ([AgentThought("t1-thought-1", "a secret")], [HELLO], ""),
+        ([], [HELLO], ""),
+    ],
+)
+def test_what_was_seen_of_an_answer_whose_process_died_is_left(desk, events, messages, left):
+    store = desk.another_store(replace(ProcessIdentity.current(), token="t1", pid=_NOBODY))
+    store.begin_turn("s", "t1")
+    for event in events:
+        store.journal("s", "t1").record(event)
+    for message in messages:
+        store.append("s", "t1", message)
+    store.write_journal("s", "t1")
+    desk.store.begin_turn("s", "t2")
+    assert desk.store.answer_left("s", "t2") == left
+    assert desk.store.answer_left("s", "another") == ""
+    desk.store.append("s", "t2", assistant_message("done"))
+    assert desk.store.answer_left("s", "t2") == ""
+
+
+def test_a_turn_that_was_given_up_leaves_what_was_seen_to_the_next_one(desk):
+    desk.store.begin_turn("s", "t1")
+    desk.store.append("s", "t1", HELLO)
+    desk.store.journal("s", "t1").record(answer("t1", "Half of it"))
+    desk.store.end_turn("s", "t1")
+    desk.store.begin_turn("s", "t2")
+    assert desk.store.answer_left("s", "t2") == "Half of it"
 
 
 def test_it_is_told_once_as_the_turn_s_in_which_it_was_said(desk):
