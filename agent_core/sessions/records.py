@@ -75,7 +75,7 @@ class SessionRecord:
         root_id: the first session of that line; its own id if it was not forked.
         model: provider:model that it uses; None before the first turn.
         turns: how many turns are in view: neither undone nor empty, nor commands.
-        is_damaged: its options could not be read: they are the usual ones, and its mode is the one that asks.
+        is_damaged: its options or its roots could not be read. Without options its mode is the one that asks.
     """
 
     id: str

@@ -134,6 +134,21 @@ async def test_damaged_options_let_the_session_ask_again(home: Path, workspace: 
     assert rows(home, "SELECT value FROM damaged_rows") == [(b'{"\x80',)]
 
 
+async def test_names_that_are_no_text_any_more_keep_nobody_from_the_sessions(
+    home: Path, workspace: Path, session: str
+) -> None:
+    rows(home, "UPDATE sessions SET title = CAST(x'41ff' AS TEXT), source = CAST(x'ff' AS TEXT), roots = '[1'")
+    rows(home, "UPDATE turns SET outcome = 'error', note = CAST(x'6e6fff' AS TEXT) WHERE number = 2")
+    async with opened(home) as editor:
+        (listed,) = (await editor.request("session/list", {}))["sessions"]
+        assert listed["title"] == "A\ufffd"
+        await editor.load_session(session, workspace)
+        assert "failed:** no\ufffd" in editor.text(session)
+        await editor.prompt(session, "go on")
+        assert "its additional directories" in editor.text(session)
+    assert rows(home, "SELECT roots FROM sessions") == [("[]",)]
+
+
 async def test_a_fork_from_a_message_of_a_damaged_turn_works(home: Path, workspace: Path, session: str) -> None:
     flip(home, 7)
     async with opened(home) as editor:

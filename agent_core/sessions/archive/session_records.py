@@ -30,11 +30,11 @@ def record_from(row: Row) -> SessionRecord:
     """The record of a row with COLUMNS. What cannot be read of it counts as not there: it hides no session."""
     (session_id, cwd, roots, source, mode, model, options, title, parent_id, root_id, *rest) = row
     (created_at, updated_at, archived, turns, requests, usage, cost, *lease) = rest
-    chosen = _loaded(options, dict)
+    chosen, places = _loaded(options, dict), _loaded(roots, list)
     return SessionRecord(
         id=session_id,
         cwd=path_from(cwd),
-        roots=tuple(str(root) for root in _loaded(roots, list) or ()),
+        roots=tuple(str(root) for root in places or ()),
         source=source,
         mode=mode if chosen is not None else CAREFUL_MODE,
         model=model,
@@ -48,7 +48,7 @@ def record_from(row: Row) -> SessionRecord:
         turns=turns,
         spent=_spent(requests, usage, cost),
         holder=holder_of(*lease),
-        is_damaged=chosen is None,
+        is_damaged=chosen is None or places is None,
     )
 
 
