@@ -94,7 +94,8 @@ def readable_entries(text: str, path: Path) -> tuple[Sequence[Any], Sequence[int
     try:
         return entries_of(text, path), ()
     except KeptGrantsError as problem:
-        found, damaged = [], []
+        found: list[Any] = []
+        damaged: list[int] = []
         begins = [0, *(match.start() for match in _ENTRY.finditer(text)), len(text)]
         for begin, end in pairwise(begins):
             try:
