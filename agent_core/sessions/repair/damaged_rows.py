@@ -27,6 +27,7 @@ from agent_core.sessions.database.bodies import pack, unpack
 from agent_core.sessions.events.event_codec import encode, unreadable
 from agent_core.sessions.events.stored_values import plain_text
 from agent_core.sessions.files.looking import UNKNOWN
+from agent_core.sessions.files.paths import path_from, shown_path
 from agent_core.sessions.files.version_rows import FOLDER
 from agent_core.sessions.live.compaction_rows import unpack_compaction
 from agent_core.sessions.live.kept_rows import kept_from
@@ -357,7 +358,7 @@ _KINDS = (
         "file_versions",
         ("id", "session_id", "turn", "path", "before_hash", "after_hash", "lost", "created_at"),
         _version_faults,
-        lambda row, _: _of(f"the record of a change of {plain_text(row['path'])}", row),
+        lambda row, _: _of(f"the record of a change of {shown_path(path_from(row['path']))}", row),
         _replace_in_version,
     ),
     _Kind(
