@@ -6,6 +6,7 @@ the standard library's basics.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -20,6 +21,8 @@ def main(argv: list[str] | None = None) -> int:
     Returns:
         the exit code of a subcommand or of an argument error; the server ends the process itself.
     """
+    if argv is None:
+        _start_in_utf8()
     _leave_working_directory()
     arguments = sys.argv[1:] if argv is None else argv
     if "setup" in arguments[1:]:
@@ -33,6 +36,18 @@ def main(argv: list[str] | None = None) -> int:
             print_unhandled()
         return _subcommand(arguments[0], arguments[1:])
     return _serve(arguments)
+
+
+def _start_in_utf8() -> None:
+    """Start this process once more in Python's UTF-8 mode, where its locale has another encoding for paths.
+
+    The protocol's paths, and so the names that we show and make, are UTF-8 in every locale. Python settles the
+    encoding of paths as it starts; the process id, the streams and the variables that commands get stay as they are.
+    """
+    if sys.getfilesystemencoding() == "utf-8" or not sys.executable or sys.flags.utf8_mode:
+        return
+    with contextlib.suppress(OSError):  # then only names that the locale cannot spell do not work
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - itself
 
 
 def _leave_working_directory() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import locale
+import os
 import sys
 
 
@@ -38,6 +40,17 @@ def seconds(value: str) -> float:
     if not 0 < found < 1e9:  # noqa: PLR2004 - excludes nan and what a timer cannot hold
         raise argparse.ArgumentTypeError(f"not a positive number of seconds: {value!r}")
     return found
+
+
+def typed_text(argument: str) -> str:
+    """Words of a command line, as an argument's `type`: what is not UTF-8 was typed in the locale's encoding."""
+    if argument.isprintable():  # lone surrogates, which stand for bytes, are not
+        return argument
+    data = os.fsencode(argument)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode(locale.getencoding(), "replace")
 
 
 def standard_input() -> str:

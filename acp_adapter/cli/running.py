@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
+import locale
 import os
 import sys
 from collections.abc import Callable
@@ -20,6 +22,7 @@ def run_command(name: str, run: Callable[[list[str]], int], arguments: list[str]
     What it does not handle itself ends it in order: Ctrl-C, and output that nobody reads or that has no room.
     """
     open_streams()
+    _use_encoding_of_locale()
     try:
         try:
             return run(arguments)
@@ -48,3 +51,15 @@ def open_streams() -> None:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - a number
+
+
+def _use_encoding_of_locale() -> None:
+    """Let people read and type in the encoding of their locale where `acp_adapter.entry` chose UTF-8 for paths.
+
+    ASCII stays UTF-8, as Python itself has it there.
+    """
+    encoding = codecs.lookup(locale.getencoding()).name
+    if "utf8" not in sys._xoptions or encoding in {"ascii", "utf-8"} or os.environ.get("PYTHONIOENCODING"):  # noqa: SLF001 - documented
+        return
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.reconfigure(encoding=encoding)  # type: ignore[union-attr]

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from acp_adapter.cli.client.approve import POLICIES, Policy
 from acp_adapter.cli.client.conversation import Earlier
-from acp_adapter.cli.command_line import add_model_options, add_profile, command_parser, seconds, standard_input
+from acp_adapter.cli.command_line import (
+    add_model_options,
+    add_profile,
+    command_parser,
+    seconds,
+    standard_input,
+    typed_text,
+)
 
 SERVER = (sys.executable, "-P", "-m", "acp_adapter")
 
@@ -88,7 +95,9 @@ def parse_chat_arguments(argv: Sequence[str]) -> PromptOptions:
 def _parser() -> argparse.ArgumentParser:
     description = "Run one prompt and show the turn: through the server that editors start, as they do."
     parser = command_parser("prompt", description, _EPILOG)
-    parser.add_argument("text", nargs="?", metavar="TEXT", help="the prompt; - or nothing reads standard input")
+    parser.add_argument(
+        "text", nargs="?", metavar="TEXT", type=typed_text, help="the prompt; - or nothing reads standard input"
+    )
     _add_place(parser)
     parser.add_argument("--json", action="store_true", help="print every frame as a line of JSON, and nothing else")
     parser.add_argument("--timeout", type=seconds, metavar="S", help="cancel the turn after S seconds")
@@ -181,13 +190,9 @@ def _command(parser: argparse.ArgumentParser, found: argparse.Namespace) -> tupl
 
 
 def _text(parser: argparse.ArgumentParser, argument: str | None) -> str:
-    text = argument
-    if argument in {None, "-"}:
-        if argument is None and sys.stdin.isatty():
-            parser.error("no prompt: give TEXT, or write it to standard input")
-        text = standard_input()
-    # Arguments that are no UTF-8 hold lone surrogates, which JSON readers may refuse.
-    text = (text or "").encode("utf-8", "replace").decode()
+    if argument is None and sys.stdin.isatty():
+        parser.error("no prompt: give TEXT, or write it to standard input")
+    text = standard_input() if argument is None or argument == "-" else argument
     if not text.strip():
         parser.error("the prompt is empty")
     return text

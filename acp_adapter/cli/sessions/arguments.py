@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from acp_adapter.cli.command_line import typed_text
+
 _UNITS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400, "y": 365 * 86_400}
 _AGE = re.compile(r"(\d{1,6})([hdwy])")
 _EPILOG = """\
@@ -86,7 +88,9 @@ def _add_reading(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     show.add_argument("id", metavar="ID")
     show.add_argument("--full", action="store_true", help="with thoughts, outputs and diffs")
     search = _add(actions, "search", "find sessions by words that were said in them")
-    search.add_argument("words", nargs="+", metavar="WORDS", help='"two words" is a phrase, word* a beginning')
+    search.add_argument(
+        "words", nargs="+", metavar="WORDS", type=typed_text, help='"two words" is a phrase, word* a beginning'
+    )
     search.add_argument("--limit", type=_number, default=10, metavar="N", help="at most N sessions (default: 10)")
 
 

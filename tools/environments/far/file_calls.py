@@ -103,7 +103,7 @@ class ProgramCalls:
     def _begun(self) -> subprocess.Popen[bytes]:
         self._footing = self._link.footing()
         source = _program()
-        script = f"exec python3 -I -c {quoted(f'import sys; exec(sys.stdin.buffer.read({len(source)}))')}"
+        script = f"exec python3 -I -X utf8 -c {quoted(f'import sys; exec(sys.stdin.buffer.read({len(source)}))')}"
         streams = Streams(subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL)
         process = self._process = self._link.start(script, streams)
         try:
