@@ -14,7 +14,7 @@ from acp_adapter.links.words import attached, one_line
 from agent_core.errors import RequestError
 from agent_core.messages import AudioPart, FilePart, ImagePart, Part, TextPart
 from agent_core.prompt_parts import SaidAudio, SaidDocument, SaidImage, SaidLink, SaidPart, SaidText, audio_format
-from tools.text.encoding import decode
+from tools.text.encoding import decode, with_escapes
 
 __all__ = ["MAX_ATTACHMENT", "Draft", "Link", "to_draft", "with_text"]
 
@@ -102,7 +102,7 @@ def _decoded(uri: str, data: str, kind: str) -> str:
         ) from problem
     if text is None:
         return f"[A file was attached, {one_line(uri)} ({kind}), but its content is no text.]"
-    return attached(uri, text.text)
+    return attached(uri, with_escapes(text.text))
 
 
 def _image(kind: str, data: str, uri: str) -> ImagePart:

@@ -21,6 +21,7 @@ from tools.context import ToolContext
 from tools.errors import Denied, ToolError, ToolInterrupted
 from tools.registry import ToolEntry, registry
 from tools.result import ToolResult, error, from_text
+from tools.text.encoding import with_escapes
 from tools.toolbox import Toolbox
 from tools.untrusted.results import as_data, with_hidden_told, without_secrets
 
@@ -66,6 +67,9 @@ def dispatch(
         if ctx.hooks is not None:
             ctx.hooks.over(ctx.tool_call_id)
     result = remarked(result, ctx.fs.remarks())
+    # Names and texts with bytes that are not UTF-8 must get to the model so that it can give them back.
+    if (text := with_escapes(result.text)) != result.text:
+        result = replace(result, text=text)
     if ready.note:
         result = replace(result, text=_with_note(result.text, ready.note))
     if for_program:

@@ -10,12 +10,12 @@ from typing import Any
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.diagnostics.report import new_problems
-from tools.errors import FileChanged, ToolError, ToolInterrupted
+from tools.errors import FileChanged, ToolInterrupted
 from tools.files.seen import digest_of
-from tools.files.whole_file import read_whole, saved_text
+from tools.files.whole_file import encoded, read_whole, saved_text
 from tools.registry import registry
 from tools.result import Shown, ShownDiff, ShownText, ToolResult, ok
-from tools.text.encoding import TextFile, count_lines, decode, with_newlines
+from tools.text.encoding import TextFile, count_lines, decode, odd_bytes_in, with_newlines
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -48,7 +48,7 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
     before = read_whole(path, ctx)
     old = None if before is None else decode(before)
     text, newline_note = _fitted(content, old)
-    data, encoding_note = _encoded(text, old)
+    data = encoded(path, old or TextFile(""), text, ctx)
     facts = {"path": str(path), "line": 1}
     payload: dict[str, Any] = {"path": arguments.display(path, ctx)}
     if data == before:
@@ -62,7 +62,7 @@ def write_file(args: Mapping[str, Any], **kw: Any) -> ToolResult:
         _note_written(path, written, ctx)
     payload |= {"status": "created" if before is None else "replaced", **_sizes(written, text)}
     binary = "The old content was binary." if before is not None and old is None else ""
-    if note := " ".join(filter(None, (newline_note, encoding_note, binary, partly, otherwise))):
+    if note := " ".join(filter(None, (newline_note, _encoding_note(old, text, data), binary, partly, otherwise))):
         payload["note"] = note
     # The file is written: a cancel now must not make that unsaid.
     with contextlib.suppress(ToolInterrupted):
@@ -123,29 +123,14 @@ def _fitted(content: str, old: TextFile | None) -> tuple[str, str]:
     return with_newlines(text, "\r\n"), "The file's Windows line endings were kept."
 
 
-def _encoded(text: str, old: TextFile | None) -> tuple[bytes, str]:
-    """The text in the encoding of the old file, else in UTF-8; and a note where that is not the usual one."""
-    if old is None or not old.is_unmarked:
-        return _unicode(text, old or TextFile("")), ""
-    try:
-        data = old.encode(text)
-    except UnicodeEncodeError as problem:
-        lacking = text[problem.start]
-        return _unicode(text, TextFile("")), f"The file was {old.encoding}, which lacks {lacking!r}: it is UTF-8 now."
-    found = decode(data)
-    if found is None or found.text != text:  # nobody could tell its encoding any more
-        return _unicode(text, TextFile("")), f"The file was {old.encoding} and is UTF-8 now."
-    return data, "" if text.isascii() else f"The file's encoding was kept: {old.encoding}."
-
-
-def _unicode(text: str, target: TextFile) -> bytes:
-    try:
-        return target.encode(text)
-    except UnicodeEncodeError as problem:
-        raise ToolError(
-            f"The content cannot be written as {target.encoding}: character {problem.start} is half a surrogate "
-            "pair. Nothing was written; send the content again without it."
-        ) from problem
+def _encoding_note(old: TextFile | None, text: str, data: bytes) -> str:
+    """What the model should know of how its content was encoded."""
+    if old is None or text.isascii():
+        return ""
+    if old.has_odd_bytes:
+        gone = odd_bytes_in(old.text) - odd_bytes_in(data.decode("utf-8", "surrogateescape"))
+        return f"{gone} of the bytes that were not UTF-8 {'is' if gone == 1 else 'are'} gone." if gone > 0 else ""
+    return old.kept_note
 
 
 registry.register(

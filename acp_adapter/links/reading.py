@@ -17,6 +17,7 @@ from tools.context import ToolContext
 from tools.environments.file_errors import told_as_file_error
 from tools.errors import FileRefused, ToolError
 from tools.light_dataclass import dataclass
+from tools.text.encoding import with_escapes
 from tools.text.pages import NotText, Page, read_page
 
 _HEAD = 16
@@ -90,7 +91,7 @@ def _file(link: Link, place: Place, stream: BinaryIO, ctx: ToolContext, room: Ro
         ) from problem
     if not page.lines and page.total:
         raise ToolError(f"it has only {page.total} lines; line {first} does not exist. Ask the user what is meant.")
-    numbered = "\n".join(f"{number}|{line}" for number, line in enumerate(page.lines, page.first))
+    numbered = with_escapes("\n".join(f"{number}|{line}" for number, line in enumerate(page.lines, page.first)))
     end = page.first + len(page.lines) - 1
     facts = {"lines": f"{page.first}-{end}"} if place.lines or page.more else {}
     reading = _as_text(link, place, numbered, _note(place, page, end, last), room, **facts)
@@ -105,10 +106,10 @@ def _note(place: Place, page: Page, end: int, last: int) -> str:
         count = "an unknown number of" if page.total is None else f"{page.total:,}"
         notes.append(
             f"Shown are lines {page.first} to {end} of {count} lines; "
-            f"read_file(path={shown_path(place.path)!r}, offset={end + 1}) goes on."
+            f"read_file(path='{shown_path(place.path)}', offset={end + 1}) goes on."
         )
-    if page.encoding != "utf-8":
-        notes.append(f"Not UTF-8: decoded as {page.encoding}.")
+    if page.note:
+        notes.append(page.note)
     return " ".join(notes)
 
 
@@ -126,7 +127,7 @@ def _check_room(path: Path, room: Room) -> None:
     if room.text < _LEAST_ROOM:
         raise ToolError(
             "the links of this prompt hold more text than fits. "
-            f"Read it with read_file(path={shown_path(path)!r}) if you need it."
+            f"Read it with read_file(path='{shown_path(path)}') if you need it."
         )
 
 

@@ -6,6 +6,7 @@ import html
 from pathlib import Path
 
 from agent_core.messages import TextPart
+from tools.text.encoding import with_escapes
 
 _LONGEST_NAME = 300
 
@@ -44,8 +45,8 @@ def said_again(name: str, uri: str) -> str:
 
 
 def shown_path(path: Path) -> str:
-    """`path` as text that can be sent anywhere: bytes that are no UTF-8 become question marks."""
-    return str(path).encode("utf-8", "replace").decode()
+    """`path` as text that can be sent anywhere, and given back: bytes that are not UTF-8 become escapes."""
+    return with_escapes(str(path))
 
 
 def one_line(text: str) -> str:

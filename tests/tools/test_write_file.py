@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -195,18 +197,25 @@ def test_a_file_in_an_old_encoding_stays_in_it(tmp_path: Path):
     assert "cp1251" in value["note"]
 
 
-def test_what_an_old_encoding_lacks_makes_the_file_utf_8(tmp_path: Path):
+def test_what_an_old_encoding_lacks_is_refused_with_what_to_do(tmp_path: Path):
     (tmp_path / "a").write_bytes("größe\n".encode("latin-1"))
-    value = payload(call(make_context(tmp_path), "write_file", path="a", content="größe → 大\n"))
-    assert (tmp_path / "a").read_text("utf-8") == "größe → 大\n"
-    assert "'→'" in value["note"]
+    told = error_of(call(make_context(tmp_path), "write_file", path="a", content="größe → 大\n"))
+    assert (tmp_path / "a").read_bytes() == "größe\n".encode("latin-1")
+    assert "'→'" in told
+    assert "latin-1" in told
+    command = re.search(r"iconv -f \S+ -t utf-8", told)
+    assert command is not None
+    converted = subprocess.run([*command[0].split(), tmp_path / "a"], capture_output=True, check=True).stdout
+    assert converted == "größe\n".encode()
 
 
-def test_a_file_that_could_not_be_recognised_any_more_becomes_utf_8(tmp_path: Path):
+def test_a_file_keeps_its_encoding_though_nobody_could_recognise_it_any_more(tmp_path: Path):
     (tmp_path / "a").write_bytes("Привет, мир! Это обычный текст.\n".encode("koi8-r"))
-    value = payload(call(make_context(tmp_path), "write_file", path="a", content="x = 'щ'\n"))
-    assert (tmp_path / "a").read_text("utf-8") == "x = 'щ'\n"
-    assert "UTF-8 now" in value["note"]
+    ctx = make_context(tmp_path)
+    value = payload(call(ctx, "write_file", path="a", content="x = 'щ'\n"))
+    assert (tmp_path / "a").read_bytes() == "x = 'щ'\n".encode("koi8-r")
+    assert "koi8-r, which is a guess" in value["note"]
+    assert "1|x = 'щ'" in payload(call(ctx, "read_file", path="a"))["content"]
 
 
 class Complaining:

@@ -84,8 +84,8 @@ def _text(stream: BinaryIO, path: Path, offset: int, limit: int, ctx: ToolContex
             "`strings`, or a program made for this kind of file)."
         ) from problem
     notes: list[str] = []
-    if page.encoding != "utf-8":
-        notes.append(f"Not UTF-8: decoded as {page.encoding}.")
+    if page.note:
+        notes.append(page.note)
     if page.newline != "\n":
         notes.append("Windows line endings." if page.newline == "\r\n" else "Mixed line endings.")
     return FileReading(

@@ -7,7 +7,8 @@ from pathlib import Path
 from tools.arguments import display
 from tools.context import ToolContext
 from tools.errors import Denied, ToolError
-from tools.patching.drafts import Draft, Drafts, encoded, text_of
+from tools.files.whole_file import encoded
+from tools.patching.drafts import Draft, Drafts, text_of
 from tools.patching.hunks import HunksMisplaced, patched
 from tools.patching.parsing import parse
 from tools.patching.saving import Saved, save, told_together
@@ -77,6 +78,8 @@ def _update(draft: Draft, operation: UpdateFile, ctx: ToolContext) -> None:
     draft.now = encoded(draft.path, file, made.text, ctx)
     draft.lines = made.lines
     draft.notes += tuple(f"{note[0].upper()}{note[1:]}." for note in made.notes)
+    if file.is_guessed and draft.now != draft.before:
+        draft.notes += (file.kept_note,)
 
 
 def _resolved(path: str, at: int, ctx: ToolContext) -> Path:

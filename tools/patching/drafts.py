@@ -142,18 +142,3 @@ def text_of(path: Path, data: bytes | None, ctx: ToolContext) -> TextFile:
     if file is None:
         raise ToolError(f"{name} is a binary file: patch changes text only.")
     return file
-
-
-def encoded(path: Path, file: TextFile, text: str, ctx: ToolContext) -> bytes:
-    """The bytes of a text in the encoding of `file`.
-
-    Raises:
-        ToolError: the encoding lacks a character.
-    """
-    try:
-        return file.encode(text)
-    except UnicodeEncodeError as problem:
-        raise ToolError(
-            f"The new text holds {text[problem.start]!r}, which {display(path, ctx)} cannot hold: it is "
-            f"{file.encoding}. Nothing was changed. Use other characters, or write_file to make the file UTF-8."
-        ) from problem

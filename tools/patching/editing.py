@@ -9,8 +9,8 @@ from tools import arguments
 from tools.context import ToolContext
 from tools.environments.together import FileChange
 from tools.errors import ToolError
-from tools.files.whole_file import read_whole
-from tools.patching.drafts import Draft, encoded, text_of
+from tools.files.whole_file import encoded, read_whole
+from tools.patching.drafts import Draft, text_of
 from tools.patching.replacing import Replacement, replaced
 from tools.patching.saving import save
 from tools.result import ShownDiff, ToolResult, ok
@@ -39,7 +39,7 @@ def edit_file(args: Mapping[str, Any], ctx: ToolContext) -> ToolResult:
     facts = {"path": str(path), "line": lines[0], "lines": lines}
     if after == before:
         return ok({**payload, "note": "That left the file as it was."}, **facts)
-    draft = Draft(path, before, after, notes=made.notes)
+    draft = Draft(path, before, after, notes=tuple(filter(None, (*made.notes, file.kept_note))))
     (saved,) = save([(draft, FileChange(path, before, after))], ctx)
     text = saved.after or ""
     payload |= {"diff": compact_diff(file.text, text), **saved.remarks()}

@@ -12,6 +12,8 @@ _PLAIN = {
     **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc", "'"),
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-"),
+    # A byte that is not UTF-8, as servers and editors send it back.
+    **dict.fromkeys(map(chr, range(0xDC80, 0xDD00)), "\ufffd"),
     **dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
 }
 _LOOKALIKE = re.compile(f"[{''.join(_PLAIN)}]")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import difflib
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 from tools.light_dataclass import dataclass
-from tools.text.legacy import guess_encoding
+from tools.text.legacy import Guess, guess_encoding, know_encoding, lines_not_ascii
 
 SAMPLE_BYTES = 8192
 
@@ -23,29 +25,51 @@ _HARMLESS_CONTROLS = b"\t\n\r\f\b\x1b"
 _CONTROLS = bytes(set(range(32)) - set(_HARMLESS_CONTROLS)) + b"\x7f"
 _LATE_CONTROLS = re.compile("[\x80-\x9f\ufffe\uffff]")
 _MAX_CONTROL_SHARE = 0.15
+_MOST_JUDGED = 1 << 18
 _MAX_LEGACY_CONTROL_SHARE = 0.02
 _MIN_NULS = 0.3
 _MAX_STRAY_NULS = 0.02
+_ODD = re.compile("[\udc80-\udcff]")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_NOT_ASCII = re.compile("[^\0-\x7f]")
+_REPLACEMENT = "\ufffd"
 _UNICODE = frozenset({"utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"})
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file's content as text. `text` has no byte order mark and the line endings of the file."""
+    """A file's content as text. `text` has no byte order mark and the line endings of the file.
+
+    Attributes:
+        others: where the encoding was guessed, what it may be as well.
+        has_odd_bytes: it is UTF-8 but for some bytes, which `text` has as lone surrogates.
+    """
 
     text: str
     encoding: str = "utf-8"
     mark: bytes = b""
+    others: tuple[str, ...] = ()
+    has_odd_bytes: bool = False
 
     @property
-    def is_legacy(self) -> bool:
+    def is_guessed(self) -> bool:
         """Whether the encoding was guessed: it is none of Unicode's."""
         return self.encoding not in _UNICODE
 
     @property
     def is_unmarked(self) -> bool:
-        """Whether nothing but its bytes tells the encoding, which is not UTF-8."""
-        return not self.mark and self.encoding != "utf-8"
+        """Whether another program may read other characters: nothing but the bytes tells the encoding."""
+        return self.has_odd_bytes or (not self.mark and self.encoding != "utf-8")
+
+    @property
+    def note(self) -> str:
+        """What a model should know of the encoding; '' for UTF-8."""
+        return encoding_note(self.encoding, self.others, odd_bytes_in(self.text))
+
+    @property
+    def kept_note(self) -> str:
+        """What a model should know after a change in an encoding that was guessed; '' for any other."""
+        return f"The file's encoding was kept. {self.note}" if self.is_guessed else ""
 
     @property
     def newline(self) -> Literal["\n", "\r\n"] | None:
@@ -56,19 +80,27 @@ class TextFile:
         return "\n" if "\n" in self.text else None
 
     def encode(self, text: str) -> bytes:
-        """`text` in the encoding of this file, with its mark.
+        """`text` in the encoding of this file, with its mark, and with the odd bytes that it has.
 
         Raises:
             UnicodeEncodeError: the encoding lacks one of the characters.
         """
-        return self.mark + text.encode(self.encoding)
+        if self.has_odd_bytes:
+            if _REPLACEMENT in text:
+                text = _with_odd_bytes(text, self.text)
+            data = self.mark + text.encode(self.encoding, "surrogateescape")
+        else:
+            data = self.mark + text.encode(self.encoding)
+        if self.is_guessed or self.has_odd_bytes:
+            know_encoding(data, Guess(self.encoding, self.others))
+        return data
 
 
 def decode(data: bytes) -> TextFile | None:
     """The text that `data` is, None when it is not text. Encoding its text again gives `data`.
 
-    What is not valid UTF-8 and has no mark is UTF-16 where every other byte is NUL, and else in one of the encodings
-    that were used before Unicode.
+    What is not valid UTF-8 and has no mark is UTF-16 where every other byte is NUL, UTF-8 all the same where most of
+    it is, and else in one of the encodings that were used before Unicode.
     """
     mark, encoding = byte_order_mark(data)
     if not mark:
@@ -79,10 +111,70 @@ def decode(data: bytes) -> TextFile | None:
     try:
         return TextFile(data[len(mark) :].decode(encoding), encoding, mark)
     except UnicodeDecodeError:
-        if mark or encoding != "utf-8":
+        if encoding != "utf-8":
             return None
-    encoding = guess_encoding(data)
-    return TextFile(data.decode(encoding), encoding)
+    guess = Guess("utf-8") if mark or is_mostly_utf8(data) else guess_encoding(data)
+    if guess.encoding == "utf-8":
+        return TextFile(data[len(mark) :].decode("utf-8", "surrogateescape"), mark=mark, has_odd_bytes=True)
+    return TextFile(data.decode(guess.encoding), guess.encoding, others=guess.others)
+
+
+def is_mostly_utf8(data: bytes) -> bool:
+    """Whether a text that is not valid UTF-8 is meant as it: beyond ASCII it has no more odd bytes than characters.
+
+    In every other encoding, those that are characters of UTF-8 by chance are fewer than half of the odd bytes.
+    """
+    text = lines_not_ascii(data, _MOST_JUDGED).decode("utf-8", "surrogateescape")
+    return odd_bytes_in(text) <= len(_NOT_ASCII.findall(text)) // 2
+
+
+def encoding_note(encoding: str, others: Iterable[str] = (), odd_bytes: int = 0) -> str:
+    """What a model should know of an encoding and of bytes that are not of it; '' for plain UTF-8."""
+    if odd_bytes:
+        which = "1 byte is" if odd_bytes == 1 else f"{odd_bytes} bytes are"
+        return f"{which} not UTF-8, shown as an escape of the form \\udcff: kept in what you send, it stays as it is."
+    if encoding == "utf-8":
+        return ""
+    if encoding in _UNICODE:
+        return f"Not UTF-8: decoded as {encoding}."
+    also = " or ".join(others)
+    also = f"; {also} would be about as likely. If words look wrong, ask the user before you edit" if also else ""
+    return f"Not UTF-8: decoded as {encoding}, which is a guess{also}."
+
+
+def with_escapes(text: str) -> str:
+    """`text` with each lone surrogate, which UTF-8 does not have, as JSON's escape for it."""
+    if text.isascii():
+        return text
+    return _HALF_PAIR.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def odd_bytes_in(text: str) -> int:
+    """How many bytes that are not UTF-8 a decoded text has."""
+    return 0 if text.isascii() else len(_ODD.findall(text))
+
+
+def _with_odd_bytes(text: str, old: str) -> str:
+    """`text` with the odd bytes of `old` where it has U+FFFD for them, in lines that are the same or much alike."""
+    known: dict[str, list[str]] = {}
+    for line in old.split("\n"):
+        if _ODD.search(line):
+            known.setdefault(_ODD.sub(_REPLACEMENT, line), []).append(line)
+    lines = text.split("\n")
+    for exact in (True, False):
+        for at, line in enumerate(lines):
+            near = [line] if exact else difflib.get_close_matches(line, known, 1) if _REPLACEMENT in line else []
+            if near and known.get(near[0]):
+                lines[at] = _aligned(line, near[0], known[near[0]].pop(0))
+    return "\n".join(lines)
+
+
+def _aligned(line: str, shown: str, has: str) -> str:
+    """`line` with the characters of `has` where it is the same as `shown`, which is how `has` was shown."""
+    parts: list[str] = []
+    for tag, start, end, new_start, new_end in difflib.SequenceMatcher(None, shown, line, False).get_opcodes():
+        parts.append(has[start:end] if tag == "equal" else line[new_start:new_end])
+    return "".join(parts)
 
 
 def byte_order_mark(data: bytes) -> tuple[bytes, str]:

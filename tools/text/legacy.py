@@ -1,55 +1,144 @@
-"""Which encoding a text has that is neither UTF-8 nor marked: found by how its bytes stand together.
+"""Which encoding from before Unicode a text has: charset-normalizer's guess, told with what it could be as well.
 
-Western text has single bytes above 127 between ASCII letters, every other script has runs of them. A run is tried as
-Cyrillic, Japanese, Korean and Chinese, each judged by the share of what is frequent in that script. What fits nothing
-is taken for Western, which reads any byte.
+The library judges by how letters stand together. What it needs for that is done here: it gets the lines that have
+such letters, and of a short text enough of them; where several encodings are equally likely, the usual one wins.
 """
 
 from __future__ import annotations
 
-import codecs
+import hashlib
 import re
-from collections.abc import Callable
 
-WESTERN = "latin-1"
+from tools.light_dataclass import dataclass
+
+_WESTERN = "cp1252"
+_LATIN = (_WESTERN, "cp1254", "cp1250", "iso8859-2", "cp1257")
+_EAST_ASIAN = ("gb18030", "big5", "cp949", "euc_jp", "cp932")
+_OTHERS = ("cp1251", "koi8-r", "cp866", "koi8-u", "cp1253", "cp1255", "cp1256", "iso8859-6", "iso8859-5", "cp874")
+_CENTRAL = ("Croatian", "Czech", "Polish", "Romanian", "Serbian", "Slovak", "Slovene")
+_LANGUAGES = {"cp1254": ("Turkish",), "cp1250": _CENTRAL, "iso8859-2": _CENTRAL, "cp1257": ("Latvian", "Lithuanian")}
+_ELSEWHERE = frozenset(language for languages in _LANGUAGES.values() for language in languages)
 _SAMPLE_BYTES = 1 << 14
-_MIN_PAIRED = 0.5
-
-_CYRILLIC = ("cp1251", "koi8-r", "cp866")
-_FREQUENT_CYRILLIC = frozenset("оеаинтсрвлкмдпу")
-_MIN_FREQUENT = 0.55
-
-_RUNS = re.compile(rb"[\x80-\xff]+")
-_WINDOWS_ONLY = re.compile(rb"[\x80-\x9f]")
-_MIN_SHARE = 0.75
-_MIN_KANA = 0.15
-_MIN_SYLLABLES = 0.85
+_LEAST_BYTES = 256  # of less the library judges the characters alone, not the language
+_HIGH = re.compile(rb"[\x80-\xff]+")
+_WITH_ASCII_LETTER = re.compile(rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+[A-Za-z]")
+_WINDOWS_ONLY = bytes(range(0x80, 0xA0))
+_BLOCK = 1 << 16
+_BEFORE, _BEHIND = 200, 4000
+_AS_TIDY, _AS_COHERENT = 0.05, 0.1
+_MOST_OTHERS = 3
+_MOST_KNOWN = 256
 
 
-def guess_encoding(data: bytes) -> str:
-    """The name of the codec for text that is not UTF-8; it reads all of `data`, and writes it as it was."""
-    guess = _guess(data)
-    return guess if guess != WESTERN and _reads(data, guess) else WESTERN
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """An encoding that reads and writes all bytes of a text; `others` are about as likely and read other letters."""
+
+    encoding: str
+    others: tuple[str, ...] = ()
 
 
-def _guess(data: bytes) -> str:
-    sample = _sample(data)
-    runs = _RUNS.findall(sample)
-    high = sum(map(len, runs))
-    if not high or sum(len(run) for run in runs if len(run) > 1) < high * _MIN_PAIRED:
-        return "cp1252" if _WINDOWS_ONLY.search(data) else WESTERN
-    return _cyrillic(b"".join(runs)) or _east_asian(sample) or ("cp1252" if _WINDOWS_ONLY.search(data) else WESTERN)
+_known: dict[bytes, Guess] = {}
 
 
-def _sample(data: bytes) -> bytes:
-    """The lines around the first byte that is not ASCII."""
-    first = _RUNS.search(data)
-    if first is None:
-        return b""
-    start = data.rfind(b"\n", 0, first.start()) + 1
-    if first.start() - start > _SAMPLE_BYTES // 2:
-        start = first.start()
-    return data[start : start + _SAMPLE_BYTES]
+def guess_encoding(data: bytes) -> Guess:
+    """The encoding of a text that is not UTF-8. Of bytes that were written by us it is known."""
+    key = _key(data)
+    found = _known.get(key)
+    if found is None:
+        found = _guess(data)
+        _know(key, found)
+    return found
+
+
+def know_encoding(data: bytes, guess: Guess) -> None:
+    """Remember how `data` was encoded: too little may be left in it to find that out."""
+    _know(_key(data), guess)
+
+
+def _key(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
+def _know(key: bytes, guess: Guess) -> None:
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    _known[key] = guess
+
+
+def _guess(data: bytes) -> Guess:
+    sample = lines_not_ascii(data, _SAMPLE_BYTES)
+    likely = _likely(sample)
+    first = next((name for name in likely if _reads(data, name)), "latin-1")
+    text = sample.decode(first, "replace")
+    # Of those that read the same letters, the one that has most of the others that may be written later.
+    first = next((name for name in _LATIN if sample.decode(name, "replace") == text and _reads(data, name)), first)
+    if first == _WESTERN and not _has_windows_only(data):
+        first = "latin-1"
+    others = [name for name in likely if sample.decode(name, "replace") != text]
+    return Guess(first, tuple(others[:_MOST_OTHERS]))
+
+
+def _likely(sample: bytes) -> list[str]:
+    """The likeliest encoding and those that are about as likely, best first."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
+
+    runs = _HIGH.findall(sample)
+    longest = max(map(len, runs), default=0)
+    # Latin letters stand in words with ASCII ones; those of other scripts among themselves.
+    is_latin = len(_WITH_ASCII_LETTER.findall(sample)) * 2 > len(runs)
+    if longest <= 1 and (len(runs) <= 1 or not is_latin):
+        return list(_LATIN[:3])  # a letter, or signs: the library would judge the English around them
+    usual = [*_LATIN, *_EAST_ASIAN, *_OTHERS] if is_latin else [*_EAST_ASIAN, *_OTHERS, *_LATIN]
+    if longest == 1 and not _has_windows_only(sample):
+        usual = list(_LATIN)
+    enough = (sample + b"\n") * -(-_LEAST_BYTES // (len(sample) + 1))
+    found = list(from_bytes(enough, cp_isolation=usual, enable_fallback=False))
+    if not found:
+        return []
+    names = {name.replace("-", "_"): name for name in usual}
+    tidy, coherent = found[0].chaos, found[0].coherence
+    ranked: list[tuple[bool, bool, int, str]] = []
+    for place, match in enumerate(found):
+        name = names[match.encoding]
+        # It knows no frequent letters of Korean: that is as coherent as whatever is as tidy.
+        is_best = match.chaos == tidy and (match.coherence == coherent or name == "cp949")
+        if is_best or (match.chaos - tidy <= _AS_TIDY and coherent - match.coherence <= _AS_COHERENT):
+            order = usual.index(name) if is_best else place
+            ranked.append((not is_best, not _is_used_for(name, match.language), order, name))
+    return [name for *_, name in sorted(ranked)]
+
+
+def _is_used_for(encoding: str, language: str) -> bool:
+    """Whether texts of the language are usually in this encoding, as far as it is one of those for Latin letters."""
+    if encoding == _WESTERN:
+        return language not in _ELSEWHERE
+    return language in _LANGUAGES.get(encoding, (language,))
+
+
+def lines_not_ascii(data: bytes, most: int) -> bytes:
+    """The first lines with a byte that is not ASCII, about `most` bytes; of long lines what is around such bytes."""
+    lines: list[bytes] = []
+    end = 0
+    while most > 0 and (found := _next_high(data, end)):
+        start = max(data.rfind(b"\n", end, found.start()) + 1, found.start() - _BEFORE, end)
+        line_end = data.find(b"\n", found.start())
+        end = min(line_end if line_end >= 0 else len(data), found.start() + _BEHIND)
+        lines.append(data[start:end])
+        most -= end - start
+    return b"\n".join(lines)
+
+
+def _next_high(data: bytes, start: int) -> re.Match[bytes] | None:
+    # Much faster than the expression, where much is ASCII.
+    while data[start : start + _BLOCK].isascii() and start < len(data):
+        start += _BLOCK
+    return _HIGH.search(data, start)
+
+
+def _has_windows_only(data: bytes) -> bool:
+    """Whether it has bytes that are letters or signs in Windows' encodings alone."""
+    return len(data.translate(None, _WINDOWS_ONLY)) < len(data)
 
 
 def _reads(data: bytes, encoding: str) -> bool:
@@ -57,64 +146,3 @@ def _reads(data: bytes, encoding: str) -> bool:
         return data.decode(encoding).encode(encoding) == data
     except UnicodeError:
         return False
-
-
-def _cyrillic(letters: bytes) -> str:
-    best, encoding = max((_frequent_share(letters.decode(name, "replace")), name) for name in _CYRILLIC)
-    return encoding if best >= _MIN_FREQUENT else ""
-
-
-def _frequent_share(text: str) -> float:
-    return sum(char in _FREQUENT_CYRILLIC for char in text) / len(text)
-
-
-def _east_asian(sample: bytes) -> str:
-    found = [(share(text), name) for name, share in _EAST_ASIAN if (text := _decoded(sample, name))]
-    best, encoding = max(found, default=(0.0, ""))
-    return encoding if best >= _MIN_SHARE else ""
-
-
-def _decoded(sample: bytes, encoding: str) -> str:
-    """What is not ASCII of the sample, '' where it cannot be in this encoding."""
-    try:
-        # The sample may end inside a character.
-        text = codecs.getincrementaldecoder(encoding)().decode(sample)
-    except UnicodeDecodeError:
-        return ""
-    return "".join(char for char in text if char >= "\x80")
-
-
-def _japanese(text: str) -> float:
-    kana = sum("\u3041" <= char <= "\u30fe" for char in text) / len(text)
-    usual = sum("\u3000" <= char <= "\u30fe" or "\u4e00" <= char <= "\u9fff" or char >= "\uff01" for char in text)
-    narrow = sum("\uff61" <= char <= "\uff9f" for char in text)
-    # Chinese has no kana: with them, a text is Japanese rather than what else its bytes could be.
-    return (usual - narrow) / len(text) + kana if kana >= _MIN_KANA else 0.0
-
-
-def _korean(text: str) -> float:
-    syllables = sum("\uac00" <= char <= "\ud7a3" for char in text) / len(text)
-    # Korean bytes also read as usual Chinese; Chinese ones are syllables for the smaller half.
-    return syllables + 1 if syllables >= _MIN_SYLLABLES else 0.0
-
-
-def _chinese(codec: str, first: int, last: int, punctuation: tuple[int, ...]) -> Callable[[str], float]:
-    """Judges by the share of the characters that the standard has at its beginning, which are the frequent ones."""
-
-    def share(text: str) -> float:
-        usual = 0
-        for char in text:
-            lead, *trail = char.encode(codec, "replace")
-            usual += bool(trail) and (first <= lead <= last or lead in punctuation)
-        return usual / len(text)
-
-    return share
-
-
-_EAST_ASIAN: tuple[tuple[str, Callable[[str], float]], ...] = (
-    ("cp932", _japanese),
-    ("euc_jp", _japanese),
-    ("cp949", _korean),
-    ("gb18030", _chinese("gb2312", 0xB0, 0xD7, (0xA1, 0xA3))),
-    ("big5", _chinese("big5", 0xA4, 0xC6, (0xA1,))),
-)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import functools
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -13,11 +14,22 @@ from tools.errors import ToolError
 from tools.files.seen import digest_of, new_digest
 from tools.light_dataclass import dataclass
 from tools.settings import ReadSettings
-from tools.text.encoding import SAMPLE_BYTES, byte_order_mark, decode, looks_binary, unmarked_wide
-from tools.text.legacy import guess_encoding
+from tools.text.encoding import (
+    SAMPLE_BYTES,
+    byte_order_mark,
+    decode,
+    encoding_note,
+    is_mostly_utf8,
+    looks_binary,
+    odd_bytes_in,
+    unmarked_wide,
+)
+from tools.text.legacy import Guess, guess_encoding
 
 _BLOCK = 1 << 18
 _AT_ONCE = 4 << 20
+
+_Decoder = Callable[[], codecs.IncrementalDecoder]
 
 
 class NotText(ToolError):
@@ -31,6 +43,7 @@ class Page:
     Attributes:
         total: how many lines the file has; None when it is too big to count them.
         more: there are lines after the page.
+        others: where the encoding was guessed, what it may be as well.
         newline: "\r\n" where the lines of the page end so, "mixed" where some do.
         digest: of the file's bytes, as `tools.files.seen` compares it; '' when it is too big.
         is_ended: the page goes to the file's end, and its last line has an ending.
@@ -44,6 +57,12 @@ class Page:
     newline: str = "\n"
     digest: str = ""
     is_ended: bool = False
+    others: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What a model should know of the encoding; '' for UTF-8."""
+        return encoding_note(self.encoding, self.others, sum(map(odd_bytes_in, self.lines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +100,7 @@ def page_of_lines(lines: Sequence[str], offset: int, limit: int, settings: ReadS
     """The page of `lines` that begins at line `offset`, long ones cut; fewer when they exceed the settings' size."""
     page = lines[offset - 1 : offset - 1 + limit]
     if max(map(len, page), default=0) > settings.max_line_chars:
-        page = [_cut(line, len(line.encode()), settings.max_line_chars) for line in page]
+        page = [_cut(line, len(line.encode("utf-8", "surrogateescape")), settings.max_line_chars) for line in page]
     room = settings.max_chars - len(page) * (len(str(offset + len(page))) + 2)
     if sum(map(len, page)) > room:
         page = _fitting(page, offset, settings.max_chars)
@@ -112,7 +131,7 @@ def _page_of(data: bytes, offset: int, limit: int, settings: ReadSettings) -> Pa
     page = page_of_lines(lines, offset, limit, settings)
     more = bool(page) and offset - 1 + len(page) < total
     is_ended = bool(page) and not more and file.text.endswith("\n")
-    return Page(offset, page, total, more, file.encoding, newline, digest_of(data), is_ended)
+    return Page(offset, page, total, more, file.encoding, newline, digest_of(data), is_ended, file.others)
 
 
 def _fitting(page: Sequence[str], offset: int, max_chars: int) -> Sequence[str]:
@@ -131,16 +150,43 @@ def _page_of_many(stream: BinaryIO, offset: int, limit: int, settings: ReadSetti
         return Page(offset, (), _count_from_start(stream), more=False, encoding=encoding)
     start = stream.tell()
     try:
-        lines = _take(stream, offset, limit, settings, "utf-8")
+        lines = _take(stream, offset, limit, settings, _decoder("utf-8", "strict"))
+        guess = Guess(encoding)
     except UnicodeDecodeError:
-        stream.seek(start)
-        encoding = guess_encoding(stream.read(_BLOCK))
-        stream.seek(start)
-        lines = _take(stream, offset, limit, settings, encoding)
+        lines, guess = _take_otherwise(stream, start, offset, limit, settings)
     rest = _count_rest(stream, settings.max_bytes)
     total = None if rest is None else offset - 1 + len(lines) + rest
     is_ended = bool(lines) and rest == 0 and _last_byte(stream) == b"\n"
-    return Page(offset, tuple(lines), total, more=rest != 0, encoding=encoding, is_ended=is_ended)
+    more = rest != 0
+    return Page(offset, tuple(lines), total, more, guess.encoding, is_ended=is_ended, others=guess.others)
+
+
+def _take_otherwise(
+    stream: BinaryIO, start: int, offset: int, limit: int, settings: ReadSettings
+) -> tuple[list[str], Guess]:
+    """The lines from `start` on of a file that is not valid UTF-8, and its encoding."""
+    stream.seek(start)
+    block = _whole_lines(stream.read(_BLOCK))
+    stream.seek(0)
+    # The file's beginning too, so that its pages are read alike.
+    sample = _whole_lines(stream.read(_AT_ONCE)) + block
+    stream.seek(start)
+    if is_mostly_utf8(sample):
+        lines = _take(stream, offset, limit, settings, _decoder("utf-8", "surrogateescape"))
+        return lines, Guess("utf-8")
+    guess = guess_encoding(sample)
+    # Further on there may be bytes that this encoding lacks.
+    lines = _take(stream, offset, limit, settings, _decoder(guess.encoding, "replace"))
+    return lines, guess
+
+
+def _whole_lines(data: bytes) -> bytes:
+    """`data` up to its last line ending: no character is cut."""
+    return data[: data.rfind(b"\n") + 1] or data
+
+
+def _decoder(encoding: str, errors: str) -> _Decoder:
+    return functools.partial(codecs.getincrementaldecoder(encoding), errors)
 
 
 def _as_utf8(stream: BinaryIO, max_bytes: int) -> tuple[BinaryIO, str]:
@@ -189,7 +235,7 @@ def _is_more(stream: BinaryIO) -> bool:
     return True
 
 
-def _take(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings, encoding: str) -> list[str]:
+def _take(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings, decoder: _Decoder) -> list[str]:
     lines: list[str] = []
     chars = 0
     while len(lines) < limit:
@@ -197,7 +243,7 @@ def _take(stream: BinaryIO, offset: int, limit: int, settings: ReadSettings, enc
         raw = _read_line(stream, settings.max_line_chars * 4, settings.max_bytes)
         if raw is None:
             break
-        line = _decode(raw, encoding, settings.max_line_chars)
+        line = _decode(raw, decoder, settings.max_line_chars)
         chars += len(f"{offset + len(lines)}|{line}\n")
         if lines and chars > settings.max_chars:
             stream.seek(position)
@@ -225,9 +271,9 @@ def _without_ending(line: bytes) -> bytes:
     return line[:-2] if line.endswith(b"\r\n") else line.removesuffix(b"\n")
 
 
-def _decode(raw: _Raw, encoding: str, max_chars: int) -> str:
+def _decode(raw: _Raw, decoder: _Decoder, max_chars: int) -> str:
     # A line that was cut may end inside a character.
-    text = codecs.getincrementaldecoder(encoding)().decode(raw.data, final=raw.whole)
+    text = decoder().decode(raw.data, final=raw.whole)
     if raw.whole and len(text) <= max_chars:
         return text
     return _cut(text, raw.size, max_chars, always=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from tools.environments.resolved_open import open_resolved
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_NOCTTY, O_NONBLOCK
-from tools.text.encoding import decode
+from tools.text.encoding import decode, with_escapes
 
 MOST_BYTES = 1024 * 1024
 _FLAGS = os.O_RDONLY | O_NONBLOCK | O_NOCTTY
@@ -75,7 +75,7 @@ def read_text(path: Path, region: Region | None = None) -> FileText | Unreadable
     file = decode(data)
     if file is None:
         return Unreadable("it is no text")
-    text = file.text.replace("\r\n", "\n")
+    text = with_escapes(file.text).replace("\r\n", "\n")
     return FileText(real, text) if text.strip() else None
 
 

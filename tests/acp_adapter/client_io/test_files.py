@@ -68,6 +68,14 @@ class TestReading:
         editor.files.buffers[str(path)] = "a \N{EN DASH} b\n"
         assert read(fs, path) == b"a \x96 b\n"
 
+    def test_bytes_that_are_not_utf_8_are_no_change_of_the_editors_and_stay(self, editor, fs, path):
+        path.write_bytes("größe \u00fc".encode() + b" \xff\n")
+        editor.files.buffers[str(path)] = "größe ü \ufffd\n"
+        assert read(fs, path) == "größe ü".encode() + b" \xff\n"
+        assert fs.hindrance(path) == ""
+        fs.write(path, "Größe ü".encode() + b" \xff\n", expected="größe ü".encode() + b" \xff\n")
+        assert path.read_bytes() == "Größe ü".encode() + b" \xff\n"
+
     def test_an_empty_buffer_is_an_empty_file(self, editor, fs, path):
         editor.files.buffers[str(path)] = ""
         assert read(fs, path) == b""
