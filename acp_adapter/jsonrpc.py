@@ -144,12 +144,10 @@ def _checked_response(message: Incoming) -> Incoming | Rejected | None:
 def _whole(message: Incoming) -> Incoming:
     """`message` with U+FFFD for each half of a surrogate pair that stands alone; as deep as it may be."""
     text = json.dumps(message, ensure_ascii=False)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        kept: Incoming = json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
-        return kept
-    return message
+    if (whole := quick_json.whole_text(text)) == text:
+        return message
+    kept: Incoming = json.loads(whole)
+    return kept
 
 
 def _own_id(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -160,7 +158,7 @@ def _strict(value: Any) -> Any:
     """`value` as strict JSON parsers take it: numbers finite, no half of a surrogate pair alone."""
     match value:
         case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            return quick_json.whole_text(value)
         case float() if not math.isfinite(value):
             return None
         case Mapping():

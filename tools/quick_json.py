@@ -6,9 +6,11 @@ The core is used once somebody has loaded it: that takes longer than all the JSO
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -34,3 +36,10 @@ def dumps(value: Any) -> bytes:
         text: bytes = write(value, inf_nan_mode="null")
         return text
     return _ENCODER.encode(value).encode()
+
+
+def whole_text(text: str) -> str:
+    """`text` with halves of surrogate pairs that follow each other joined, and U+FFFD for each that stands alone."""
+    if text.isascii() or not _HALF_PAIR.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
+
+_HALF_PAIR = re.compile("[\ud800-\udbff\udc00-\udc7f\udd00-\udfff]")
 
 
 class Gate(threading.Event):
@@ -182,9 +185,10 @@ class ServerDialect(Protocol):
 
 
 def event(payload: Mapping[str, Any] | str, name: str = "") -> bytes:
-    """A server-sent event."""
+    """A server-sent event; halves of surrogate pairs are escapes, \\udc80 to \\udcff bytes that are not UTF-8."""
     data = payload if isinstance(payload, str) else json.dumps(payload, ensure_ascii=False)
-    return (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode()
+    data = _HALF_PAIR.sub(lambda half: f"\\u{ord(half[0]):04x}", data)
+    return (f"event: {name}\n" if name else "").encode() + f"data: {data}\n\n".encode("utf-8", "surrogateescape")
 
 
 def pieces(text: str, size: int) -> list[str]:

@@ -26,8 +26,10 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.anthropic_blocks import AFTER_CALLS, AFTER_TEXT
 from agent_core.providers.wire.anthropic_thinking import claude
 from agent_core.providers.wire.failures import decoded, reported_error
+from agent_core.providers.wire.joined_events import character_count
 from agent_core.providers.wire.sse import DONE
 from tools.light_dataclass import dataclass
+from tools.quick_json import whole_text
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -127,7 +129,7 @@ class MessagesDecoder:
         block.pieces.append(piece)
         match block.kind:
             case "text":
-                self._text += len(piece)
+                self._text += character_count(piece)
                 yield TextDelta(piece)
             case "thinking":
                 yield ReasoningDelta(piece)
@@ -141,7 +143,7 @@ class MessagesDecoder:
         if block.kind == "redacted_thinking":
             yield self._item({"type": block.kind, "data": block.content["data"]})
         elif block.kind == "thinking":
-            thought = {"type": block.kind, "thinking": "".join(block.pieces)}
+            thought = {"type": block.kind, "thinking": whole_text("".join(block.pieces))}
             if signature := "".join(block.signature):
                 yield self._item({**thought, "signature": signature})
             elif claude(self._choice.model) is None:  # Claude takes no thought without its signature back

@@ -15,6 +15,7 @@ from agent_core.providers.wire.bedrock_client import BedrockClient, amazon_error
 from agent_core.providers.wire.bedrock_events import ConverseDecoder
 from agent_core.providers.wire.bedrock_messages import to_converse
 from agent_core.providers.wire.failures import broken_off, stalled, translated
+from agent_core.providers.wire.joined_events import WholeCharacters
 
 if TYPE_CHECKING:
     import httpx2
@@ -89,10 +90,11 @@ class BedrockStream:
 
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
-        decoder = ConverseDecoder(self._choice)
+        decoder, characters = ConverseDecoder(self._choice), WholeCharacters()
         with translated(self._choice, amazon_errors()), abort.watching():
             for message in self._messages(abort, decoder):
-                yield from decoder.feed(message.headers, message.payload)
+                yield from characters.of(decoder.feed(message.headers, message.payload))
+        yield from characters.rest()
         if decoder.finished is None:
             raise broken_off(self._choice)
         yield Finished(decoder.finished)

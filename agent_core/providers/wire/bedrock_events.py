@@ -26,7 +26,9 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT
 from agent_core.providers.wire.chat_completions import token_count
 from agent_core.providers.wire.failures import decoded, readable
+from agent_core.providers.wire.joined_events import character_count
 from tools.light_dataclass import dataclass
+from tools.quick_json import whole_text
 
 _FINISH: dict[str, FinishReason] = {
     "end_turn": "stop",
@@ -64,7 +66,7 @@ class _Reasoning:
         if self.redacted:
             content: dict[str, Any] = {"redactedContent": self.redacted}
         elif self.signature:
-            content = {"reasoningText": {"text": "".join(self.text), "signature": self.signature}}
+            content = {"reasoningText": {"text": whole_text("".join(self.text)), "signature": self.signature}}
         else:
             return None
         return {"reasoningContent": content, AFTER_TEXT: self.after_text, AFTER_CALLS: self.after_calls}
@@ -130,7 +132,7 @@ class ConverseDecoder:
 
     def _delta(self, index: int, delta: dict[str, Any]) -> list[StreamEvent]:
         if text := delta.get("text"):
-            self._text += len(text)
+            self._text += character_count(text)
             return [TextDelta(str(text))]
         if use := delta.get("toolUse"):
             said = use.get("input")

@@ -144,7 +144,11 @@ def decoded(data: bytes, choice: ModelChoice) -> dict[str, Any]:
         ProviderProtocolError: it is none.
     """
     try:
-        payload = quick_json.loads(data)
+        try:
+            payload = quick_json.loads(data)
+        except UnicodeDecodeError:
+            # A character was cut, or a server does not look at what its model writes: the rest is good.
+            payload = quick_json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as problem:
         raise ProviderProtocolError(
             f"{choice.endpoint} sent something that is not JSON in its answer. {_AGAIN}"

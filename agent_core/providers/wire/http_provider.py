@@ -22,7 +22,7 @@ from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.pieces import body_json, body_parts
 from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
-from agent_core.providers.wire.joined_events import joined
+from agent_core.providers.wire.joined_events import WholeCharacters, joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused
 from agent_core.providers.wire.sse import data_lines
@@ -120,10 +120,11 @@ class HttpStream:
         yield from self._answer(abort)
 
     def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
-        decoder = self._provider.protocol.decoder(self._choice)
+        decoder, characters = self._provider.protocol.decoder(self._choice), WholeCharacters()
         with translated(self._choice), abort.watching():
             for payloads in self._payloads(abort, decoder):
-                yield from joined(event for data in payloads for event in decoder.feed(data))
+                yield from characters.of(joined(event for data in payloads for event in decoder.feed(data)))
+        yield from characters.rest()
         if decoder.finished is None:
             raise broken_off(self._choice)
         yield Finished(decoder.finished)

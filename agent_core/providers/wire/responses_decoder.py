@@ -29,6 +29,7 @@ from agent_core.providers.wire.failures import decoded, reported_error
 from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, PARAGRAPH, Item, outline_of_message
 from agent_core.providers.wire.sse import DONE
 from tools.light_dataclass import dataclass
+from tools.quick_json import whole_text
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class _Output:
         if self.kind == "function_call":
             return dict(OUTLINE_OF_CALL)
         if self.kind == "message" and self.streamed:
-            return outline_of_message("".join(self.streamed), self.phase)
+            return outline_of_message(whole_text("".join(self.streamed)), self.phase)
         return self.sealed
 
 

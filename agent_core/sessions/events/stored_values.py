@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from tools.quick_json import whole_text
+
 _MAX_DEPTH = 100
 _MAX_BITS = 10_000  # Python writes no longer numbers as decimals
 
@@ -17,14 +19,8 @@ Body = Mapping[str, Any]
 
 
 def plain_text(text: str) -> str:
-    """`text` with U+FFFD in place of each half of a surrogate pair that stands alone."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+    """`text` as a row holds it: `whole_text`, which every row's text passes."""
+    return whole_text(text)
 
 
 def plain(value: Any, depth: int = 0) -> Any:
