@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tools.errors import ToolError
 Arguments = Mapping[str, Any]
 
 _MAX_SHOWN_CHARS = 60
+_ODD_BYTE = re.compile(r"\\u(dc[89a-f][0-9a-f])", re.IGNORECASE)
 _TRUE = frozenset({"true", "yes", "1"})
 _FALSE = frozenset({"false", "no", "0", ""})
 
@@ -91,7 +93,7 @@ def path(args: Arguments, ctx: ToolContext, name: str = "path", default: str | N
     Raises:
         ToolError: it is missing, empty or cannot be a path.
     """
-    value = text(args, name, default)
+    value = with_odd_bytes(text(args, name, default))
     if not value.strip():
         raise ToolError(f"The argument {name!r} is empty; it has to be a path.")
     try:
@@ -101,6 +103,11 @@ def path(args: Arguments, ctx: ToolContext, name: str = "path", default: str | N
         return ctx.resolve(value)
     except (RuntimeError, ValueError) as problem:
         raise ToolError(f"The argument {name!r} cannot be a path: {problem}.") from problem
+
+
+def with_odd_bytes(path: str) -> str:
+    r"""`path` with its bytes that are not UTF-8, where it has escapes for them: `\udcff`, as a directory is listed."""
+    return _ODD_BYTE.sub(lambda found: chr(int(found[1], 16)), path)
 
 
 def display(path: Path, ctx: ToolContext) -> str:

@@ -119,3 +119,41 @@ def test_what_is_typed_as_utf_8_is_read_as_utf_8_in_every_locale(
 ) -> None:
     assert "größe".encode("latin-1") in _prompt("say größe".encode(), locale_of(_LATIN), home, workspace)
     assert "größe 中文".encode() in _prompt("say größe 中文".encode(), _ASCII, home, workspace)
+
+
+async def test_names_that_are_not_utf_8_work_in_a_session_and_its_undo(
+    agent_in: EditorFactory, workspace: Path
+) -> None:
+    name = os.fsdecode(b"caf\xe9.txt")
+    try:
+        (workspace / name).write_text("coffee\n")
+    except OSError:
+        pytest.skip("names here have to be UTF-8")
+    agent = await agent_in("--offline")
+    await agent.initialize()
+    session = await agent.new_session(workspace)
+    await agent.request("session/set_mode", {"sessionId": session, "modeId": "dont_ask"})
+    named = r'"path": "caf\udce9.txt"'
+    steps = [
+        "read .",
+        "search coffee",
+        f"call read_file {{{named}}}",
+        f'call patch {{{named}, "old_string": "coffee", "new_string": "tea"}}',
+        f'call write_file {{{named}, "content": "milk\\n"}}',
+        r'call terminal {"command": "cat caf\udce9.txt; mv caf\udce9.txt other\udce9.txt"}',
+    ]
+    await agent.prompt(session, "\n".join(steps))
+
+    assert len(_ended_calls(agent, session)) == len(steps)
+    shown = json.dumps([frame.update for frame in agent.frames if frame.is_update(session)], ensure_ascii=False)
+    shown.encode()  # no lone surrogate has reached the editor
+    assert "caf\ufffd.txt" in shown
+    assert "milk" in shown
+    assert (workspace / os.fsdecode(b"other\xe9.txt")).exists()
+
+    (workspace / os.fsdecode(b"other\xe9.txt")).rename(workspace / name)
+    await agent.prompt(session, "/undo")
+    assert (workspace / name).read_text() == "coffee\n"
+    since = len(agent.frames)
+    await agent.load_session(session, workspace)
+    assert any(frame.is_update(session) for frame in agent.frames[since:])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import tools.patch
 import tools.read_file
+import tools.search_files
 import tools.write_file  # noqa: F401 - registers the tool
 from tests.support.tool_context import call, error_of, make_context, payload
 
@@ -124,3 +127,35 @@ def test_a_character_that_the_encoding_lacks_is_refused_and_the_guess_told(tmp_p
     assert "cp1254" in told
     assert "as it seems" in told
     assert "iconv" in told
+
+
+@pytest.fixture
+def odd_name(tmp_path: Path) -> str:
+    """A file in `tmp_path` whose name is Latin-1: the name as Python has it."""
+    name = os.fsdecode(b"caf\xe9.txt")
+    try:
+        (tmp_path / name).write_text("coffee\n")
+    except OSError:
+        pytest.skip("names here have to be UTF-8")
+    return name
+
+
+LOOKS = {
+    "read_file": {"path": "."},
+    "search_files": {"pattern": "coffee"},
+    "search_files (names)": {"pattern": "*.txt", "target": "files"},
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_name_that_is_not_utf_8_is_shown_so_that_it_can_be_given_back(tmp_path: Path, odd_name: str, look: str):
+    ctx = make_context(tmp_path)
+    text = call(ctx, look.partition(" ")[0], **LOOKS[look]).text
+    text.encode()  # fit for every wire
+    (shown,) = set(re.findall(r"caf\\+udce9\.txt", text))
+    arguments = json.loads(f'{{"path": "{shown}"}}')
+    assert "coffee" in payload(call(ctx, "read_file", **arguments))["content"]
+    payload(call(ctx, "patch", old_string="coffee", new_string="tea", **arguments))
+    assert (tmp_path / odd_name).read_text() == "tea\n"
+    payload(call(ctx, "write_file", content="milk\n", **arguments))
+    assert {name.name for name in tmp_path.iterdir()} == {odd_name}

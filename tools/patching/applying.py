@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.arguments import display
+from tools.arguments import display, with_odd_bytes
 from tools.context import ToolContext
 from tools.errors import Denied, ToolError
 from tools.files.whole_file import encoded
@@ -85,6 +85,7 @@ def _update(draft: Draft, operation: UpdateFile, ctx: ToolContext) -> None:
 def _resolved(path: str, at: int, ctx: ToolContext) -> Path:
     if "\0" in path:
         raise ToolError(f"Line {at} of the patch: the path holds a NUL character.")
+    path = with_odd_bytes(path)
     try:
         path.encode("utf-8", "surrogateescape")
         return ctx.resolve(path)
