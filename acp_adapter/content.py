@@ -102,7 +102,8 @@ def _decoded(uri: str, data: str, kind: str) -> str:
         ) from problem
     if text is None:
         return f"[A file was attached, {one_line(uri)} ({kind}), but its content is no text.]"
-    return attached(uri, with_escapes(text.text))
+    note = f"\n[{text.note}]" if text.note else ""
+    return attached(uri, with_escapes(text.text)) + note
 
 
 def _image(kind: str, data: str, uri: str) -> ImagePart:

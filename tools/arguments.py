@@ -106,7 +106,7 @@ def path(args: Arguments, ctx: ToolContext, name: str = "path", default: str | N
 
 
 def with_odd_bytes(path: str) -> str:
-    r"""`path` with its bytes that are not UTF-8, where it has escapes for them: `\udcff`, as a directory is listed."""
+    r"""`path` with bytes that are not UTF-8 where it has their escapes: `\udcff`, as directories are listed."""
     return _ODD_BYTE.sub(lambda found: chr(int(found[1], 16)), path)
 
 

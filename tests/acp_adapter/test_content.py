@@ -72,6 +72,21 @@ def test_a_text_that_comes_as_bytes_is_read(kind: str) -> None:
     assert _content(_blob("file:///srv/a", kind, blob)) == '<attached uri="file:///srv/a">\ngrüße\n\n</attached>'
 
 
+@pytest.mark.parametrize(
+    ("data", "shown", "note"),
+    [
+        ("Привет, мир! Это обычный текст.\n".encode("cp1251"), "Привет, мир!", "[Not UTF-8: decoded as cp1251"),
+        ("größer als Ü".encode() + b" \xff\n", r"größer als Ü \udcff", "[1 byte is not UTF-8"),
+    ],
+)
+def test_of_an_attached_text_that_is_not_utf_8_the_encoding_is_told(data: bytes, shown: str, note: str) -> None:
+    text = _content(_blob("file:///srv/a.txt", "text/plain", base64.b64encode(data).decode()))
+    assert isinstance(text, str)
+    text.encode()
+    assert shown in text
+    assert note in text
+
+
 def test_bytes_that_are_no_text_or_too_much_of_it_are_said_in_words() -> None:
     binary = base64.b64encode(b"\0" * 9).decode()
     assert "its content is no text" in _content(_blob("file:///srv/a", "text/plain", binary))

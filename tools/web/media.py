@@ -7,6 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from tools.text.encoding import is_mostly_utf8
+from tools.text.legacy import guess_encoding
+
 Kind = Literal["html", "markdown", "json", "text", "pdf", "binary"]
 
 _HEAD = 2048
@@ -75,7 +78,7 @@ def text_of(body: bytes, charset: str) -> str:
 
 
 def _otherwise(body: bytes, told: str) -> str:
-    """Not what it says it is: UTF-8 if it can be, else with marks where a byte is wrong."""
+    """Not what it says it is, or it says nothing: UTF-8 if it can be, else with marks where a byte is wrong."""
     if told and told != "utf-8":
         try:
             return body.decode("utf-8")
@@ -83,7 +86,7 @@ def _otherwise(body: bytes, told: str) -> str:
             return body.decode(told, "replace")
     if told:
         return body.decode("utf-8", "replace")
-    return body.decode("cp1252", "replace")
+    return body.decode("utf-8" if is_mostly_utf8(body) else guess_encoding(body).encoding, "replace")
 
 
 def _told(head: bytes) -> str:

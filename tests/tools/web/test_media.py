@@ -61,6 +61,8 @@ def test_a_content_type_is_read_with_its_charset(header: str, told: tuple[str, s
         ("grün".encode("latin-1"), "iso-8859-1", "grün"),
         ("grün".encode("latin-1"), "utf-8", "gr\ufffdn"),
         ("grün".encode("latin-1"), "", "grün"),
+        ("Привет, мир! Это обычный текст.".encode("cp1251"), "", "Привет, мир! Это обычный текст."),
+        ("größer als Ü".encode() + b" \xff", "", "größer als Ü \ufffd"),
         ("“x”".encode("cp1252"), "iso-8859-1", "“x”"),
         ("漢字".encode("shift_jis"), "Shift_JIS", "漢字"),
         ("漢字".encode("utf-16"), "iso-8859-1", "漢字"),
