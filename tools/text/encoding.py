@@ -26,6 +26,7 @@ _CONTROLS = bytes(set(range(32)) - set(_HARMLESS_CONTROLS)) + b"\x7f"
 _LATE_CONTROLS = re.compile("[\x80-\x9f\ufffe\uffff]")
 _MAX_CONTROL_SHARE = 0.15
 _MOST_JUDGED = 1 << 18
+_MAX_ALIKE, _MAX_ALIKE_CHARS = 100, 2000  # who compares more keeps a turn waiting
 _MAX_LEGACY_CONTROL_SHARE = 0.02
 _MIN_NULS = 0.3
 _MAX_STRAY_NULS = 0.02
@@ -161,11 +162,14 @@ def _with_odd_bytes(text: str, old: str) -> str:
         if _ODD.search(line):
             known.setdefault(_ODD.sub(_REPLACEMENT, line), []).append(line)
     lines = text.split("\n")
-    for exact in (True, False):
-        for at, line in enumerate(lines):
-            near = [line] if exact else difflib.get_close_matches(line, known, 1) if _REPLACEMENT in line else []
-            if near and known.get(near[0]):
-                lines[at] = _aligned(line, near[0], known[near[0]].pop(0))
+    for at, line in enumerate(lines):
+        if known.get(line):
+            lines[at] = known[line].pop(0)
+    for at, line in enumerate(lines):
+        if _REPLACEMENT in line and len(line) <= _MAX_ALIKE_CHARS:
+            left = [shown for shown, having in known.items() if having and len(shown) <= _MAX_ALIKE_CHARS]
+            for shown in difflib.get_close_matches(line, left[:_MAX_ALIKE], 1):
+                lines[at] = _aligned(line, shown, known[shown].pop(0))
     return "\n".join(lines)
 
 

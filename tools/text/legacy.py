@@ -21,10 +21,9 @@ _ELSEWHERE = frozenset(language for languages in _LANGUAGES.values() for languag
 _SAMPLE_BYTES = 1 << 14
 _LEAST_BYTES = 256  # of less the library judges the characters alone, not the language
 _HIGH = re.compile(rb"[\x80-\xff]+")
-_WITH_ASCII_LETTER = re.compile(rb"[A-Za-z][\x80-\xff]+|[\x80-\xff]+[A-Za-z]")
 _WINDOWS_ONLY = bytes(range(0x80, 0xA0))
 _BLOCK = 1 << 16
-_BEFORE, _BEHIND = 200, 4000
+_BEFORE, _BEHIND = 200, 1 << 16  # an even number: most East Asian characters have two bytes
 _AS_TIDY, _AS_COHERENT = 0.05, 0.1
 _MOST_OTHERS = 3
 _MOST_KNOWN = 256
@@ -69,7 +68,7 @@ def _know(key: bytes, guess: Guess) -> None:
 def _guess(data: bytes) -> Guess:
     sample = lines_not_ascii(data, _SAMPLE_BYTES)
     likely = _likely(sample)
-    first = next((name for name in likely if _reads(data, name)), "latin-1")
+    first = next((name for name in (*likely, _WESTERN) if _reads(data, name)), "latin-1")
     text = sample.decode(first, "replace")
     # Of those that read the same letters, the one that has most of the others that may be written later.
     first = next((name for name in _LATIN if sample.decode(name, "replace") == text and _reads(data, name)), first)
@@ -83,10 +82,11 @@ def _likely(sample: bytes) -> list[str]:
     """The likeliest encoding and those that are about as likely, best first."""
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
-    runs = _HIGH.findall(sample)
-    longest = max(map(len, runs), default=0)
+    runs = [found.span() for found in _HIGH.finditer(sample)]
+    longest = max((end - start for start, end in runs), default=0)
     # Latin letters stand in words with ASCII ones; those of other scripts among themselves.
-    is_latin = len(_WITH_ASCII_LETTER.findall(sample)) * 2 > len(runs)
+    in_words = sum(sample[start - 1 : start].isalpha() or sample[end : end + 1].isalpha() for start, end in runs)
+    is_latin = in_words * 2 > len(runs)
     if longest <= 1 and (len(runs) <= 1 or not is_latin):
         return list(_LATIN[:3])  # a letter, or signs: the library would judge the English around them
     usual = [*_LATIN, *_EAST_ASIAN, *_OTHERS] if is_latin else [*_EAST_ASIAN, *_OTHERS, *_LATIN]

@@ -121,6 +121,18 @@ def test_they_are_recognised_in_the_comments_of_a_program(text: str, encoding: s
     assert file.text == whole
 
 
+@each("encoding", ["gbk", "cp1251"])
+def test_a_long_line_is_recognised(encoding: str):
+    text = {
+        "gbk": "程序从配置文件中读取设置，并在用户需要时把结果显示在屏幕上。",
+        "cp1251": "Программа читает настройки. ",
+    }
+    for whole in (text[encoding] * 600, "x" * 300_000 + text[encoding] * 4000):
+        file = decode(whole.encode(encoding))
+        assert file is not None
+        assert file.text == whole
+
+
 HARD = [
     ("Árvíztűrő tükörfúrógép. Ez egy közönséges magyar szöveg.\n", "cp1250"),
     ("Příliš žluťoučký kůň úpěl ďábelské ódy. Toto je běžný text v češtině.\n", "iso8859-2"),
