@@ -15,6 +15,7 @@ from agent_core.providers.base import (
     Usage,
     UsageReport,
 )
+from agent_core.providers.wire.bedrock_messages import AFTER_TEXT
 from agent_core.providers.wire.joined_events import WholeCharacters, joined
 from tests.support.bedrock_server import Stream, delta, frame
 from tests.support.bedrock_server import reply as bedrock_reply
@@ -138,16 +139,22 @@ def test_bedrocks_answers_are_whole_characters_too(bedrock_server, ask_bedrock):
     assert _said(ask_bedrock())[0] == "😀 gr\ufffdn!"
 
 
-def test_signed_thoughts_go_back_as_the_characters_that_they_were(bedrock_server, ask_bedrock):
+def test_bedrocks_signed_thoughts_go_back_as_the_characters_that_they_were(bedrock_server, ask_bedrock):
     thoughts = [{"text": HIGH}, {"text": LOW}, {"signature": "s"}]
     bedrock_server.add(Stream(bedrock_reply("!", reasoning=thoughts)))
     (item,) = [event.item for event in ask_bedrock() if isinstance(event, ProviderItem)]
     assert item["reasoningContent"]["reasoningText"]["text"] == "😀"
 
 
-def test_anthropics_signed_thoughts_and_what_was_said_before_them_are_counted_in_characters(
-    model_server, connect, ask
-):
+def test_anthropics_signed_thoughts_go_back_as_the_characters_that_they_were(model_server, connect, ask):
     model_server.add(Reply("a", f"{HIGH}{LOW}", split=1, sealed_reasoning="signature"))
     (item,) = [event.item for event in ask(connect(api_mode="anthropic_messages")) if isinstance(event, ProviderItem)]
     assert item["thinking"] == "😀"
+
+
+def test_a_thought_that_comes_after_text_is_placed_by_whole_characters(bedrock_server, ask_bedrock):
+    said = [delta(0, {"text": HIGH}), delta(0, {"text": LOW})]
+    thought = [{"text": "t"}, {"signature": "s"}]
+    bedrock_server.add(Stream([*said, *bedrock_reply("", reasoning=thought)]))
+    (item,) = [event.item for event in ask_bedrock() if isinstance(event, ProviderItem)]
+    assert item[AFTER_TEXT] == 1
