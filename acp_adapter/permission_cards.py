@@ -56,7 +56,7 @@ def _card(question: Question, cwd: Path) -> dict[str, Any]:
         case WritePath() as change:
             return {**card, **_change(change, question, cwd)}
         case RunCommand() as command:
-            return {**card, **_command(command, question.reason, cwd)}
+            return {**card, **_command(command, question, cwd)}
         case ReadPath(path=path):
             title = f"Read {_on_one_line(_from(cwd, path))}: it {question.reason}"
             return {**card, "title": title, "locations": [{"path": str(path)}]}
@@ -77,8 +77,8 @@ def _card(question: Question, cwd: Path) -> dict[str, Any]:
     return {**card, "title": title, "content": content} if content else {**card, "title": title}
 
 
-def _command(action: RunCommand, reason: str, cwd: Path) -> dict[str, Any]:
-    # No content: it would replace the card's terminal.
+def _command(action: RunCommand, question: Question, cwd: Path) -> dict[str, Any]:
+    reason = question.reason
     why = f" (it {_on_one_line(reason)})" if reason else ""
     is_elsewhere = os.path.realpath(action.cwd) != os.path.realpath(cwd)
     conditions = (
@@ -87,10 +87,12 @@ def _command(action: RunCommand, reason: str, cwd: Path) -> dict[str, Any]:
     )
     said = ", ".join(conditions)
     where = f"{said[0].upper()}{said[1:]}: " if said else ""
-    return {
+    card: dict[str, Any] = {
         "title": f"{where}{unmasked(unpadded(action.command))}{why}",
         "rawInput": {"command": action.command, "cwd": str(action.cwd), "reason": reason},
     }
+    # Else no content: it takes the place of the card's terminal until the command runs.
+    return {**card, "content": _together(question.also, cwd)} if question.also else card
 
 
 def _title(action: _Plain, reason: str) -> str:
@@ -136,18 +138,24 @@ def _change(change: WritePath, question: Question, cwd: Path) -> dict[str, Any]:
     more = f" and {len(others)} more" if others else ""
     why = f": it {question.reason}" if question.reason else ""
     places = (path, *((real,) if led_away else ()), *others[:_MOST_OTHERS])
-    shown = _fitting(question.also)
-    content = [block for each in (change, *shown) for block in _shown(each)]
-    if question.also:
-        lines = (_with_reason(each, cwd) for each in (change, *question.also[:_MOST_OTHERS]))
-        content.insert(0, text_block("\n".join(lines)))
-    if unshown := (*(each.shown for each in question.also if each not in shown), *question.others):
-        content.append(text_block("\n".join(["The same for:", *_listed(unshown)])))
+    content = _together((change, *question.also), cwd) if question.also else _shown(change)
+    if question.others:
+        content.append(text_block("\n".join(["The same for:", *_listed(question.others)])))
     return {
         "title": unmasked(f"{change.verb.capitalize()} {name}{more}{why}"),
         "locations": [{"path": str(place)} for place in places],
         "content": content,
     }
+
+
+def _together(changes: Sequence[WritePath], cwd: Path) -> list[dict[str, Any]]:
+    """Changes that one answer is for: who runs each, the diffs as far as there is room, the names of the rest."""
+    lines = (_with_reason(each, cwd) for each in changes[: _MOST_OTHERS + 1])
+    shown = [changes[0], *_fitting(changes[1:])]
+    content = [text_block("\n".join(lines)), *(block for each in shown for block in _shown(each))]
+    if unshown := [each.shown for each in changes if each not in shown]:
+        content.append(text_block("\n".join(["The same for:", *_listed(unshown)])))
+    return content
 
 
 def _names(paths: Sequence[Path], cwd: Path) -> str:

@@ -78,7 +78,7 @@ def project(event: SessionEvent, client: ClientCapabilities) -> list[Update]:
 def _running(event: ToolRunning | ToolOutput | TerminalShown, client: ClientCapabilities) -> Update:
     match event:
         case ToolRunning():
-            return running_call(event)
+            return running_call(event, client)
         case ToolOutput():
             return live_output(event, client)
         case TerminalShown():

@@ -123,11 +123,11 @@ def _policy_of(path: Path, elsewhere: Elsewhere) -> ProjectPolicy:
 
 def disk_of(workspace: Workspace) -> Disk:
     """Whose files an undo of the workspace's session changes."""
-    from agent_core.sessions.files.disk import LOCAL_DISK, FarDisk  # noqa: PLC0415 - with the first undo
+    from agent_core.sessions.files.disk import FarDisk, LocalDisk  # noqa: PLC0415 - with the first undo
 
     elsewhere = workspace.elsewhere
     if elsewhere is None or not keeps_history(elsewhere):
-        return LOCAL_DISK
+        return LocalDisk(workspace.approvals.rules.roots if elsewhere is None else ())
     return FarDisk(elsewhere.where, lambda: elsewhere.files(None))
 
 

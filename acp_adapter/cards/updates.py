@@ -27,11 +27,12 @@ def requested_call(event: ToolAnnounced | ToolRequested, client: ClientCapabilit
     return _update(event.call_id, **details) if event.announced else _create(event, client, details)
 
 
-def running_call(event: ToolRunning) -> Update:
-    """The card of a call that runs, with its own details again: a question may have put its reason among them."""
-    return _update(
-        event.call_id, status="in_progress", **card_details(event.name, event.arguments, event.cwd, event.by)
-    )
+def running_call(event: ToolRunning, client: ClientCapabilities) -> Update:
+    """The card of a call that runs, with its own details again: a question may have put its own in their place."""
+    details = card_details(event.name, event.arguments, event.cwd, event.by)
+    if client.terminal_output and look_of(event.name).result == "terminal":
+        details["content"] = [terminal_block(terminal_id(event.call_id))]
+    return _update(event.call_id, status="in_progress", **details)
 
 
 def live_output(event: ToolOutput, client: ClientCapabilities) -> Update:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import tools.patch
 import tools.read_file
 import tools.write_file  # noqa: F401 - registers the tool
 from tests.support.tool_context import ScriptedApprover, call, error_of, make_context, payload
@@ -265,6 +267,28 @@ def test_other_names_of_a_file_keep_what_it_was(tmp_path: Path):
     (tmp_path / "a").hardlink_to(tmp_path / "store")
     call(make_context(tmp_path), "write_file", path="a", content="mine\n")
     assert ((tmp_path / "a").read_text(), (tmp_path / "store").read_text()) == ("mine\n", "shared\n")
+
+
+@pytest.mark.parametrize("leave", [shutil.rmtree, lambda work: work.rename(work.with_name("moved"))])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_file", {"path": "a.txt", "content": "x"}),
+        ("write_file", {"path": "deep/er/a.txt", "content": "x"}),
+        ("patch", {"mode": "patch", "patch": "*** Begin Patch\n*** Add File: a.txt\n+x\n*** End Patch"}),
+    ],
+)
+def test_a_workspace_that_is_gone_is_not_made_again(
+    tmp_path: Path, leave: Callable[[Path], object], tool: str, arguments: dict[str, str]
+):
+    work = tmp_path / "work"
+    work.mkdir()
+    approver = ScriptedApprover()
+    ctx = make_context(work, "default", approver)
+    leave(work)
+    said = error_of(call(ctx, tool, **arguments))
+    assert f"the session's directory {work} is not there any more" in said
+    assert (work.exists(), approver.asked) == (False, [])
 
 
 def test_the_schema_is_short():

@@ -80,6 +80,9 @@ class RunCommand:
             cannot hide them, or what git has of them; '' for none.
         variables: what earlier commands of the session, which nobody was asked about, have left in its shell, as
             `NAME=value` or `NAME taken away`: with another PATH the same words run other programs.
+        changes: what it would leave in places that others run later and that nobody has agreed to yet, as far as that
+            can be foreseen.
+        unkept: what of the files that it takes could not be brought back; '' for nothing.
     """
 
     command: str
@@ -91,6 +94,8 @@ class RunCommand:
     reveals: str = ""
     exposes: str = ""
     variables: tuple[str, ...] = ()
+    changes: tuple[WritePath, ...] = ()
+    unkept: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,10 @@ __all__ = ["Answer", "Approvals", "Approver", "Gate", "NobodyToAsk", "Question"]
 
 
 class Gate:
-    """Lets one tool call's effects through, or not. `call_id` is the call's; `approvals` are its session's."""
+    """Lets one tool call's effects through, or not.
+
+    `call_id` is the call's, `interrupt` ends it; `approvals` are its session's.
+    """
 
     def __init__(
         self,
@@ -51,7 +54,7 @@ class Gate:
         self.call_id = tool_call_id
         self.approvals = approvals
         self._parent = parent
-        self._interrupt = interrupt
+        self.interrupt = interrupt
         self._on_allowed = on_allowed
         self._on_note = on_note
         self._readable: set[tuple[Path, Path | None]] = set()
@@ -100,18 +103,28 @@ class Gate:
             Denied: one of them may not, so none does. ToolInterrupted: the turn is over.
         """
         self._check_turn()
-        asked, allowed = list[WritePath](), list[WritePath]()
+        asked = self.undecided(changes)
+        if asked:
+            first, *others = asked
+            self._passed(first, self._decided(first, tuple(others)))
+        for change in changes:
+            if not asked or change is not asked[0]:
+                self._on_allowed(change)
+
+    def undecided(self, changes: Sequence[WritePath]) -> tuple[WritePath, ...]:
+        """Those of these changes that the person has to be asked about.
+
+        Raises:
+            Denied: one of them may not be made.
+        """
+        asked: list[WritePath] = []
         for change in changes:
             decision = self.approvals.decide(change)
             if decision.verdict == "deny":
                 raise Denied(denied(change, decision))
-            (asked if decision.verdict == "ask" else allowed).append(change)
-        if asked:
-            first, *others = asked
-            self._passed(first, self._decided(first, tuple(others)))
-            allowed += others
-        for change in allowed:
-            self._on_allowed(change)
+            if decision.verdict == "ask":
+                asked.append(change)
+        return tuple(asked)
 
     def _passed(self, action: Action, decision: Decision) -> Decision:
         if decision.verdict == "deny":
@@ -182,6 +195,7 @@ class Gate:
             also: changes that the same answer is for.
         """
         approvals = self.approvals
+        also = action.changes if isinstance(action, RunCommand) else also
         judged: str | None = None
         while True:
             seen = approvals.changes
@@ -189,7 +203,7 @@ class Gate:
             if decision.verdict != "ask":
                 return decision
             if judged is None:
-                judged = approvals.judged(action, decision, self._interrupt)
+                judged = approvals.judged(action, decision, self.interrupt)
                 if judged and approvals.changes != seen:
                     continue  # the judgement took time; what it was asked about may be decided by now
             if judged and decision.undoable:
@@ -218,7 +232,7 @@ class Gate:
         action, approvals = question.action, self.approvals
         with approvals.asked.asking_for(self._parent) as watch:
             if watch is None:
-                return approvals.put(question, self._interrupt, seen, is_needless)
+                return approvals.put(question, self.interrupt, seen, is_needless)
 
             def was_refused() -> bool:
                 return not is_like_others and watch.has_refused(action)
@@ -227,7 +241,7 @@ class Gate:
                 raise Denied(said_no_before(action, to_all=not was_refused()))
             return approvals.put(
                 question,
-                self._interrupt,
+                self.interrupt,
                 seen,
                 is_needless,
                 hears=lambda is_yes: watch.heard(action, allowed=is_yes),
@@ -257,5 +271,5 @@ class Gate:
         )
 
     def _check_turn(self) -> None:
-        if self._interrupt.is_set():
+        if self.interrupt.is_set():
             raise ToolInterrupted

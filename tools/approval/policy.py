@@ -27,7 +27,9 @@ from tools.approval.actions import (
     WritePath,
 )
 from tools.approval.commands import CommandClass, classify_command
+from tools.approval.dangers.finding import WORST_FIRST
 from tools.approval.grants import PastAnswers
+from tools.approval.persistence_paths import run_later
 from tools.approval.process_input import classify_input, reads_commands
 from tools.approval.rules.matching import denied_by, is_allowed_by
 from tools.approval.rules.rule import Hit, PermissionRule
@@ -284,20 +286,21 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
     found = _class_of(action, rules)
     if found.level == "forbidden":
         return Decision("deny", found.why, "floor")
+    reasons = _reasons(found, action)
     if action.outside:
         was = f"was kept from {action.refused} by the sandbox, and " if action.refused else ""
         reason = f"{was}would run without it, with all of your rights{_led_by(action)}"
-        return Decision("ask", _joined((reason, *found.reasons)), "outside", found.reasons, outside=True)
+        return Decision("ask", _joined((reason, *reasons)), "outside", reasons, outside=True)
     if found.level == "safe":
         return _look(action)
     exposed = (_exposed_by(action, first=True),) if action.exposes else ()
-    if found.level == "dangerous":
+    if reasons:
         # What else the command does is not looked at then, so a sandbox has to contain it.
         is_contained = rules.confines.active and not (action.uncontained or found.outside)
         undoable = is_contained and bool(found.findings) and all(each.undoable for each in found.findings)
-        reason = _joined(found.reasons) + (_led_by(action) if found.outside else _exposed_by(action))
-        undoable = undoable and not action.exposes
-        risks = found.reasons if found.outside else (*found.reasons, *exposed)
+        reason = _joined(reasons) + (_led_by(action) if found.outside else _exposed_by(action))
+        undoable = undoable and not (action.exposes or action.changes or action.unkept)
+        risks = reasons if found.outside else (*reasons, *exposed)
         return Decision("ask", reason, "risk", risks, outside=found.outside, undoable=undoable)
     if rules.asks_all:
         return Decision("ask", f"{found.why or 'may have an effect'}{_exposed_by(action)}", "containment", exposed)
@@ -310,6 +313,21 @@ def _run(action: RunCommand, rules: Rules) -> Decision:
 
 def _class_of(action: RunCommand, rules: Rules) -> CommandClass:
     return classify_command(action.command, action.cwd, rules.roots)
+
+
+def _reasons(found: CommandClass, action: RunCommand) -> tuple[str, ...]:
+    """Why a command is asked about by its text and by what git says that it would do, the worst first."""
+    told = [(WORST_FIRST.index(each.family), each.why) for each in found.findings]
+    told += [(WORST_FIRST.index("persistence"), _changing(each, action.cwd)) for each in action.changes]
+    if action.unkept and found.findings:
+        told.append((WORST_FIRST.index("deletion"), f"takes what /undo cannot bring back: {action.unkept}"))
+    return tuple(dict.fromkeys(why for _, why in sorted(told, key=lambda each: each[0])))
+
+
+def _changing(change: WritePath, cwd: Path) -> str:
+    place = run_later(change.path)
+    shown = change.shown.relative_to(cwd) if change.shown.is_relative_to(cwd) else change.shown
+    return f"changes {shown}, which {place.why if place is not None else change.runs_later}"
 
 
 def _look(action: RunCommand) -> Decision:
@@ -362,7 +380,7 @@ def _type(action: ProcessInput) -> Decision:
 
 def _needs_no_question(action: Action, rules: Rules, answers: PastAnswers, found: Decision) -> bool:
     """Whether a rule of the user's or an earlier answer is a yes to this."""
-    if found.cause == "others":
+    if found.cause == "others" or (isinstance(action, RunCommand) and action.changes):
         return False  # such a yes was given without the text
     if found.cause == "rule-unclear" and isinstance(action, CallMcpTool):
         return False  # such a yes is to a tool, with whatever it is given

@@ -11,6 +11,8 @@ from tools.changes.facts import Facts, look, read_content
 from tools.changes.held_content import ContentCache
 from tools.changes.records import FileBefore, ObservationLimits
 
+_MEGABYTE = 1_000_000
+
 
 class ContentsBefore:
     """The contents of one observation.
@@ -27,6 +29,7 @@ class ContentsBefore:
         self._bytes = 0
         self._named: dict[str, Facts | None] = {}
         self._named_bytes = 0
+        self._copy_until = time.monotonic() + limits.max_copy_seconds
         self.incomplete = ""
 
     def hold(self, files: Mapping[str, Facts], deadline: float) -> None:
@@ -57,6 +60,8 @@ class ContentsBefore:
             return FileBefore(path, None, None, lost)
         if not facts.is_file:
             return None
+        if time.monotonic() > self._copy_until:
+            return FileBefore(path, None, facts.mode, self._limits.too_slow)
         room = self._limits.max_foreseen_bytes - self._named_bytes
         if facts.size > self._limits.max_file_bytes or facts.size > room:
             limit = min(self._limits.max_file_bytes, self._limits.max_foreseen_bytes)
@@ -97,4 +102,4 @@ class ContentsBefore:
 
 
 def _size(count: int) -> str:
-    return f"{count >> 20} MB" if count >= 1 << 20 else f"{count >> 10} KB"
+    return f"{count >> 10} KB" if count < _MEGABYTE else f"{count // _MEGABYTE} MB"

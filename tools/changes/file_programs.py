@@ -22,7 +22,6 @@ _COMPRESSED = {
     "unxz": ".xz",
     "zstd": ".zst",
 }
-_GIT_OPTIONS_WITH_VALUE = "Cc"
 
 
 def _removed(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
@@ -154,32 +153,6 @@ def _compressed(suffix: str) -> Rule:
     return rule
 
 
-def _from_git(arguments: Arguments, targets: Targets, around: Surroundings) -> None:
-    """Those subcommands that name the files; the others are left to the look at the roots."""
-    line = sorted_arguments(arguments[: _subcommand_at(arguments)], _GIT_OPTIONS_WITH_VALUE)
-    here = around
-    if folder := line.value("-C"):
-        here = around.copy()
-        here.cwd = around.absolute(folder)
-    subcommand, *rest = arguments[_subcommand_at(arguments) :] or (None,)
-    if subcommand == "mv":
-        _placed("", removes=True)(tuple(rest), targets, here)
-    elif subcommand == "rm":
-        _removed(tuple(rest), targets, here)
-    elif subcommand in {"restore", "checkout"}:
-        named = rest[rest.index("--") + 1 :] if "--" in rest else sorted_arguments(rest, "s", ("--source",)).operands
-        for path in named:
-            if path not in {None, ".", ":/"}:
-                targets.tree(path, here)
-
-
-def _subcommand_at(arguments: Arguments) -> int:
-    place = 0
-    while place < len(arguments) and (argument := arguments[place]) is not None and argument.startswith("-"):
-        place += 2 if argument in {"-C", "-c"} else 1
-    return place
-
-
 RULES: Mapping[str, Rule] = {
     "rm": _removed,
     "unlink": _deleted,
@@ -214,5 +187,4 @@ RULES: Mapping[str, Rule] = {
     "pandoc": _output("-o", "--output", with_value="oftV"),
     "dd": _copied_blocks,
     "patch": _patched,
-    "git": _from_git,
 } | {name: _compressed(suffix) for name, suffix in _COMPRESSED.items()}

@@ -15,20 +15,27 @@ class ObservationLimits:
     """Bounds of one observation; bytes and seconds.
 
     Attributes:
-        max_file_bytes: of one foreseen file, `max_foreseen_bytes` of them all, `max_foreseen` their number.
+        max_file_bytes: of one foreseen file, `max_foreseen_bytes` of them all; `max_foreseen` is how many of them the
+            command's text may name, `max_copy_seconds` how long they may be copied.
         max_files: how many files of the roots are looked at; `max_seconds`: how long the look before may take.
         max_held_file: the largest file that is held though nothing foresees its change; `max_held_bytes` for all.
         max_after_bytes: how much is read after the command to tell what changed.
     """
 
-    max_file_bytes: int = 50 << 20
-    max_foreseen_bytes: int = 100 << 20
+    max_file_bytes: int = 50_000_000
+    max_foreseen_bytes: int = 200_000_000
     max_foreseen: int = 1_000
+    max_copy_seconds: float = 3.0
     max_files: int = 10_000
     max_seconds: float = 0.15
     max_held_file: int = 256 << 10
     max_held_bytes: int = 16 << 20
     max_after_bytes: int = 256 << 20
+
+    @property
+    def too_slow(self) -> str:
+        """Why a content was not kept for which there was no time left."""
+        return f"copying what the command would take needed more than {self.max_copy_seconds:g} seconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +70,16 @@ class FileDifference:
     before: FileBefore
     after_hash: str | None
     after_mode: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class FolderDifference:
+    """A directory that has come, gone, or has other permissions.
+
+    Attributes:
+        before, after: its permission bits; None where it was not there, or is not there or not looked into any more.
+    """
+
+    path: Path
+    before: int | None
+    after: int | None

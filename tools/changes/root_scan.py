@@ -26,13 +26,16 @@ class RootScan:
     Attributes:
         started_ns: when, in nanoseconds since the epoch.
         files: regular files and symbolic links by their absolute path, the nearest first.
-        folders: directories that were met, looked into or not; `listed`: those whose every entry was seen.
+        folders: directories that were met, with their permissions, or None for one that is not looked into;
+            `listed`: those whose every entry was seen.
+        others: pipes, sockets and devices, by their path, with their mode.
         incomplete: why it stopped early; empty where it did not.
     """
 
     started_ns: int
     files: dict[str, Facts] = field(default_factory=dict)
-    folders: set[str] = field(default_factory=set)
+    folders: dict[str, int | None] = field(default_factory=dict)
+    others: dict[str, int] = field(default_factory=dict)
     listed: set[str] = field(default_factory=set)
     incomplete: str = ""
 
@@ -42,7 +45,7 @@ class RootScan:
         while True:
             folder = os.path.dirname(current)  # noqa: PTH120 - a string of os.scandir
             if folder in self.listed:
-                return current not in self.files and current not in self.folders
+                return current not in self.files and current not in self.folders and current not in self.others
             if folder in self.folders or folder == current:
                 return False
             current = folder
@@ -69,7 +72,7 @@ class _Scanner:
         self._max_seconds = max_seconds
         self._skipped = skipped
         self._seen = RootScan(time.time_ns())
-        self._roots: set[str] = set()
+        self._roots: dict[str, int | None] = {}
         # Directories with the device that their root is on.
         self._next: deque[tuple[str, int]] = deque()
         self._last: deque[tuple[str, int]] = deque()
@@ -78,10 +81,11 @@ class _Scanner:
         for root in roots:
             try:
                 real = os.path.realpath(root)
-                self._next.append((real, os.lstat(real).st_dev))
+                facts = os.lstat(real)
             except (OSError, ValueError):
                 continue
-            self._roots.add(real)
+            self._next.append((real, facts.st_dev))
+            self._roots[real] = stat.S_IMODE(facts.st_mode)
         self._seen.folders.update(self._roots)
         try:
             for queue, later in ((self._next, self._last), (self._last, self._last)):
@@ -114,9 +118,11 @@ class _Scanner:
             except OSError:
                 continue
             if entry.path in self._skipped:
-                self._seen.folders.add(entry.path)  # it is there, and nobody may tell more
+                self._seen.folders[entry.path] = None  # it is there, and nobody may tell more
             elif stat.S_IFMT(facts.st_mode) in _FILE_TYPES:
                 files[entry.path] = facts
+            else:
+                self._seen.others[entry.path] = facts.st_mode
         if len(entries) <= self._max_files:
             self._seen.listed.add(folder)
         for entry in inner:
@@ -129,11 +135,13 @@ class _Scanner:
             raise _Enough(f"there are more than {self._max_files} files")
 
     def _enter(self, entry: os.DirEntry[str], device: int, queue: deque[tuple[str, int]]) -> None:
-        self._seen.folders.add(entry.path)
+        self._seen.folders[entry.path] = None
         if is_generated(entry.name) or entry.path in self._skipped:
             return
         try:
-            if entry.stat(follow_symlinks=False).st_dev == device:
-                queue.append((entry.path, device))
+            facts = entry.stat(follow_symlinks=False)
         except OSError:
             return
+        self._seen.folders[entry.path] = stat.S_IMODE(facts.st_mode)
+        if facts.st_dev == device:
+            queue.append((entry.path, device))

@@ -9,7 +9,7 @@ from tools.approval.actions import RunCommand
 from tools.approval.gate import Gate
 from tools.context import CommandOutcome, CommandSpec, Environment, Interrupt
 from tools.environments.containment import Containment, may_bring_anything
-from tools.environments.gated_confinement import let_through
+from tools.environments.gated_confinement import LetThrough, let_through
 from tools.environments.gated_places import look_after
 from tools.errors import Denied
 from tools.files.history import FileHistory, NoHistory
@@ -70,9 +70,12 @@ class GatedEnvironment:
         if is_cut:
             of_call = without_path(of_call)
         hosts = self._containment.hosts.asking_for(self._gate, spec.command)
-        with self._history.command(of_call) as changed, hosts as running:
+        with (
+            self._history.command(of_call, lambda why: self._confirm_loss(through, why)) as changed,
+            hosts as running,
+        ):
             of_call = replace(of_call, waited=lambda: running.waited() + spec.waited())
-            outcome = self._run(of_call, on_output, interrupt)
+            outcome = self._run(of_call, on_output, interrupt, through)
             if (
                 outcome.refused
                 and not spec.once
@@ -80,7 +83,7 @@ class GatedEnvironment:
                 and self._may_run_free(action, outcome.refused)
             ):
                 on_output(AGAIN)
-                outcome = self._run(replace(of_call, confinement=None), on_output, interrupt)
+                outcome = self._run(replace(of_call, confinement=None), on_output, interrupt, through)
         outcome = replace(outcome, changed=tuple(changed))
         if is_cut:
             outcome = with_path_of(spec, outcome)
@@ -93,7 +96,9 @@ class GatedEnvironment:
     def close(self) -> None:
         """Leave the backend alone: it belongs to the session, not to one call."""
 
-    def _run(self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt) -> CommandOutcome:
+    def _run(
+        self, spec: CommandSpec, on_output: Callable[[str], None], interrupt: Interrupt, through: LetThrough
+    ) -> CommandOutcome:
         if spec.confinement is None:
             return self._inner.run(spec, on_output, interrupt)
         places, is_busy = self._containment.places, self._inner.is_busy()
@@ -101,16 +106,26 @@ class GatedEnvironment:
             return self._inner.run(spec, on_output, interrupt)
         # While something of earlier commands still runs, what has changed since the last look may be its work.
         before = places.before(keep=is_busy)
-        try:
-            outcome = self._inner.run(spec, on_output, interrupt)
-        finally:
-            # Asked before the look: what ends between the two is seen by it.
-            if self._inner.is_busy():
-                places.go_on()
-            put_back = look_after(
-                places, before, self._gate, history=self._history, command=spec.command, cwd=spec.cwd
-            )
+        with places.agreed.noting(through.named):
+            through.note_agreed(places.agreed)
+            try:
+                outcome = self._inner.run(spec, on_output, interrupt)
+            finally:
+                # Asked before the look: what ends between the two is seen by it.
+                if self._inner.is_busy():
+                    places.go_on()
+                put_back = look_after(
+                    places, before, self._gate, history=self._history, command=spec.command, cwd=spec.cwd
+                )
         return replace(outcome, put_back=put_back)
+
+    def _confirm_loss(self, through: LetThrough, unkept: str) -> None:
+        """Ask again about a command that takes more than was kept in time.
+
+        Raises:
+            Denied, ToolInterrupted: it may not run.
+        """
+        self._gate.authorize(replace(through.action, changes=(), unkept=unkept))
 
     def _may_run_free(self, action: RunCommand, refused: str) -> bool:
         try:

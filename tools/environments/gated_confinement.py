@@ -19,7 +19,10 @@ from tools.approval.commands import classify_command
 from tools.approval.gate import Gate
 from tools.approval.policy import Decision, decide
 from tools.approval.refusals import denied as denied_by_policy
+from tools.environments.agreed_writes import AgreedWrites
 from tools.environments.containment import Containment, InGit
+from tools.environments.gated_places import written_place
+from tools.environments.git_effects import NO_EFFECTS, REPLACES_FILES, GitEffects, git_effects
 from tools.environments.sandbox.port import Confinement
 from tools.environments.workspace_secrets import words_in
 from tools.errors import Denied
@@ -27,10 +30,6 @@ from tools.light_dataclass import dataclass
 
 _Paths = Mapping[Path, tuple[Path, ...]]
 _MOST_NAMES = 3
-_REPLACE_FILES = frozenset({
-    "checkout", "switch", "restore", "stash", "merge", "pull", "rebase", "reset", "cherry-pick", "revert", "am",
-    "apply", "bisect",
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +37,29 @@ class LetThrough:
     """A command that may run.
 
     Attributes:
+        action: as the person was asked about it.
         is_planning: the session is in plan mode by now.
         confinement: None: whatever the user may.
+        effects: what its git commands would do, as the person has seen it.
+        named: places that others run later and that it names; resolved.
     """
 
+    action: RunCommand
     decision: Decision
     is_planning: bool
     confinement: Confinement | None
+    effects: GitEffects = NO_EFFECTS
+    named: tuple[Path, ...] = ()
 
     @property
     def only_looks(self) -> bool:
         """Whether it was proved to change nothing."""
         return self.is_planning or self.decision.only_looks
+
+    def note_agreed(self, agreed: AgreedWrites, *, is_left: bool = False) -> None:
+        """What the person has seen on the command's card need not be asked about when it is there."""
+        for each in self.effects.places:
+            agreed.note(each.path, each.after, is_left=is_left, is_link=each.is_link, may_run=each.may_run)
 
 
 def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_here: bool = True) -> LetThrough:
@@ -61,6 +71,10 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
     Raises:
         Denied, ToolInterrupted: as `Gate.authorize` does.
     """
+    effects = NO_EFFECTS if gate.is_planning else _effects(gate, containment, action)
+    written = [written_place(each.path, each.before, each.after) for each in effects.places]
+    action = replace(action, changes=gate.undecided(written), unkept=effects.unkept)
+    named = _places_named(gate, action)
     command, cwd = action.command, action.cwd
     exposed = containment.exposed(command, cwd, is_here=is_here)
     in_git = containment.in_git(command, cwd)
@@ -68,12 +82,36 @@ def let_through(gate: Gate, containment: Containment, action: RunCommand, *, is_
     # Nothing has begun before all questions are answered.
     with gate.as_one() if exposed or any(in_git.printed.values()) else nullcontext():
         decision, is_planning, unread, read = _answered(gate, action, exposed, in_git, can_hide=can_hide)
-    if not is_here:
-        return LetThrough(decision, is_planning, None)
-    confinement = containment.of(
-        decision, is_planning=is_planning, command=command, cwd=cwd, unread=unread, read=read
+    confinement = None
+    if is_here:
+        confinement = containment.of(
+            decision, is_planning=is_planning, command=command, cwd=cwd, unread=unread, read=read
+        )
+    return LetThrough(action, decision, is_planning, confinement, effects, named)
+
+
+def _effects(gate: Gate, containment: Containment, action: RunCommand) -> GitEffects:
+    rules = gate.approvals.rules
+    if rules.is_elsewhere:
+        return NO_EFFECTS
+    return git_effects(action.command, action.cwd, rules.roots, containment.places.run_by_git, gate.interrupt)
+
+
+def _places_named(gate: Gate, action: RunCommand) -> tuple[Path, ...]:
+    """Places that others run later which the command's text names, where the person themselves lets it run."""
+    approvals = gate.approvals
+    found = classify_command(action.command, action.cwd, approvals.rules.roots)
+    places = tuple(_resolved(each.place) for each in found.findings if each.place.startswith("/"))
+    # A rule for commands of a kind is no yes to a place.
+    is_theirs = places and (
+        approvals.decide(action).verdict == "ask" or approvals.grants.allows(action, found.reasons)
     )
-    return LetThrough(decision, is_planning, confinement)
+    return places if is_theirs else ()
+
+
+def _resolved(place: str) -> Path:
+    path = Path(place)
+    return Path(os.path.realpath(path.parent)) / path.name
 
 
 def _answered(
@@ -167,7 +205,7 @@ def _may_read(gate: Gate, wish: ReadSecretFiles) -> bool:
 def _replaces_files(action: RunCommand, exposed: _Paths) -> bool:
     """Whether a command would stop half way where one of these is hidden: nothing else can be put in its place."""
     words = words_in(action.command)
-    if "git" in words and not _REPLACE_FILES.isdisjoint(words):
+    if "git" in words and not REPLACES_FILES.isdisjoint(words):
         return True
     if "rm" not in words:
         return False

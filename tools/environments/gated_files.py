@@ -11,9 +11,9 @@ from typing import BinaryIO
 from tools.approval.actions import ReadPath, WritePath
 from tools.approval.gate import Gate
 from tools.context import FileStat, FileSystem
-from tools.environments.resolving import real_path
+from tools.environments.resolving import missing_root, real_path
 from tools.environments.together import FileChange, change_all
-from tools.errors import FileChanged
+from tools.errors import FileAccessError, FileChanged
 from tools.files.history import FileHistory, NoHistory, TakeBack
 from tools.files.searching import SearchQuery, SearchResult
 
@@ -59,6 +59,7 @@ class GatedFileSystem:
     def write(self, path: Path, data: bytes, *, expected: bytes | None) -> bytes:
         """Ask with the change, then write if the file is still what the change was made from."""
         real = self.resolve(path)
+        self._has_place(real)
         self._gate.authorize(WritePath(real, expected, data, shown=path))
         self._unmoved(path, real)
         return self._remembered.write(real, data, expected=expected)
@@ -80,6 +81,7 @@ class GatedFileSystem:
         with self.open(source) as stream:
             content = stream.read()
         real_source, real_target = self.resolve(source.parent) / source.name, self.resolve(target)
+        self._has_place(real_target)
         with self._gate.as_one():
             self._gate.authorize(WritePath(real_source, content, None, shown=source))
             self._gate.authorize(WritePath(real_target, None, content, shown=target))
@@ -105,6 +107,7 @@ class GatedFileSystem:
         # Of a link that is deleted only the directory is resolved, as in `remove`.
         path = change.path
         real = self.resolve(path) if change.after is not None else self.resolve(path.parent) / path.name
+        self._has_place(real)
         self._gate.authorize(WritePath(real, change.before, change.after, shown=change.path))
         return replace(change, path=real)
 
@@ -124,6 +127,19 @@ class GatedFileSystem:
     def resolve(self, path: Path) -> Path:
         """Where a path leads, on the machine that has it."""
         return real_path(self._inner, path)
+
+    def _has_place(self, real: Path) -> None:
+        """Make sure that a file is not written below a directory of the session's that is gone.
+
+        Raises:
+            FileAccessError: it would be.
+        """
+        root = missing_root(real, self._gate.approvals.rules.roots)
+        if root is not None and self._inner.stat(root) is None:
+            raise FileAccessError(
+                f"{real} was not changed: the session's directory {root} is not there any more; it was moved or "
+                "deleted. It is not made again. Tell the user: they can bring it back, or open a session where it is."
+            )
 
     def _unmoved(self, path: Path, approved: Path) -> None:
         if self.resolve(path) != approved:

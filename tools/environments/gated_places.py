@@ -65,11 +65,14 @@ def look_after(
     return tuple(found)
 
 
+def written_place(path: Path, before: bytes | None, after: bytes) -> WritePath:
+    """The change of a place as it is asked about."""
+    return WritePath(path, before, after, shown=path, runs_later=_BEHIND)
+
+
 def _may_stay(places: KeptPlaces, changes: Sequence[PlaceChange], gate: Gate) -> bool:
     try:
-        gate.authorize_together(
-            [WritePath(each.path, each.before, each.after, shown=each.path, runs_later=_BEHIND) for each in changes]
-        )
+        gate.authorize_together([written_place(each.path, each.before, each.after) for each in changes])
     except Denied:
         _put_back(places, changes)
         return False

@@ -69,8 +69,10 @@ class GatedProcesses:
             of_call = replace(of_call, env=no_path(spec.env))
         if through.confinement is not None:
             self._containment.places.leave()
+            through.note_agreed(self._containment.places.agreed, is_left=True)
         seen = CommandSpec(spec.command, spec.cwd, 0.0, of_call.env, of_call.call_id)
-        with self._history.command(seen), self._containment.hosts.asking_for(self._gate, spec.command):
+        late = lambda why: self._gate.authorize(replace(through.action, changes=(), unkept=why))  # noqa: E731
+        with self._history.command(seen, late), self._containment.hosts.asking_for(self._gate, spec.command):
             return self._inner.start(of_call)
 
     def list(self) -> Sequence[ProcessInfo]:

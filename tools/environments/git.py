@@ -81,6 +81,7 @@ _COPIED = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z0-9]{0,20}")
 _LINKED = ("objects", "refs", "packed-refs", "reftable", "shallow")
+_OWN_REFERENCES = ("ORIG_HEAD", "MERGE_HEAD", "FETCH_HEAD", "logs/HEAD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +238,11 @@ def write_repository(
 
 
 @contextlib.contextmanager
-def borrowed(repository: Repository) -> Iterator[Path]:
+def borrowed(repository: Repository, *, with_history: bool = False) -> Iterator[Path]:
     """A directory to be git's repository that shows what is in another one, for commands that only look.
+
+    Args:
+        with_history: also what its references were before, so that names like `-` and `stash@{1}` mean something.
 
     Raises:
         OSError: it cannot be made.
@@ -252,9 +256,20 @@ def borrowed(repository: Repository) -> Iterator[Path]:
                 (folder / name).symlink_to(there)
         for path in repository.index_files():
             (folder / path.name).symlink_to(path)
+        if with_history:
+            _link_history(repository, folder)
         (folder / "info").mkdir()
         (folder / "info" / "exclude").write_bytes(excluded(repository))
         yield folder
+
+
+def _link_history(repository: Repository, folder: Path) -> None:
+    (folder / "logs").mkdir()
+    if (repository.common_dir / "logs" / "refs").is_dir():
+        (folder / "logs" / "refs").symlink_to(repository.common_dir / "logs" / "refs")
+    for name in _OWN_REFERENCES:
+        if (there := repository.git_dir / name).is_file():
+            (folder / name).symlink_to(there)
 
 
 def excluded(repository: Repository | None) -> bytes:
@@ -309,8 +324,9 @@ class Git:
         given: bytes | None = None,
         fine: Collection[int] = (0,),
         variables: Mapping[str, str | None] = MappingProxyType({}),
+        seconds: float = _SECONDS,
     ) -> bytes:
-        """What git prints. Blocks for two minutes at most.
+        """What git prints. Blocks for `seconds` at most.
 
         Args:
             git_dir: a repository that `borrowed` or `write_repository` made.
@@ -328,7 +344,7 @@ class Git:
                 *arguments, cwd=cwd, git_dir=git_dir, work_tree=work_tree, variables=variables,
                 stdin=stdin, stderr=subprocess.PIPE,
             )  # fmt: skip
-            printed, complained = self._to_its_end(process, given)
+            printed, complained = self._to_its_end(process, given, seconds)
         except (OSError, subprocess.SubprocessError) as problem:
             raise ToolError(f"git {arguments[0]} could not be run: {problem}.{self._advice}") from problem
         if self.interrupt is not None and self.interrupt.is_set():
@@ -377,7 +393,9 @@ class Git:
         confinement = Confinement("workspace-write" if self._writable else "read-only", self._writable)
         return self._sandbox.popen(arguments, confinement, **popen)
 
-    def _to_its_end(self, process: subprocess.Popen[bytes], given: bytes | None) -> tuple[bytes, bytes]:
+    def _to_its_end(
+        self, process: subprocess.Popen[bytes], given: bytes | None, seconds: float
+    ) -> tuple[bytes, bytes]:
         def kill() -> None:
             if process.poll() is None:
                 signal_group(process.pid, SIGKILL)
@@ -385,7 +403,7 @@ class Git:
         with process:
             forget = self.interrupt.on_cancel(kill) if self.interrupt is not None else None
             try:
-                return process.communicate(given, timeout=_SECONDS)
+                return process.communicate(given, timeout=seconds)
             except BaseException:
                 kill()
                 raise

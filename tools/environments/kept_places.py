@@ -17,7 +17,7 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,8 +164,12 @@ class KeptPlaces:
         Args:
             path: absolute, resolved.
         """
+        return self.run_by_git()(path)
+
+    def run_by_git(self) -> Callable[[Path], bool]:
+        """As `runs`, for many files: as the settings are now."""
         places = self._finder.look_at_repositories().places
-        return str(path) in places or str(path.parent) in places
+        return lambda path: str(path) in places or str(path.parent) in places
 
     def held(self) -> tuple[Path, ...]:
         """Places that are there and that no everyday command changes: a sandbox may keep them as they are.
@@ -224,8 +228,8 @@ class KeptPlaces:
                 self._last[change.path] = was
 
     def _is_agreed(self, path: Path, was: Kept | None, now: Kept) -> bool:
-        began_to_run = _is_executable(now) and (was is None or not _is_executable(was))
-        return not (now.is_link or began_to_run) and self.agreed.covers(path, now.content)
+        began_to_run = not now.is_link and _is_executable(now) and (was is None or not _is_executable(was))
+        return self.agreed.covers(path, now.content, is_link=now.is_link, begins_to_run=began_to_run)
 
     def _is_inside(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self.roots)

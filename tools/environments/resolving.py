@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -21,3 +22,8 @@ class Resolves(Protocol):
 def real_path(files: FileSystem, path: Path) -> Path:
     """`path` with its symbolic links resolved, as `files` has them."""
     return files.resolve(path) if isinstance(files, Resolves) else Path(os.path.realpath(path))
+
+
+def missing_root(path: Path, roots: Iterable[Path]) -> Path | None:
+    """Which of a session's directories `path` is below that is not there any more: moved or deleted meanwhile."""
+    return next((root for root in roots if path.is_relative_to(root) and not root.is_dir()), None)

@@ -29,9 +29,15 @@ class FileHistory(Protocol):
         """The file `source` is about to become `target`, where nothing is."""
         ...
 
-    def command(self, spec: CommandSpec) -> AbstractContextManager[Sequence[ChangedFile]]:
+    def command(
+        self, spec: CommandSpec, unkept: Callable[[str], object] = lambda _: None
+    ) -> AbstractContextManager[Sequence[ChangedFile]]:
         """A command runs inside the `with`: what it overwrites, moves or deletes is kept where that can be foreseen,
         and what it has changed is found afterwards: it is in the given sequence then, as far as it was seen.
+
+        Args:
+            unkept: is told, before the command runs, what could not be kept in time of what it would take. What it
+                raises keeps the command from running.
         """
         ...
 
@@ -52,6 +58,10 @@ class NoHistory:
         return nothing_noted
 
     @contextmanager
-    def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:  # noqa: ARG002
+    def command(
+        self,
+        spec: CommandSpec,  # noqa: ARG002
+        unkept: Callable[[str], object] = lambda _: None,  # noqa: ARG002
+    ) -> Iterator[Sequence[ChangedFile]]:
         """Do nothing."""
         yield ()

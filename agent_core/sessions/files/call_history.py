@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from agent_core.sessions.files.keeping import Keeper
@@ -19,6 +20,7 @@ from agent_core.sessions.files.version_rows import (
     Origin,
     add_changes,
     complete_change,
+    folder_changed,
     folder_made,
     remove_changes,
     told_elsewhere,
@@ -33,6 +35,8 @@ from tools.result import ChangedFile
 
 log = logging.getLogger(__name__)
 
+_MOST_NAMED = 3
+_POSTPONED = "the program was ended while it was to be kept"
 _AFTERWARDS_UNKNOWN = FileState(UNKNOWN)
 
 
@@ -69,10 +73,14 @@ class CallHistory:
             return nothing_noted
 
     @contextmanager
-    def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:
+    def command(
+        self, spec: CommandSpec, unkept: Callable[[str], object] = lambda _: None
+    ) -> Iterator[Sequence[ChangedFile]]:
         """Keep what the command names before it runs, and what else it has changed afterwards."""
         watched = self._watch(spec)
         try:
+            if watched is not None and (unread := watched.unread()):
+                unkept(_named(unread))
             yield () if watched is None else watched.changed
         finally:
             if watched is not None:
@@ -109,20 +117,26 @@ class CallHistory:
 
     def _watch(self, spec: CommandSpec) -> _Watched | None:
         limits = ObservationLimits(max_file_bytes=self.keeper.limits.max_file_bytes)
-        began = self.keeper.database.clock()
+        began, until = self.keeper.database.clock(), time.monotonic() + limits.max_copy_seconds
         try:
             seen = Observation(spec, self.roots, limits, cache=self.cache, skipped=self.skipped)
             watched = _Watched(seen, began)
             if seen.is_read_only:
                 return None
-            self._keep_foreseen(watched)
+            self._keep_foreseen(watched, until)
         except Exception:  # a command runs whatever keeps its changes from being kept
             log.exception("What the command %r changes is not kept", spec.command[:200])
             return None
         return watched
 
-    def _keep_foreseen(self, watched: _Watched) -> None:
-        changes = [self._foreseen(file) for file in watched.seen.foreseen]
+    def _keep_foreseen(self, watched: _Watched, until: float) -> None:
+        changes: list[Change] = []
+        for file in watched.seen.foreseen:
+            if file.content is not None and time.monotonic() > until:
+                # It is held in memory, and kept once the command has ended.
+                watched.postponed.add(settled(file.path))
+                file = replace(file, content=None, lost=_POSTPONED)  # noqa: PLW2901 - the same file
+            changes.append(self._foreseen(file))
         if not changes:
             return
         for change in changes:
@@ -142,12 +156,18 @@ class CallHistory:
             after = {settled(one.path): _left(one) for one in differences}
             foreseen = {settled(file.path): file for file in watched.seen.foreseen}
             # What the command has moved tells more of a file than was known before.
-            found = [one for one in differences if foreseen.get(settled(one.path)) != one.before]
+            found = [
+                one
+                for one in differences
+                if settled(one.path) in watched.postponed or foreseen.get(settled(one.path)) != one.before
+            ]
             again = {settled(one.path) for one in found}
             new = [self._found(one) for one in found]
-            for folder in watched.seen.new_folders:
-                watched.folders.setdefault(settled(folder), folder_made(settled(folder)))
-            changes = [*(folder for path, folder in watched.folders.items() if path.is_dir()), *new]
+            for each in watched.seen.folders:
+                path = settled(each.path)
+                watched.folders.setdefault(path, folder_changed(path, each.before, each.after))
+            folders = (folder for path, folder in watched.folders.items() if folder.before.hash or path.is_dir())
+            changes = [*folders, *new]
             foreign: set[Path] = set()
 
             def end(connection: sqlite3.Connection) -> None:
@@ -221,15 +241,26 @@ class CallHistory:
 
 @dataclass(slots=True)
 class _Watched:
-    """A command that runs: what was seen before it, the rows about that, directories that were not there, and in the
-    end the files whose text is another.
+    """A command that runs: what was seen before it, the rows about that, directories that were not there or are
+    others by its end, what is to be kept after it, and in the end the files whose text is another.
     """
 
     seen: Observation
     began: float
     rows: dict[Path, int] = field(default_factory=dict)
     folders: dict[Path, Change] = field(default_factory=dict)
+    postponed: set[Path] = field(default_factory=set)
     changed: list[ChangedFile] = field(default_factory=list)
+
+    def unread(self) -> list[Path]:
+        """What the command would take and there was no time to read."""
+        return [file.path for file in self.seen.foreseen if file.lost == self.seen.too_slow]
+
+
+def _named(paths: Sequence[Path]) -> str:
+    names = ", ".join(path.name for path in paths[:_MOST_NAMED])
+    more = f" and {len(paths) - _MOST_NAMED:,} more files" if len(paths) > _MOST_NAMED else ""
+    return f"{names}{more}, as copying them takes too long"
 
 
 def _left(difference: FileDifference) -> FileState:
@@ -239,8 +270,10 @@ def _left(difference: FileDifference) -> FileState:
 
 
 def _changed(difference: FileDifference) -> ChangedFile | None:
-    """The file, where its text is another now; None for a directory that is gone."""
+    """The file, where its text is another now; None for a directory that is gone, a pipe and the like."""
     before = difference.before
+    if difference.after_hash == UNKNOWN and not difference.path.is_file():
+        return None
     if difference.after_hash is None and before.lost and before.mode is None:
         return None
     if before.content is not None and difference.after_hash == sha256(before.content):

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from agent_core.sessions.files.looking import FileState, Found, look, sha256
+from agent_core.sessions.files.looking import NOTHING, FileState, Found, look, sha256
 from agent_core.sessions.files.paths import missing_folders
-from agent_core.sessions.files.placing import place
+from agent_core.sessions.files.placing import place, place_folder
+from agent_core.sessions.files.version_rows import FOLDER
+from tools.environments.resolving import missing_root
 from tools.errors import FileAccessError, ToolError
 
 if TYPE_CHECKING:
@@ -37,14 +40,35 @@ class Disk(Protocol):
         """The directories that must be made before `path` can be, outermost first, where these are taken back too."""
         ...
 
+    def folder(self, path: Path) -> FileState:
+        """A directory with its permissions; `NOTHING` where there is none."""
+        ...
+
+    def place_folder(self, path: Path, wanted: FileState) -> None:
+        """Make a directory if there is none, and give it these permissions.
+
+        Raises:
+            FileAccessError, OSError.
+        """
+        ...
+
 
 class LocalDisk:
-    """This machine's."""
+    """This machine's.
+
+    Args:
+        roots: the session's directories: nothing below one that is not there any more is made again.
+    """
+
+    def __init__(self, roots: tuple[Path, ...] = ()) -> None:
+        self._roots = roots
 
     def look(self, path: Path, max_bytes: int) -> Found:
         """What is there."""
         if (where := machine_of(path)) and not path.exists():
             return Found("other", problem=f"it is on {where}, where the session does not work now")
+        if (root := missing_root(path, self._roots)) is not None:
+            return Found("other", problem=f"the session's directory {root} is not there any more: moved or deleted")
         return look(path, max_bytes)
 
     def place(self, path: Path, seen: Found, wanted: FileState, content: bytes | None) -> None:
@@ -54,6 +78,20 @@ class LocalDisk:
     def missing_folders(self, path: Path) -> list[Path]:
         """Those that are made with it."""
         return missing_folders(path)
+
+    def folder(self, path: Path) -> FileState:
+        """The directory."""
+        try:
+            mode = path.lstat().st_mode
+        except OSError:
+            return NOTHING
+        return FileState(FOLDER, stat.S_IMODE(mode)) if stat.S_ISDIR(mode) else NOTHING
+
+    def place_folder(self, path: Path, wanted: FileState) -> None:
+        """Make it, or give it these permissions."""
+        if (root := missing_root(path, self._roots)) is not None:
+            raise FileAccessError(f"the session's directory {root} is not there any more: moved or deleted")
+        place_folder(path, wanted.mode)
 
 
 LOCAL_DISK = LocalDisk()
@@ -115,6 +153,18 @@ class FarDisk:
     def missing_folders(self, path: Path) -> list[Path]:  # noqa: ARG002 - as the port has it
         """None: directories there stay."""
         return []
+
+    def folder(self, path: Path) -> FileState:  # noqa: ARG002 - as the port has it
+        """Nobody looks at directories there."""
+        return NOTHING
+
+    def place_folder(self, path: Path, wanted: FileState) -> None:  # noqa: ARG002
+        """Directories there stay as they are.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), str(path))
 
 
 def stored_far(where: str, path: Path) -> Path:

@@ -63,7 +63,11 @@ class FarHistory:
         return take_back
 
     @contextmanager
-    def command(self, spec: CommandSpec) -> Iterator[Sequence[ChangedFile]]:  # noqa: ARG002 - as the port has it
+    def command(
+        self,
+        spec: CommandSpec,  # noqa: ARG002 - as the port has it
+        unkept: Callable[[str], object] = lambda _: None,  # noqa: ARG002
+    ) -> Iterator[Sequence[ChangedFile]]:
         """Nothing is looked at."""
         yield ()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from agent_core.sessions.files.looking import FileState, Found, look_at
@@ -15,7 +15,7 @@ from tools.environments.file_errors import told_as_file_error
 from tools.environments.replacing import create_at, move_at, replace_at
 from tools.environments.resolved_open import Spot, holding
 from tools.errors import FileChanged
-from tools.os_flags import O_NONBLOCK, set_mode
+from tools.os_flags import O_DIRECTORY, O_NONBLOCK, set_mode
 
 _PERMISSION_BITS = 0o7777
 
@@ -35,6 +35,25 @@ def place(path: Path, seen: Found, wanted: FileState, content: bytes | None) -> 
         with told_as_file_error("bring back", path):
             spot = held.enter_context(holding(path, make=content is not None))
         _place_at(spot, seen, wanted, content)
+
+
+def place_folder(path: Path, mode: int | None) -> None:
+    """Make a directory if there is none, and give it these permissions.
+
+    Raises:
+        FileAccessError: a link has come into its directories. OSError.
+    """
+    with ExitStack() as held:
+        with told_as_file_error("bring back", path):
+            spot = held.enter_context(holding(path, make=True))
+        with suppress(FileExistsError):
+            os.mkdir(spot.name, dir_fd=spot.folder)
+        descriptor = spot.open(os.O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+        try:
+            if mode is not None:
+                set_mode(descriptor, mode)
+        finally:
+            os.close(descriptor)
 
 
 def _place_at(spot: Spot, seen: Found, wanted: FileState, content: bytes | None) -> None:

@@ -21,8 +21,10 @@ person's undo; their redo."""
 
 PRUNED = "pruned"
 """The `lost` of rows whose content was dropped to save space."""
+NO_CONTENT = "it is a directory"
+"""The `lost` of rows about directories: there is no content to keep."""
 FOLDER = "/"
-"""The hash after the change in a row that stands for a directory that was made on the way to a file."""
+"""Stands in a hash's place for a directory: one that was made on the way to a file has no mode in its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,8 @@ class Change:
 
     @property
     def is_folder(self) -> bool:
-        """Whether it tells of a directory that was made."""
-        return self.after.hash == FOLDER
+        """Whether it tells of a directory that was made, removed or given other permissions."""
+        return FOLDER in {self.before.hash, self.after.hash}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,12 @@ class Cause:
 def folder_made(path: Path) -> Change:
     """The change that stands for a directory that is made on the way to a file."""
     return Change(path, NOTHING, FileState(FOLDER))
+
+
+def folder_changed(path: Path, before: int | None, after: int | None) -> Change:
+    """The change of a directory's permissions; None: it was not there, or is not there any more."""
+    was, now = (NOTHING if mode is None else FileState(FOLDER, mode) for mode in (before, after))
+    return folder_made(path) if before is None else Change(path, was, now, NO_CONTENT)
 
 
 def turn_number(connection: sqlite3.Connection, session_id: str, turn_id: str) -> int | None:
@@ -131,6 +139,21 @@ def changes_of_turns(connection: sqlite3.Connection, session_id: str, turns: Seq
             f"SELECT {_COLUMNS} FROM file_versions WHERE session_id = ? AND turn = ?"  # noqa: S608 - constant
             " AND origin IN ('tool', 'command', 'found') ORDER BY id",
             (session_id, turn),
+        )
+        found += map(_change, rows)
+    return found
+
+
+def changes_before_fork(connection: sqlite3.Connection, session_id: str, turn_ids: Sequence[str]) -> list[Change]:
+    """What those turns changed while they were still another session's, in order."""
+    found: list[Change] = []
+    for turn_id in turn_ids:
+        rows = connection.execute(
+            f"SELECT {_COLUMNS} FROM sessions JOIN turns ON turns.session_id = sessions.id JOIN file_versions"  # noqa: S608
+            " ON file_versions.session_id = turns.session_id AND file_versions.turn = turns.number"
+            " WHERE root_id = (SELECT root_id FROM sessions WHERE id = ?1) AND sessions.id != ?1 AND turns.id = ?2"
+            " AND origin IN ('tool', 'command', 'found') ORDER BY file_versions.id",
+            (session_id, turn_id),
         )
         found += map(_change, rows)
     return found

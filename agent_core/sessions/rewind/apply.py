@@ -20,7 +20,9 @@ A file that fails keeps no other from being brought back. What is lost is told, 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import stat
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from pathlib import Path
 from sqlite3 import Connection
@@ -29,10 +31,10 @@ from agent_core.errors import HermesError, RequestError, StoreError
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.disk import LOCAL_DISK, Disk
-from agent_core.sessions.files.looking import FileState, Found
-from agent_core.sessions.files.version_rows import Cause, Change, Origin, add_changes, folder_made
+from agent_core.sessions.files.looking import NOTHING, FileState, Found
+from agent_core.sessions.files.version_rows import NO_CONTENT, Cause, Change, Origin, add_changes, folder_made
 from agent_core.sessions.rewind.plan import Verdict, judge
-from agent_core.sessions.rewind.records import Action, FileOutcome, FileStep, RewindPlan, RewindReport
+from agent_core.sessions.rewind.records import Action, FileOutcome, FileStep, FolderTrail, RewindPlan, RewindReport
 from agent_core.sessions.rewind.rows import (
     begin_rewind,
     finish_redo,
@@ -77,11 +79,18 @@ class RewindRun:
             StoreError: the database cannot be written; nothing was changed.
         """
         self._begin()
+        missing = {trail.path for trail in self.plan.folders if not trail.path.is_dir()}
+        for trail in self.plan.folders:
+            if not trail.is_made and trail.path not in missing and (trail.wanted.mode or 0) & stat.S_IWUSR:
+                self._bring_folder(trail, missing)  # before the files that may have to be made in it
         for step in self.plan.steps:
             self._carry_out(step)
-        for folder in self.plan.folders:
-            with contextlib.suppress(OSError):  # there is something in it, or it is gone
-                folder.rmdir()
+        for trail in reversed(self.plan.folders):
+            if trail.is_made:
+                self._remove_empty(trail.path)
+        for trail in self.plan.folders:
+            if not trail.is_made:
+                self._bring_folder(trail, missing)
         report = RewindReport(
             self.plan.kind,
             self.plan.numbers,
@@ -141,6 +150,36 @@ class RewindRun:
             return
         self._failed.append(FileOutcome(step.path, step.action, "something else keeps changing it; try again"))
 
+    def _remove_empty(self, folder: Path) -> None:
+        now = self.disk.folder(folder)
+        # There may be something in it, or it is gone.
+        with contextlib.suppress(StoreError, OSError):
+            if now.hash is not None and not any(folder.iterdir()):
+                self._note([Change(folder, now, NOTHING, NO_CONTENT)])
+            folder.rmdir()
+
+    def _bring_folder(self, trail: FolderTrail, missing: AbstractSet[Path]) -> None:
+        """Make a directory again, or give it the permissions that it had.
+
+        Args:
+            missing: those that were not there when this began.
+        """
+        path, wanted = trail.path, trail.wanted
+        try:
+            now = self.disk.folder(path)
+            if now == wanted or any(each.path == path for each in (*self._done, *self._kept)):
+                return
+            if now.hash is not None and path not in missing and now != trail.left:
+                self._kept.append(FileOutcome(path, "chmod", "someone else has changed its permissions since"))
+                return
+            self._note([*map(folder_made, self.disk.missing_folders(path)), Change(path, now, wanted, NO_CONTENT)])
+            self.disk.place_folder(path, wanted)
+        except (StoreError, FileAccessError, OSError) as problem:
+            self._failed.append(FileOutcome(path, "nothing", _told(problem)))
+            return
+        if now.hash is None or path not in missing:
+            self._done.append(FileOutcome(path, "create" if now.hash is None else "chmod"))
+
     def _change(self, step: FileStep, found: Found, action: Action) -> str:
         wanted = step.trail.wanted
         if wanted.mode is None and wanted.hash is not None and not found.state.is_link:
@@ -155,17 +194,20 @@ class RewindRun:
         lost = "" if found.content is not None or found.state.hash is None else f"too large ({found.size:,} bytes)"
         if found.content is not None:
             self.blobs.put(found.content)
-        origin: Origin = "rewind" if self.plan.kind == "undo" else "redo"
-        cause = Cause(self.plan.session_id, self.plan.numbers[0], "", origin, self._rewind_id)
         changes = (
             [folder_made(folder) for folder in self.disk.missing_folders(path)] if wanted.hash is not None else []
         )
         changes.append(Change(path, found.state, wanted, lost))
-        with self.database.write() as connection:
-            add_changes(connection, cause, changes, self.database.clock())
+        self._note(changes)
         if found.content is not None and not self.blobs.has(found.state.hash or ""):
             self.blobs.put(found.content)
         return lost
+
+    def _note(self, changes: Sequence[Change]) -> None:
+        origin: Origin = "rewind" if self.plan.kind == "undo" else "redo"
+        cause = Cause(self.plan.session_id, self.plan.numbers[0], "", origin, self._rewind_id)
+        with self.database.write() as connection:
+            add_changes(connection, cause, changes, self.database.clock())
 
 
 def require_current(connection: Connection, plan: RewindPlan) -> None:

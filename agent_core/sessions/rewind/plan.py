@@ -21,11 +21,12 @@ from agent_core.sessions.files.looking import UNKNOWN, FileState, Found
 from agent_core.sessions.files.paths import settled
 from agent_core.sessions.files.version_rows import PRUNED, Change
 from agent_core.sessions.rewind.preview import Previews
-from agent_core.sessions.rewind.records import Action, FileStep, StepState, Trail
+from agent_core.sessions.rewind.records import Action, FileStep, FolderTrail, StepState, Trail
 from tools.approval.persistence_paths import run_later
 from tools.light_dataclass import dataclass
 
 _MOST_BELOW = 10_000
+_BEFORE_FORK = "it was changed before this session was forked: only the session that it was forked from can undo that"
 BY_CHANCE = "it changed while a command ran that does not name it"
 
 
@@ -59,10 +60,25 @@ def trails_of(changes: Iterable[Change]) -> list[Trail]:
     return [one for one in trails if one.lost or one.left.hash == UNKNOWN or one.wanted != one.left]
 
 
-def folders_of(changes: Iterable[Change]) -> tuple[Path, ...]:
-    """The directories that were made, innermost first."""
-    folders = {change.path for change in changes if change.is_folder}
-    return tuple(sorted(folders, key=lambda folder: len(folder.parts), reverse=True))
+def folders_of(changes: Iterable[Change]) -> tuple[FolderTrail, ...]:
+    """The directories that are not what they were, outermost first."""
+    found: dict[Path, FolderTrail] = {}
+    for change in changes:
+        if change.is_folder:
+            wanted = found[change.path].wanted if change.path in found else change.before
+            found[change.path] = FolderTrail(change.path, wanted, change.after)
+    return tuple(sorted(found.values(), key=lambda trail: len(trail.path.parts)))
+
+
+def not_taken_back(changes: Iterable[Change], disk: Disk = LOCAL_DISK) -> tuple[FileStep, ...]:
+    """What turns have left that were another session's when they ran: that is told and stays."""
+    trails = [replace(trail, lost=_BEFORE_FORK) for trail in trails_of(changes)]
+    steps = (_step_left(trail, judge(trail, disk.look(trail.path, 0))) for trail in trails)
+    return tuple(step for step in steps if step.state != "already")
+
+
+def _step_left(trail: Trail, verdict: Verdict) -> FileStep:
+    return FileStep(trail, verdict.action, verdict.state, verdict.reason)
 
 
 def steps_of(

@@ -47,6 +47,24 @@ class Trail:
 
 
 @dataclass(frozen=True, slots=True)
+class FolderTrail:
+    """What became of one directory within the turns; with its permissions, as far as they are known.
+
+    Attributes:
+        wanted: what it was before them, `NOTHING` for one that they made; `left`: what they left.
+    """
+
+    path: Path
+    wanted: FileState
+    left: FileState
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it was not there before."""
+        return self.wanted.hash is None
+
+
+@dataclass(frozen=True, slots=True)
 class FileStep:
     """What is to happen to one file.
 
@@ -77,7 +95,8 @@ class RewindPlan:
     Attributes:
         turns: newest first.
         steps: one for each path, in the order they are done.
-        folders: directories that the turns made, innermost first: they go if they are empty afterwards.
+        folders: directories that the turns made, removed or changed, outermost first: those that they made go if they
+            are empty afterwards, the others become what they were.
         rewind_id: for a redo, the undo that it takes back.
     """
 
@@ -85,7 +104,7 @@ class RewindPlan:
     kind: RewindKind
     turns: tuple[RewoundTurn, ...]
     steps: tuple[FileStep, ...]
-    folders: tuple[Path, ...] = ()
+    folders: tuple[FolderTrail, ...] = ()
     rewind_id: int | None = None
 
     @property

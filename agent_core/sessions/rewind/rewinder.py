@@ -8,9 +8,9 @@ from agent_core.errors import RequestError
 from agent_core.sessions.database.database import Database
 from agent_core.sessions.files.blobs import BlobStore
 from agent_core.sessions.files.disk import LOCAL_DISK, Disk
-from agent_core.sessions.files.version_rows import changes_of_rewind, changes_of_turns
+from agent_core.sessions.files.version_rows import changes_before_fork, changes_of_rewind, changes_of_turns
 from agent_core.sessions.rewind.apply import RewindRun
-from agent_core.sessions.rewind.plan import folders_of, steps_of, trails_of
+from agent_core.sessions.rewind.plan import folders_of, not_taken_back, steps_of, trails_of
 from agent_core.sessions.rewind.records import FileOutcome, FileStep, RewindPlan, RewindReport
 from agent_core.sessions.rewind.rows import rewind_to_redo, turns_of_rewind, turns_to_undo, with_prompts
 
@@ -58,8 +58,10 @@ class Rewinder:
                 raise RequestError("There is nothing to undo: no turn of this session is in view.")
             shown = with_prompts(connection, session_id, records)
             changes = changes_of_turns(connection, session_id, [record.number for record in records])
+            earlier = changes_before_fork(connection, session_id, [record.id for record in reversed(records)])
         steps = steps_of(trails_of(changes), self._blobs, self._max_bytes, self._disk)
-        return RewindPlan(session_id, "undo", shown, steps, folders_of(changes))
+        left = not_taken_back(earlier, self._disk)
+        return RewindPlan(session_id, "undo", shown, (*steps, *left), folders_of(changes))
 
     def plan_redo(self, session_id: str) -> RewindPlan:
         """What taking back the last undo would do. Changes nothing.

@@ -55,7 +55,7 @@ def test_the_look_of_every_tool(
     details = card_details(name, arguments, CWD)
     assert (details["kind"], details["title"], details["rawInput"]) == (kind, title, arguments)
     assert details.get("locations") == (None if place is None else [_place(*place)])
-    assert running_call(ToolRunning("c", name, arguments, CWD))["title"] == title
+    assert running_call(ToolRunning("c", name, arguments, CWD), PLAIN)["title"] == title
 
 
 def _place(path: str, line: int | None = None) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def test_the_tools_name_is_told_once_where_its_card_is_made(client: ClientCapabi
     assert made.get("_meta", {}).get("tool_name") == ("terminal" if client.terminal_output else None)
     for later in (
         requested_call(ToolRequested("c", "terminal", arguments, CWD, announced=True), client),
-        running_call(ToolRunning("c", "terminal", arguments, CWD)),
+        running_call(ToolRunning("c", "terminal", arguments, CWD), client),
         _finished("terminal", ToolResult("{}"), client, **arguments),
     ):
         assert "name" not in later
@@ -209,7 +209,7 @@ def test_who_makes_a_call_is_told_from_its_beginning_to_its_failure() -> None:
     call = ("c", "read_file", {"path": "a"}, CWD)
     updates = [
         requested_call(ToolRequested(*call, announced=True, by="scout"), PLAIN),
-        running_call(ToolRunning(*call, by="scout")),
+        running_call(ToolRunning(*call, by="scout"), PLAIN),
         *finished_call(ToolFinished(*call, error("no"), by="scout"), PLAIN),
     ]
     assert [update["title"] for update in updates] == ["scout: Read a"] * 3

@@ -34,6 +34,9 @@ class NoSandbox:
     name = "none"
     hides_beside_changes = True
 
+    def any_left(self) -> bool:
+        return False
+
     def close(self) -> None:
         return
 

@@ -77,6 +77,7 @@ class Finding:
             that it runs without one after a person's yes.
         undoable: it stays inside the roots, and what it takes away comes back by itself (`node_modules`, `build`).
         secrets: the files of credentials that the program which does it is given; absolute where that is known.
+        place: the sensitive file or directory that it names and changes; '' for none.
     """
 
     level: Literal["dangerous", "forbidden"]
@@ -85,3 +86,4 @@ class Finding:
     outside: bool = False
     undoable: bool = False
     secrets: tuple[str, ...] = ()
+    place: str = ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from tools.approval.dangers.finding import Family, Finding
-from tools.approval.dangers.places import Scene
+from tools.approval.dangers.places import Scene, full_path
 from tools.approval.dangers.words import Words, sort_words, texts
 from tools.bash.reading import UNKNOWN, Argument, Invocation
 
@@ -74,6 +75,8 @@ _VALUES: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "fetch": ("jo", ("--depth", "--refmap", "--upload-pack"), ""),
     "apply": ("pC", ("--exclude", "--include", "--directory", "--whitespace"), ""),
 }
+_SETTING = frozenset({"config", "remote"})
+_OF_OTHER_FILES = ("--global", "--system", "--worktree", "--file", "-f", "--blob")
 _CHANGING: Mapping[str, frozenset[str]] = {
     "worktree": frozenset({"remove", "prune"}),
     "submodule": frozenset({"deinit", "foreach"}),
@@ -112,13 +115,24 @@ def judge_git(call: Invocation, scene: Scene) -> Iterator[Finding]:  # noqa: ARG
         yield Finding("dangerous", "hidden", "runs a command of git whose name is hidden")
         return
     judge = _JUDGES.get(command.text)
-    yield from judge(rest) if judge is not None else _rewrites(command.text, rest)
+    found = judge(rest) if judge is not None else _rewrites(command.text, rest)
+    if command.text in _SETTING and not any(each.text.startswith(_OF_OTHER_FILES) for each in rest):
+        found = (replace(one, place=_settings_file(call, settings)) for one in found)
+    yield from found
     if command.text in _SHOWS_CHANGES and any(one.text.startswith(("--ext-diff", "--textconv")) for one in rest):
         yield Finding("dangerous", "hidden", "runs a program of the repository's settings")
     if any(re.match(r"--(?:upload-pack|receive-pack|exec)\b", one.text) for one in rest if command.text != "rebase"):
         yield Finding("dangerous", "hidden", "makes git run a program")
     if any(one.text.startswith("ext::") for one in rest):
         yield Finding("dangerous", "hidden", "makes git run a program")
+
+
+def _settings_file(call: Invocation, settings: list[tuple[str, Argument]]) -> str:
+    """Where the settings are that a command names, if it runs at the top of its work tree; '' where nobody knows."""
+    folder = call.cwd
+    for name, value in settings:
+        folder = full_path(value.text, folder) if name == "-C" else folder
+    return f"{folder}/.git/config" if folder and UNKNOWN not in folder else ""
 
 
 def _split(

@@ -67,7 +67,7 @@ def _at(place: Place) -> Finding | None:
         return Finding("forbidden", "our configuration", "writes over this agent's own database")
     if place.kind == "sensitive":
         family: Family = "persistence" if place.is_run_later else "credentials"
-        return Finding("dangerous", family, f"writes {place.shown}, which {place.why}")
+        return Finding("dangerous", family, f"writes {place.shown}, which {place.why}", place=place.path)
     found = _AT.get(place.kind)
     if found is None:
         return None
