@@ -60,6 +60,7 @@ _NOTICES: Mapping[StatusKind, Severity] = {
     "fallback": "warning",
     "hook": "warning",
     "memory": "warning",
+    "oversized": "warning",
     "storage": "warning",
     "undelivered": "warning",
     "unused": "warning",

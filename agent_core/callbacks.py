@@ -119,6 +119,7 @@ StatusKind = Literal[
     "fallback",
     "hook",
     "memory",
+    "oversized",
     "refusal",
     "retry",
     "storage",

@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_core.config import Configuration
 from agent_core.project_policy import ApprovalMode, ProjectPolicy, read_project_policy, stricter
 from tools.approval.rules.parsing import allowlist_rules, parse_rule
-from tools.approval.rules.paths import with_real_places
+from tools.approval.rules.paths import spelled_out, with_real_places
 from tools.approval.rules.rule import PermissionRule
 from tools.light_dataclass import dataclass
 
@@ -55,7 +55,14 @@ def permission_settings(
         mode = stricter(mode, project.mode)
         warnings += project.warnings
     return PermissionSettings(
-        deny=tuple(dict.fromkeys(place for rule in own for place in (*with_real_places(rule, places), *there(rule)))),
+        deny=tuple(
+            dict.fromkeys(
+                place
+                for written in own
+                for rule in spelled_out(written)
+                for place in (*with_real_places(rule, places), *there(rule))
+            )
+        ),
         allow=(
             *(parse_rule(text, f"approvals.allow in {file}") for text in approvals.allow),
             *allowlist_rules(config.settings.command_allowlist, f"command_allowlist in {file}"),

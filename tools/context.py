@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol
 from tools.errors import ToolError
 from tools.files.searching import SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
+from tools.paths import absolute
 from tools.recall import SessionRecall
 from tools.result import ChangedFile, ResultImage, SavedOutput, ToolResult
 from tools.settings import ToolSettings
@@ -323,14 +323,10 @@ class ToolContext:
     hooks: SessionCallHooks | None = None
 
     def resolve(self, path: str) -> Path:
-        """The absolute path that a model's `path` means: `~` expanded, relative ones from `cwd`."""
-        expanded = Path(path)
-        if self.home is None:
-            expanded = expanded.expanduser()
-        elif expanded.parts[:1] == ("~",):
-            expanded = self.home().joinpath(*expanded.parts[1:])
-        joined = expanded if expanded.is_absolute() else self.cwd / expanded
-        return Path(os.path.normpath(joined))
+        """The absolute path that a model's `path` means, relative ones from `cwd`."""
+        # The home of another machine is asked for, so only where it is needed.
+        home = self.home() if self.home is not None and path.startswith("~") else None
+        return Path(absolute(path, self.cwd, home))
 
 
 def require_context(kwargs: Mapping[str, Any]) -> ToolContext:

@@ -10,9 +10,11 @@ from typing import Any
 from tools import arguments
 from tools.context import ToolContext, require_context
 from tools.errors import ToolError
+from tools.files.patterns import located
 from tools.files.searching import NearMiss, SearchHit, SearchQuery, SearchResult
 from tools.registry import registry
 from tools.result import ToolResult
+from tools.text.globs import split
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -72,11 +74,15 @@ def _query(args: Mapping[str, Any], ctx: ToolContext) -> SearchQuery:
         raise ToolError("The argument 'pattern' is empty; say what to search for ('*' lists all files).")
     target = arguments.choice(args, "target", ("content", "files"), "content")
     output = arguments.choice(args, "output_mode", ("content", "files_only", "count"), "content")
+    path = arguments.path(args, ctx, default=".")
+    if target == "files":
+        path, pattern = located(",".join(map(_as_glob, split(pattern))), path, ctx)
+    path, glob = located(arguments.text(args, "file_glob", ""), path, ctx)
     return SearchQuery(
-        pattern=_as_glob(pattern) if target == "files" else pattern,
-        path=arguments.path(args, ctx, default="."),
+        pattern=pattern,
+        path=path,
         target="files" if target == "files" else "content",
-        glob=arguments.text(args, "file_glob", "") or None,
+        glob=glob or None,
         output="count" if output == "count" else "files_only" if output == "files_only" else "content",
         limit=arguments.integer(args, "limit", 50, minimum=1, maximum=ctx.settings.search.max_results),
         offset=arguments.integer(args, "offset", 0),

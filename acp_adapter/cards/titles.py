@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tools.patching.paths import paths_of
+from tools.paths import absolute as absolute_path
 
 Arguments = Mapping[str, Any]
 
@@ -56,7 +57,7 @@ def absolute(path: object, cwd: str) -> str | None:
     """The path that an argument means, seen from `cwd`; None where it is none."""
     if not isinstance(path, str) or not path or "\0" in path:
         return None
-    return os.path.normpath(os.path.join(cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+    return absolute_path(path, cwd)
 
 
 def on_path(verb: str, arguments: Arguments, cwd: str) -> str:

@@ -1,71 +1,213 @@
-"""The arguments of a tool call, made valid where that is safe: the history holds JSON that every server takes."""
+"""The arguments of a tool call, repaired where that is safe: the history holds JSON that every server takes.
+
+A model can be cut off at any character, whatever its server says of why it ended. So only arguments that are closed
+run: every string and every bracket has its end, and nothing follows.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Any, NoReturn
 
 _EMPTY = "{}"
-_CUT = (
-    "The output limit cut this call off before its arguments were complete; nothing was run. "
-    "Send it again in smaller pieces (a long file: write the first part, then add to it)."
+_LIMIT = "The output limit cut this call off before its arguments were complete"
+_AGAIN = (
+    "Nothing was run. Send the call again; if it is long, in smaller parts (a long file: write the first part, then "
+    "add to it)."
 )
+_SHOWN = 40
+
+_SPACE = re.compile(r"\s*")
+_FENCE = re.compile(r"\s*```(?:json)?\s*", re.IGNORECASE)
+_CLOSING_FENCE = re.compile(r"\s*(?:```)?\s*")
+_STRINGS = {quote: re.compile(rf"[^{quote}\\]*+(?:\\.[^{quote}\\]*+)*+{quote}", re.DOTALL) for quote in "\"'"}
+_SPECIAL = re.compile(r'\\(?:u[0-9a-fA-F]{4}|.)|"', re.DOTALL)
+_BARE_KEY = re.compile(r"[A-Za-z_$][\w$-]*")
+_SCALAR = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.+-])|(?:true|false|null|True|False|None)\b")
+_CUT_SCALAR = re.compile(r"[\w.+-]+\Z")
+_WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
+_NO_COMMA = 'a comma or a bracket is missing (a quotation mark in a text is written \\")'
+_NOT_AN_OBJECT = "The arguments must be one JSON object. Nothing was run."
 
 
 def settled_arguments(text: str, *, cut: bool = False) -> tuple[str, str | None]:
     """The text of a JSON object, and what is wrong with the call if it must not run.
 
-    Valid arguments stay byte for byte. Others are repaired, but never by inventing an end: half a file's content
-    must not be written as if it were the whole.
+    Valid arguments stay byte for byte. Others are repaired where they are closed.
 
     Args:
         cut: the answer was cut off at the output limit, and this call was the last of it.
     """
     if not text.strip():
-        return (_EMPTY, _CUT) if cut else (_EMPTY, None)
-    found = _parsed(text)
+        return _EMPTY, f"{_LIMIT}. {_AGAIN}" if cut else None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return _repaired(text, cut=cut)
     if isinstance(found, str):  # an object that was encoded twice
-        inner = _parsed(found)
-        return (found, None) if isinstance(inner, dict) else (_EMPTY, _not_an_object(text))
-    if isinstance(found, dict):
-        return text, None
-    if found is not None:
-        return _EMPTY, _not_an_object(text)
-    if cut:
-        return _EMPTY, _CUT
-    repaired = _repaired(text)
-    return (_EMPTY, _not_an_object(text)) if repaired is None else (repaired, None)
+        text, found = found, _object_or_none(found)
+    return (text, None) if isinstance(found, dict) else (_EMPTY, _NOT_AN_OBJECT)
 
 
-def _parsed(text: str) -> Any:
+def _object_or_none(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _repaired(text: str) -> str | None:
-    if not text.rstrip().endswith("}"):
-        return None
+def _repaired(text: str, *, cut: bool) -> tuple[str, str | None]:
+    reader = _Reader(text)
     try:
-        value = json.loads(text, strict=False)  # raw line breaks and tabs within strings
-    except (ValueError, RecursionError):
-        value = _mended(text)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) and value else None
-
-
-def _mended(text: str) -> Any:
-    import json_repair  # noqa: PLC0415 - only for the rare call that is broken
-
-    try:
-        return json_repair.loads(text, skip_json_loads=True)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _not_an_object(text: str) -> str:
-    try:
-        json.loads(text)
+        value = reader.read()
+    except _Unclosed as problem:
+        what = f"{_LIMIT}: they" if cut else "The arguments are not valid JSON, for they were cut off: they"
+        return _EMPTY, f"{what} end {problem}. {_AGAIN}"
     except (ValueError, RecursionError) as problem:
-        return f"The arguments are not valid JSON ({problem}). Nothing was run. Send one JSON object."
-    return "The arguments must be one JSON object. Nothing was run."
+        why = problem if isinstance(problem, _Malformed) else "they are nested too deeply"
+        return _EMPTY, f"The arguments are not valid JSON: {why}. Nothing was run. Send one JSON object."
+    if cut:
+        return _EMPTY, f"{_LIMIT}. {_AGAIN}"
+    return json.dumps(value, ensure_ascii=False), None
+
+
+class _Unclosed(Exception):
+    """The text ends within something; says within what."""
+
+
+class _Malformed(ValueError):
+    """The text is not JSON, and not nearly; says where and why."""
+
+
+class _Reader:
+    """Reads one object, as JSON or as some models write it.
+
+    That is: raw line breaks and tabs in strings, single quotes, bare keys, Python's words, a comma too many, a comma
+    missing before a key, a Markdown fence around it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._keys: list[str] = []
+
+    def read(self) -> dict[str, Any]:
+        """The object.
+
+        Raises:
+            _Unclosed: the text ends before the object does.
+            _Malformed: it is something else, or more than one object.
+        """
+        self._skip(_FENCE)
+        if self._peek() != "{":
+            self._fail("they do not begin with {")
+        value = self._object()
+        self._skip(_CLOSING_FENCE)
+        if self._at < len(self._text):
+            second = self._peek() == "{"
+            self._fail("a second object follows; send a call for each" if second else "something follows it")
+        return value
+
+    def _object(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        self._at += 1
+        while self._next() != "}":
+            key = self._key()
+            self._expect(":")
+            self._keys.append(key)
+            found[key] = self._value()
+            self._keys.pop()
+            # A comma that is missing before a quoted key is clear; a quotation mark within a text looks otherwise.
+            if self._next() == ",":
+                self._at += 1
+            elif self._peek() not in {"}", '"', "'"}:
+                self._fail(_NO_COMMA)
+        self._at += 1
+        return found
+
+    def _array(self) -> list[Any]:
+        found: list[Any] = []
+        self._at += 1
+        while self._next() != "]":
+            found.append(self._value())
+            if self._next() == ",":
+                self._at += 1
+            elif self._peek() != "]":
+                self._fail(_NO_COMMA)
+        self._at += 1
+        return found
+
+    def _key(self) -> str:
+        if self._peek() in _STRINGS:
+            return self._string()
+        bare = _BARE_KEY.match(self._text, self._at)
+        if bare is None:
+            self._fail("a key is expected")
+        self._at = bare.end()
+        if self._at == len(self._text):
+            raise self._unclosed("inside a key")
+        return bare[0]
+
+    def _value(self) -> Any:
+        sign = self._next()
+        if sign == "{":
+            return self._object()
+        if sign == "[":
+            return self._array()
+        if sign in _STRINGS:
+            return self._string()
+        scalar = _SCALAR.match(self._text, self._at)
+        if scalar is None:
+            if _CUT_SCALAR.match(self._text, self._at):
+                raise self._unclosed("inside a value")
+            self._fail("a value is expected")
+        self._at = scalar.end()
+        return _WORDS[scalar[0]] if scalar[0] in _WORDS else json.loads(scalar[0])
+
+    def _string(self) -> str:
+        start = self._at + 1
+        found = _STRINGS[self._text[self._at]].match(self._text, start)
+        if found is None:
+            raise self._unclosed("inside a string")
+        self._at = found.end()
+        value: str = json.loads(f'"{_SPECIAL.sub(_escaped, self._text[start : self._at - 1])}"', strict=False)
+        return value
+
+    def _expect(self, sign: str) -> None:
+        if self._next() != sign:
+            self._fail(f"a {sign} is missing")
+        self._at += 1
+
+    def _next(self) -> str:
+        """The next character that is no blank."""
+        self._skip(_SPACE)
+        if self._at == len(self._text):
+            raise self._unclosed("where a bracket is open")
+        return self._text[self._at]
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _skip(self, pattern: re.Pattern[str]) -> None:
+        if (found := pattern.match(self._text, self._at)) is not None:
+            self._at = found.end()
+
+    def _unclosed(self, where: str) -> _Unclosed:
+        of = f", in “{self._keys[-1][:_SHOWN]}”" if self._keys else ""
+        tail = " ".join(self._text[-_SHOWN:].split())
+        return _Unclosed(f"{where}{of}, after {len(self._text):,} characters (“…{tail}”)")
+
+    def _fail(self, why: str) -> NoReturn:
+        near = " ".join(self._text[max(self._at - _SHOWN // 2, 0) : self._at + _SHOWN // 2].split())
+        raise _Malformed(f"{why}, at character {self._at + 1:,} (“{near}”)")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    """A piece of a string as JSON has it: an escape that it does not know is a backslash and a character."""
+    piece = found[0]
+    if piece == '"':
+        return '\\"'
+    if piece == "\\'":
+        return "'"
+    return piece if len(piece) > 2 or piece[1] in '"\\/bfnrt' else f"\\{piece}"  # noqa: PLR2004 - \\uXXXX

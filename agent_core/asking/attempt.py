@@ -22,6 +22,8 @@ def ask_once(provider: Provider, request: ModelRequest, token: CancelToken, coll
             if token.is_set():
                 raise TurnInterrupted
             collector.take(event)
+            if collector.finish == "oversized":
+                break
     except ProviderError:
         if token.is_set():
             raise TurnInterrupted from None

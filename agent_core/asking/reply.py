@@ -28,6 +28,8 @@ from agent_core.providers.base import (
 from agent_core.providers.choice import ModelChoice
 from tools.light_dataclass import dataclass
 
+_CALL_BYTES = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -80,6 +82,10 @@ class CallIds:
         return candidate
 
 
+LARGEST_ANSWER = 32 * 1024 * 1024
+"""Bytes of an answer, reasoning and arguments included; it ends with the event that passes them."""
+
+
 @dataclass(slots=True)
 class Collector:
     """Takes an answer's events, tells the listeners, and has the reply in the end."""
@@ -88,6 +94,7 @@ class Collector:
     ids: CallIds
     usage: Usage = field(default_factory=Usage)
     finish: FinishReason | None = None
+    _size: int = 0
     _text: list[str] = field(default_factory=list)
     _reasoning: list[str] = field(default_factory=list)
     _items: list[dict[str, object]] = field(default_factory=list)
@@ -117,6 +124,7 @@ class Collector:
         Raises:
             ProviderProtocolError: it does not fit those before it.
         """
+        self._size += _size(event)
         match event:
             case TextDelta(text=text):
                 self._think(self._thoughts.close())  # what was held back of it comes before the text, if at all
@@ -128,13 +136,15 @@ class Collector:
             case ToolCallArguments(index=index, text=text):
                 if index not in self._open:
                     raise ProviderProtocolError("The model sent arguments of a tool call that it had not begun.")
-                self._open[index].arguments.append(text)
+                self._open[index].pieces.setdefault(index, []).append(text)
             case ProviderItem(item=item):
                 self._items.append(item)
             case UsageReport(usage=usage):
                 self.usage = usage
             case Finished(reason=reason):
                 self.finish = reason
+        if self._size > LARGEST_ANSWER and self.finish is None:
+            self.finish = "oversized"
 
     def reply(self) -> Reply:
         """The answer, once it is complete."""
@@ -144,8 +154,8 @@ class Collector:
         finish = self.finish or ("tool_calls" if drafts else "stop")
         calls, problems = [], {}
         for draft in drafts:
-            cut = finish == "length" and draft is drafts[-1]
-            arguments, problem = settled_arguments("".join(draft.arguments), cut=cut)
+            cut = finish in {"length", "oversized"} and draft is drafts[-1]
+            arguments, problem = settled_arguments(draft.arguments(), cut=cut)
             calls.append(tool_call(draft.id, draft.name, arguments))
             if problem:
                 problems[draft.id] = problem
@@ -166,11 +176,31 @@ class Collector:
         draft = self._open.get(event.index)
         if draft is not None and _goes_on(draft, event):
             return
+        if (same := self._under_another_index(event)) is not None:
+            self._open[event.index] = same
+            return
         call_id = self.ids.unique(event.id)
         draft = self._open[event.index] = ToolCallDraft(call_id, event.name, event.id)
         self._drafts.append((event.index, draft))
         if self.callbacks.tool_gen_callback is not None:
             self.callbacks.tool_gen_callback(call_id, event.name)
+
+    def _under_another_index(self, event: ToolCallStarted) -> ToolCallDraft | None:
+        """The call that began with this id and name: one call, also where it comes under two indexes."""
+        named = (draft for draft in self.announced if draft.name == event.name and draft.source_id == event.id)
+        return next(named, None) if event.id else None
+
+
+def _size(event: StreamEvent) -> int:
+    """Bytes that are kept of an event, about."""
+    match event:
+        case TextDelta(text=text) | ReasoningDelta(text=text) | ToolCallArguments(text=text):
+            return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        case ToolCallStarted(id=call_id, name=name):
+            return len(call_id) + len(name) + _CALL_BYTES
+        case ProviderItem(item=item):
+            return len(repr(item))
+    return 0
 
 
 def _goes_on(draft: ToolCallDraft, event: ToolCallStarted) -> bool:
@@ -180,7 +210,7 @@ def _goes_on(draft: ToolCallDraft, event: ToolCallStarted) -> bool:
     """
     if event.id and draft.source_id:
         return event.id == draft.source_id
-    return event.name == draft.name and not _is_json("".join(draft.arguments))
+    return event.name == draft.name and not _is_json(draft.arguments())
 
 
 def _is_json(text: str) -> bool:

@@ -98,7 +98,7 @@ def _other_key(route: TurnRoute, failure: ClassifiedError, asked: set[str | None
 def _completion(reply: Reply, choice: ModelChoice) -> Completion:
     if reply.finish == "refusal":
         raise Unanswered("it refused")
-    truncated = reply.finish == "length"
+    truncated = reply.finish in {"length", "oversized"}
     text = _THOUGHTS.sub("", reply.text).strip()
     if not text:
         raise Unanswered("the limit (max_tokens) left no room for text" if truncated else "its answer has no text")

@@ -24,6 +24,7 @@ from tools.context import AgentServices
 from tools.dispatch import dispatch, unknown_tool
 from tools.errors import ToolInterrupted
 from tools.light_dataclass import dataclass
+from tools.paths import absolute
 from tools.registry import ToolEntry
 from tools.result import ToolResult, error
 
@@ -215,9 +216,7 @@ class ToolRunner:
         return (self._real(path),) if isinstance(path, str) else (self._workspace.cwd,)
 
     def _real(self, path: str) -> Path:
-        joined = os.path.join(self._workspace.cwd, os.path.expanduser(path))  # noqa: PTH111, PTH118
-        # As ToolContext.resolve has it: `..` takes back a name, and not what a link of that name leads to.
-        return Path(os.path.realpath(os.path.normpath(joined)))
+        return Path(os.path.realpath(absolute(path, self._workspace.cwd)))
 
     def _start(self, call: _Call) -> None:
         with call.lock:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from agent_core.hooks.answers import LONGEST_TEXT, verdict_of
 from agent_core.hooks.hook import NOTHING, HookCall, HookFailed, Verdict
 from agent_core.hooks.names import COMMUNITY, HookName, community_tool
 from agent_core.hooks.process import Ran
+from tools.paths import absolute
 
 _BLOCKED = 2
 _WORDS = frozenset({"prompt", "session_start"})
@@ -115,7 +115,7 @@ def _their_arguments(call: HookCall) -> dict[str, Any]:
     arguments = dict(call.facts["args"])
     path = arguments.get(_PATH)
     if isinstance(path, str):
-        arguments[_THEIR_PATH] = os.path.normpath(os.path.join(call.cwd, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+        arguments[_THEIR_PATH] = absolute(path, call.cwd)
     return arguments
 
 

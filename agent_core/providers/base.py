@@ -11,7 +11,7 @@ from agent_core.providers.made_once import RequestParts
 from tools.light_dataclass import dataclass
 
 ApiMode = Literal["chat_completions", "anthropic_messages", "codex_responses", "bedrock_converse", "offline"]
-FinishReason = Literal["stop", "tool_calls", "length", "refusal"]
+FinishReason = Literal["stop", "tool_calls", "length", "refusal", "oversized"]
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 CacheTtl = Literal["5m", "1h"]
 
@@ -114,7 +114,7 @@ class UsageReport:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The answer is complete, and why it ended."""
+    """The answer is complete, and why it ended; `oversized`: more came than is kept of an answer, or in one piece."""
 
     reason: FinishReason
 
@@ -162,9 +162,18 @@ class Provider(Protocol):
 
 @dataclass(slots=True)
 class ToolCallDraft:
-    """A tool call while its arguments still arrive. `source_id` is the server's own id, '' where it gave none."""
+    """A tool call while its arguments still arrive.
+
+    Attributes:
+        source_id: the server's own id, '' where it gave none.
+        pieces: of its arguments, by the index under which they came: some servers give one call two.
+    """
 
     id: str
     name: str
     source_id: str = ""
-    arguments: list[str] = field(default_factory=list)
+    pieces: dict[int, list[str]] = field(default_factory=dict)
+
+    def arguments(self) -> str:
+        """Their text so far; what came again under another index counts once."""
+        return "".join(dict.fromkeys("".join(pieces) for pieces in self.pieces.values()))

@@ -53,6 +53,10 @@ _GO_ON = (
     "[Your answer reached the output limit here. The person has seen it up to this point. "
     "Go on exactly where it stops, and repeat nothing.]"
 )
+_OVERSIZED = (
+    "The answer was ended here, because it is too large: over 32 MiB, or over 8 MiB in one piece. What had come "
+    "until then was kept."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +233,10 @@ class TurnLoop:
         self.services.activity.turn("waiting_for_model", turn.route.choice.name)
         began = time.time()
         reply = ask_hooked(self.workspace.hooks, turn, asker.ask)
+        if reply.finish == "oversized":
+            reply = replace(reply, text=f"{reply.text}\n\n[{_OVERSIZED}]".lstrip())
+            if turn.callbacks.status_callback is not None:
+                turn.callbacks.status_callback(Status("oversized", _OVERSIZED))
         choice = turn.route.choice
         if turn.callbacks.step_callback is not None:
             turn.callbacks.step_callback(

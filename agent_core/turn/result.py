@@ -13,6 +13,7 @@ STOP: dict[FinishReason, StopReason] = {
     "stop": "end_turn",
     "tool_calls": "end_turn",
     "length": "max_tokens",
+    "oversized": "max_tokens",
     "refusal": "refusal",
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.agents import TEST_TOOLS
+from tests.support.bedrock_server import SECRET, BedrockServer
 from tests.support.token_endpoint import TokenEndpoint
 from tests.support.wire_agents import Connections, agent_over
 from tools.registry import Parallel, registry
@@ -44,3 +45,28 @@ def endpoint():
     server = TokenEndpoint()
     yield server
     server.close()
+
+
+@pytest.fixture
+def aws_settings(monkeypatch, tmp_path):
+    """Credentials of the test's own, and nothing else of this machine's."""
+    for name in (
+        "AWS_PROFILE",
+        "AWS_DEFAULT_REGION",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "AWS_SESSION_TOKEN",
+        "AWS_CA_BUNDLE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_REGION", "eu-west-3")
+
+
+@pytest.fixture
+def bedrock_server(aws_settings):
+    with BedrockServer() as server:
+        yield server

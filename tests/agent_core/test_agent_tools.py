@@ -64,8 +64,8 @@ def test_what_goes_wrong_in_a_call_is_told_to_the_model_and_the_turn_goes_on(
     assert (result["final_response"], result["stop_reason"]) == ("I see.", "end_turn")
 
 
-def test_ids_that_the_provider_repeats_are_made_unique_within_an_answer_and_over_turns(tmp_path, ears):
-    again = uses(("call_1", "todo", {}), ("call_1", "todo", {}))
+def test_ids_that_the_provider_repeats_are_made_unique_among_tools_and_over_turns(tmp_path, ears):
+    again = uses(("call_1", "todo", {}), ("call_1", "memory", {}))
     agent = make_agent(tmp_path, again, again, says("ok"), again, says("ok"), callbacks=ears.callbacks())
     agent.chat("go")
     result = agent.run_conversation("again")

@@ -42,6 +42,16 @@ def test_the_users_own_rules_count_with_the_setting_that_they_are_from(read, hom
     assert (found.mode, found.smart, found.warnings) == ("auto", False, ())
 
 
+def test_what_denies_files_may_hold_several_and_what_allows_them_holds_a_name(read):
+    rules = {"deny": [{"read": "*.pem,*.key"}], "allow": [{"write": "*.a,*.b"}]}
+    found = read(rules, "approvals: {deny: [{write: '{src,lib}/**'}]}\n")
+    assert [rule.shown for rule in found.deny] == [
+        *("read: *.pem,*.key", "read: *.pem", "read: *.key"),
+        *("write: {src,lib}/**", "write: src/**", "write: lib/**"),
+    ]
+    assert [rule.shown for rule in found.allow] == ["write: *.a,*.b"]
+
+
 def test_a_project_adds_what_it_denies_and_may_ask_more_often(read, project):
     found = read({"deny": ["npm publish"]}, "approvals:\n  mode: all\n  deny:\n  - read: secrets/\n")
     assert [rule.shown for rule in found.deny] == ["run: npm publish", "read: secrets/"]

@@ -17,6 +17,7 @@ from typing import Any, Literal, Self
 
 from tests.support.model_replies import Gate, Recorded, Status, ToolCall
 
+SECRET = "wJalr/secret/0123456789"
 EVENT_STREAM = "application/vnd.amazon.eventstream"
 _STRING = 7
 

@@ -231,7 +231,7 @@ def test_the_person_sees_plain_text_and_programs_the_place(tmp_path: Path):
     assert result.facts == {"path": str(tmp_path / "a.py"), "line": 3}
 
 
-@pytest.mark.parametrize("path", ["", "  ", "a\0b", ["a"], "~nobody-of-that-name/x"])
+@pytest.mark.parametrize("path", ["", "  ", "a\0b", ["a"]])
 def test_what_cannot_be_a_path_is_a_clear_error(tmp_path: Path, path: object):
     assert "'path'" in error_of(call(make_context(tmp_path), "read_file", path=path))
 

@@ -142,3 +142,104 @@ def test_the_schema_stays_small():
         "function": {"name": "search_files", "description": DESCRIPTION, "parameters": SCHEMA},
     }
     assert len(json.dumps(definition)) <= 1050
+
+
+ROUTES = (
+    "app/blog/[slug]/page.tsx",
+    "app/blog/[slug]/more.ts",
+    "app/blog/s/page.tsx",
+    "app/(shop)/{id}/page.tsx",
+    "app/top.ts",
+    "lib/a.ts",
+    "lib/b.tsx",
+    "lib/deep/c.ts",
+    "lib/a.test.ts",
+    "lib/a,b.txt",
+    "lib/b.txt",
+    "lib/x[1].txt",
+    "lib/x1.txt",
+    "~name/inside.ts",
+    "root.ts",
+)
+
+
+@pytest.fixture
+def routes(tmp_path: Path) -> Path:
+    for name in ROUTES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("needle\n")
+    return tmp_path
+
+
+def _all_ts(*but: str) -> set[str]:
+    return {name for name in ROUTES if name.endswith(".ts")} - set(but)
+
+
+@pytest.mark.parametrize("target", ["files", "content"])
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("app/blog/[slug]/page.tsx", {"app/blog/[slug]/page.tsx"}),
+        ("app/blog/[slug]/*", {"app/blog/[slug]/page.tsx", "app/blog/[slug]/more.ts"}),
+        ("./app/blog/[slug]/page.tsx", {"app/blog/[slug]/page.tsx"}),
+        ("app/(shop)/{id}/page.tsx", {"app/(shop)/{id}/page.tsx"}),
+        ("app/**/{id}/*.{ts,tsx}", {"app/(shop)/{id}/page.tsx"}),
+        ("x[1].txt", {"lib/x[1].txt"}),
+        ("lib/a,b.txt", {"lib/a,b.txt"}),
+        ("lib/[ab].ts*", {"lib/a.ts", "lib/b.tsx"}),
+        ("./**/*.ts", _all_ts()),
+        ("./*.ts", {"root.ts"}),
+        ("././lib/*.ts", {"lib/a.ts", "lib/a.test.ts"}),
+        ("*.ts,*.tsx", {name for name in ROUTES if name.endswith((".ts", ".tsx"))}),
+        ("*.ts, lib/*.tsx", _all_ts() | {"lib/b.tsx"}),
+        ("*.{ts,tsx},*.txt", set(ROUTES)),
+        ("*.ts,!*.test.ts", _all_ts("lib/a.test.ts")),
+        ("!*.test.ts,*.ts", _all_ts("lib/a.test.ts")),
+        ("!./lib/**,*.ts", {"root.ts", "app/top.ts", "app/blog/[slug]/more.ts", "~name/inside.ts"}),
+        ("{root}/lib/**/*.ts", {"lib/a.ts", "lib/a.test.ts", "lib/deep/c.ts"}),
+        ("{root}/app/blog/[slug]/page.tsx", {"app/blog/[slug]/page.tsx"}),
+        ("{root}/lib/*.ts,{root}/root.ts", {"lib/a.ts", "lib/a.test.ts", "root.ts"}),
+        ("lib/../root.ts", {"root.ts"}),
+        ("/lib/*.tsx", {"lib/b.tsx"}),
+        ("/*.ts", {"root.ts"}),
+        ("lib/deep/", {"lib/deep/c.ts"}),
+        ("~name/*.ts", {"~name/inside.ts"}),
+    ],
+)
+def test_a_glob_means_what_a_person_means(routes: Path, glob: str, found: set[str], target: str):
+    glob = glob.replace("{root}", str(routes))
+    asked = {"pattern": glob, "target": "files"} if target == "files" else {"pattern": "needle", "file_glob": glob}
+    result = call(make_context(routes), "search_files", **asked, output_mode="files_only", limit=100)
+    assert set(result.text.splitlines()[1:]) == found
+
+
+@pytest.mark.parametrize("target", ["files", "content"])
+def test_a_glob_may_begin_elsewhere_than_the_search(routes: Path, tmp_path_factory, monkeypatch, target: str):
+    monkeypatch.setenv("HOME", str(routes))
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "other.ts").write_text("needle\n")
+
+    def found(ctx, glob: str) -> set[str]:
+        asked = (
+            {"pattern": glob, "target": "files"} if target == "files" else {"pattern": "needle", "file_glob": glob}
+        )
+        return set(call(ctx, "search_files", **asked, output_mode="files_only", limit=100).text.splitlines()[1:])
+
+    ctx = make_context(elsewhere, "dont_ask")
+    assert found(ctx, "~/lib/*.tsx") == {str(routes / "lib/b.tsx")}
+    assert found(ctx, f"{routes}/app/blog/[slug]/*.ts") == {str(routes / "app/blog/[slug]/more.ts")}
+    two = found(ctx, f"{routes}/lib/deep/*.ts,{routes}/app/*.ts")
+    assert two == {str(routes / "lib/deep/c.ts"), str(routes / "app/top.ts")}
+    assert found(make_context(routes / "app", "dont_ask"), "../lib/*.tsx") == {str(routes / "lib/b.tsx")}
+
+
+def test_globs_in_two_places_are_refused_with_what_to_do(routes: Path, tmp_path: Path):
+    asked = {"pattern": "*.ts,/etc/*.conf", "target": "files"}
+    assert "one after the other" in error_of(call(make_context(routes), "search_files", **asked))
+
+
+def test_a_glob_that_begins_outside_of_the_workspace_asks_as_its_path_would(routes: Path, tmp_path_factory):
+    cwd = tmp_path_factory.mktemp("cwd")
+    approver = ScriptedApprover("no")
+    call(make_context(cwd, "default", approver), "search_files", pattern=f"{routes}/lib/*.ts", target="files")
+    assert [str(action.path) for action in approver.asked] == [str(routes / "lib")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tools.files.searching import SearchQuery
 
@@ -49,15 +50,15 @@ def everywhere(query: SearchQuery) -> tuple[str, ...]:
     return ("--no-ignore", *_NO_GIT) if query.include_ignored else _NO_GIT
 
 
-def narrowing(query: SearchQuery) -> tuple[str, ...]:
-    """Only files of a type, or with a glob."""
-    glob = ("--glob", query.glob) if query.glob else ()
-    return (("--type", query.type) if query.type else ()) + glob
+def narrowing(query: SearchQuery, globs: Sequence[str]) -> tuple[str, ...]:
+    """Only files of a type, or with one of the globs."""
+    kind = ("--type", query.type) if query.type else ()
+    return (*kind, *(word for glob in globs for word in ("--glob", glob)))
 
 
-def overrides(query: SearchQuery) -> bool:
-    """Whether the glob brings back what is ignored: one that excludes does not."""
-    return bool(query.glob) and not str(query.glob).startswith("!")
+def overrides(globs: Sequence[str]) -> bool:
+    """Whether the globs bring back what is ignored: those that exclude do not."""
+    return not all(glob.startswith("!") for glob in globs)
 
 
 def _breaks_of_either_kind(regex: str) -> str:

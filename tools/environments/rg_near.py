@@ -18,8 +18,10 @@ _MAX_LOOKED_AT = 200
 
 def near_miss(
     query: SearchQuery,
+    globs: Sequence[str],
     start: str,
     runner: Runner,
+    *,
     may_show: Callable[[str], bool],
     start_of: Callable[[Path], bytes],
 ) -> NearMiss | None:
@@ -28,12 +30,13 @@ def near_miss(
     Not told where it takes more than a moment, or where there is too much to look at: then it may be wrong.
 
     Args:
+        globs: what those of the query mean.
         may_show: whether a file's name may be told.
         start_of: the beginning of a file; raises OSError.
     """
     short = replace(runner, deadline=min(runner.deadline, time.monotonic() + _SECONDS))
     loose = replace(query, ignore_case=True, include_ignored=True)
-    narrowed = (*rg.narrowing(loose), *rg.everywhere(loose))
+    narrowed = (*rg.narrowing(loose, globs), *rg.everywhere(loose))
     try:
         found = _names(short, "--files-with-matches", "--null", "--text", *narrowed, *rg.pattern(loose), "--", start)
         found = [name for name in found if may_show(name)]

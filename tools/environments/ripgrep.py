@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -19,17 +19,18 @@ from tools.approval.sensitive import why_sensitive
 from tools.context import Interrupt
 from tools.environments import rg_arguments as rg
 from tools.environments.file_errors import told_as_file_error
-from tools.environments.python_search.globs import GlobError, NamePattern
 from tools.environments.resolved_open import open_resolved
 from tools.environments.rg_events import Page, lines_of_page
 from tools.environments.rg_near import near_miss
 from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
 from tools.environments.search_ground import held_for_search
 from tools.errors import ToolError
+from tools.files.patterns import settled
 from tools.files.searching import SearchHit, SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
 from tools.os_flags import O_NONBLOCK
 from tools.settings import SearchSettings
+from tools.text.globs import GlobError, Wanted
 
 _T = TypeVar("_T")
 _COUNTED = re.compile(rb"([^\0]+)\0(\d+)\r?\n")
@@ -124,12 +125,14 @@ class Search:
                 "The search took too long and was stopped before anything was found. "
                 "Name a deeper path or a narrower file_glob."
             )
-        near = near_miss(self.query, self.start, self.runner, self._may_show, self.looks.start_of)
+        near = near_miss(
+            self.query, self._globs(), self.start, self.runner, may_show=self._may_show, start_of=self.looks.start_of
+        )
         return replace(result, near=near)
 
     def _names(self) -> SearchResult:
-        wanted = [_name_pattern(glob) for glob in (self.query.pattern, self.query.glob) if glob]
         listed = self._list_files(self._kind() if not self.one_file else ())
+        wanted = [wanted_files(text, lambda: listed) for text in (self.query.pattern, self.query.glob) if text]
         found = [name for name in listed if all(pattern.matches(name) for pattern in wanted)]
         names = [name for name in found if self._may_show(name)]
         changed = dict(zip(names, self.looks.modified([self._path(name) for name in names]), strict=False))
@@ -159,18 +162,26 @@ class Search:
         How many files were left out is not told: it would answer guesses about what stands in them.
         """
         count = "--count-matches" if rg.spans_lines(self.query) else "--count"
-        narrowed = () if self.one_file else rg.narrowing(self.query)
+        globs = self._globs()
+        narrowed = rg.narrowing(self.query, globs) if not self.one_file else ()
         arguments = (count, "--null", "--with-filename", *narrowed, *rg.everywhere(self.query))
         counting = replace(self.runner, deadline=self._counting_ends())
         output = b"".join(self._in_time(counting.run(*arguments, *rg.pattern(self.query), "--", self.start)))
         self.runner.unreadable = counting.unreadable
         counts = {name.decode(errors="surrogateescape"): int(count) for name, count in _COUNTED.findall(output)}
-        names = sorted(self._not_ignored(counts))
+        names = sorted(self._not_ignored(counts, globs))
         return {name: counts[name] for name in names if self._may_show(name)}
 
-    def _not_ignored(self, names: Iterable[str]) -> list[str]:
+    def _globs(self) -> tuple[str, ...]:
+        """What the query's globs mean; a file that it names itself is searched whatever they are."""
+        if self.one_file or not self.query.glob:
+            return ()
+        with glob_errors():
+            return settled(self.query.glob, self._list_files)
+
+    def _not_ignored(self, names: Iterable[str], globs: Sequence[str]) -> list[str]:
         # What --glob asks for is found even where .gitignore says no, so it is held against the plain listing.
-        if self.one_file or self.query.include_ignored or not rg.overrides(self.query):
+        if self.one_file or self.query.include_ignored or not rg.overrides(globs):
             return list(names)
         plain = set(self._list_files())
         return [name for name in names if name in plain]
@@ -230,9 +241,25 @@ class Search:
         )
 
 
-def _name_pattern(glob: str) -> NamePattern:
+def wanted_files(text: str, listed: Callable[[], Iterable[str]]) -> Wanted:
+    """Which files some globs mean, where `listed` are there.
+
+    Raises:
+        ToolError: one is not well formed.
+    """
+    with glob_errors():
+        return Wanted(settled(text, listed))
+
+
+@contextmanager
+def glob_errors() -> Iterator[None]:
+    """Say what is wrong with a glob.
+
+    Raises:
+        ToolError: in place of `GlobError`.
+    """
     try:
-        return NamePattern(glob)
+        yield
     except GlobError as problem:
         raise ToolError(f"The search was not understood: {problem}\n{GLOB_HINT}") from problem
 

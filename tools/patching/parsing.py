@@ -34,7 +34,7 @@ def parse(patch: str, path: str = "") -> list[Operation]:
         path: the file that hunks without a header belong to; '' for none.
 
     Raises:
-        ToolError: it cannot be read; which line and why.
+        ToolError: it cannot be read; which line and why. One without its end mark may have been cut off.
     """
     lines = unwrapped(patch)
     if not any(line.strip() for _, line in lines):
@@ -68,6 +68,11 @@ def _sections(lines: Sequence[NumberedLine], path: str) -> list[_Section]:
             sections.append(current)
         else:
             _check_between(number, line, has_ended=has_ended)
+    if current is not None:
+        raise ToolError(
+            f"The patch has no *** End Patch after its part for {current.path}: it may have been cut off. Nothing "
+            "was changed. Send all of it again with *** End Patch as its last line; a long one in several patches."
+        )
     return sections
 
 

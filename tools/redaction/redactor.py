@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable
 
 from tools.redaction.assignments import assigned_secrets
@@ -31,23 +32,28 @@ class Redactor:
     """`redact`, which also knows secrets of our own by their value. One may serve several threads."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
-        self._known: frozenset[str] = frozenset()
-        self._pattern: re.Pattern[str] | None = None
+        self._learning = threading.Lock()
+        # Replaced together, so that who reads needs no lock.
+        self._known: tuple[frozenset[str], re.Pattern[str] | None] = frozenset(), None
         self.learn(known)
 
     def learn(self, secrets: Iterable[str]) -> None:
         """From now on take these out, too, also encoded; those that are too short to be secrets are passed over."""
-        known = self._known | {form for secret in secrets if len(secret) >= _SHORTEST for form in forms_of(secret)}
-        if known == self._known:
-            return
-        # The longest first: one key may begin with another.
-        ordered = sorted(known, key=len, reverse=True)
-        self._known, self._pattern = known, re.compile("|".join(map(re.escape, ordered)))
+        forms = frozenset(form for secret in secrets if len(secret) >= _SHORTEST for form in forms_of(secret))
+        with self._learning:
+            known, _ = self._known
+            if forms <= known:
+                return
+            known |= forms
+            # The longest first: one key may begin with another.
+            ordered = sorted(known, key=len, reverse=True)
+            self._known = known, re.compile("|".join(map(re.escape, ordered)))
 
     def __call__(self, text: str) -> str:
         """`text` without secrets."""
-        if self._pattern is not None and any(secret in text for secret in self._known):
-            text = self._pattern.sub("[redacted: our key]", text)
+        known, pattern = self._known
+        if pattern is not None and any(secret in text for secret in known):
+            text = pattern.sub("[redacted: our key]", text)
         return redact(text)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from agent_core.prompt.context_files.globs import fits
 from tools.light_dataclass import dataclass
+from tools.text.globs import GlobError, split, translate
 
 FOLDER = ".cursor/rules"
 _ENDING = ".mdc"
 _MOST_FILES = 200
 _MOST_DEPTH = 3
+_LONGEST_GLOB = 200
 _KEY = re.compile(r"([A-Za-z]\w*)\s*:\s*(.*)")
 
 
@@ -34,7 +36,7 @@ class CursorRule:
 
     def is_for(self, path: PurePosixPath) -> bool:
         """Whether it holds for work on a file; `path` is relative to the directory that `.cursor` is in."""
-        return any(fits(glob, path) for glob in self.globs)
+        return any(_fits(glob, path) for glob in self.globs)
 
 
 def parse_rule(text: str) -> CursorRule:
@@ -86,16 +88,26 @@ def _head(lines: list[str]) -> dict[str, str]:
 
 def _listed(value: str) -> Iterator[str]:
     """Globs as they are written: with commas, in brackets, quoted or not; a comma in braces is the glob's own."""
-    whole = value[1:-1] if value.startswith("[") and value.endswith("]") else value
-    depth, one = 0, ""
-    for sign in f"{whole},":
-        depth += (sign == "{") - (sign == "}")
-        if sign == "," and depth <= 0:
-            if glob := _plain(one.strip()):
-                yield glob.removeprefix("./")
-            one = ""
-        else:
-            one += sign
+    for written in split(value[1:-1] if value.startswith("[") and value.endswith("]") else value):
+        if glob := _plain(written):
+            yield glob.removeprefix("./")
+
+
+def _fits(glob: str, path: PurePosixPath) -> bool:
+    """Whether a glob means a path; one without a slash is for the name alone. None that is too long does."""
+    if len(glob) > _LONGEST_GLOB:
+        return False
+    text = str(path) if "/" in glob else path.name
+    return _compiled(f"{glob}**" if glob.endswith("/") else glob).fullmatch(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _compiled(glob: str) -> re.Pattern[str]:
+    """The glob as an expression; what is none as the text that it is."""
+    try:
+        return re.compile(translate(glob), re.DOTALL)
+    except GlobError:
+        return re.compile(re.escape(glob))
 
 
 def _plain(value: str) -> str:

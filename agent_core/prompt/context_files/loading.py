@@ -16,6 +16,7 @@ from agent_core.prompt.context_files.reading import FileText, Region, Unreadable
 from agent_core.prompt.context_files.settings import ContextFileSettings
 from tools.environments.git import git_root
 from tools.light_dataclass import dataclass
+from tools.paths import absolute
 from tools.untrusted.scanner import scan
 
 _MOST_FILES = 20
@@ -133,7 +134,7 @@ class RulesLoader:
         for written in mentions_in(file.text):
             if self._is_full:
                 break
-            path = Path(os.path.normpath(folder / Path(written).expanduser()))
+            path = Path(absolute(written, folder))
             if not os.path.isfile(path):  # noqa: PTH113 - never raises
                 continue
             if depth == _DEPTH:

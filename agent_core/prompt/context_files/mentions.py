@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_MENTION = re.compile(r"(?<![\w@/.`\\+-])@((?:~/|\.{1,2}/|/)?[\w.-][\w./~+-]{0,250})")
+# A part of a path may be in brackets, as the frameworks have it: app/[slug], app/(shop), app/[[...all]].
+_BRACKETED = r"(?<=/)(?:\[{1,2}[\w.-]{1,60}\]{1,2}|\([\w.-]{1,60}\)|\{[\w.-]{1,60}\})"
+_MENTION = re.compile(rf"(?<![\w@/.`\\+-])@((?:~/|\.{{1,2}}/|/)?~?[\w.-](?:[\w./~+-]|{_BRACKETED}){{0,250}})")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TICKS = re.compile(r"`+")
 _COMMENT = ("<!--", "-->")

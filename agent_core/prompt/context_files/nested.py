@@ -20,6 +20,7 @@ from agent_core.prompt.context_files.settings import ContextFileSettings
 from agent_core.prompt.context_files.telling import left_out_line, told_of_work, work_mark
 from tools.light_dataclass import dataclass
 from tools.patching.paths import paths_of
+from tools.paths import absolute
 from tools.result import ToolResult
 
 MOST_CHARS = 8_000
@@ -93,7 +94,7 @@ class NestedRules:
             written = [result.facts.get(each) for each in ("cwd", "moved_to")] if name == "terminal" else []
         for text in written:
             if isinstance(text, str) and "\0" not in text:
-                yield self._named(Path(os.path.normpath(self.cwd / Path(text).expanduser())))
+                yield self._named(Path(absolute(text, self.cwd)))
 
     def _named(self, path: Path) -> Path:
         """A path by the name that it has below the session's directories, where these are reached over links."""

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import httpcore2
@@ -19,7 +20,28 @@ class Abort:
         self._wake: Callable[[], None] | None = None
         self.done = False
         self.patience = patience
-        """Seconds that a read may wait; None leaves it to the client."""
+        """Seconds in which something has to be `heard`, in one read or in many; None leaves it to the client."""
+        self._waited = 0.0
+
+    def heard(self) -> None:
+        """Something of the answer has come: bytes alone are nothing, servers send them to keep a connection open."""
+        self._waited = 0.0
+
+    def wait(self, read: Callable[[float | None], bytes], timeout: float | None) -> bytes:
+        """What `read` gets within the time that is left; `timeout` where there is no patience to be lost.
+
+        Raises:
+            httpcore2.ReadTimeout: there is none left.
+        """
+        if self.patience is None:
+            return read(timeout)
+        if self._waited >= self.patience:
+            raise httpcore2.ReadTimeout("nothing of an answer came")
+        began = time.monotonic()
+        try:
+            return read(self.patience - self._waited)
+        finally:
+            self._waited += time.monotonic() - began
 
     def abort(self) -> None:
         """Shut the request's connection down; a read that waits on it fails at once."""

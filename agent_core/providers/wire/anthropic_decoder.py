@@ -27,6 +27,7 @@ from agent_core.providers.wire.anthropic_blocks import AFTER_CALLS, AFTER_TEXT
 from agent_core.providers.wire.anthropic_thinking import claude
 from agent_core.providers.wire.failures import decoded, reported_error
 from agent_core.providers.wire.joined_events import character_count
+from agent_core.providers.wire.protocol import counts_of, token_count
 from agent_core.providers.wire.sse import DONE
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
@@ -40,6 +41,13 @@ _FINISH: dict[str, FinishReason] = {
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
+_COUNTS = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "output_tokens",
+    "thinking_tokens",
+)
 
 
 @dataclass(slots=True)
@@ -156,14 +164,15 @@ class MessagesDecoder:
         place = {AFTER_TEXT: self._text, AFTER_CALLS: self._calls}
         return ProviderItem(block | {key: count for key, count in place.items() if count})
 
-    def _count(self, usage: dict[str, Any] | None) -> bool:
+    def _count(self, usage: object) -> bool:
         """Take counts in; they only grow, and some servers send a zero where they know nothing yet."""
-        counts = dict(usage or {})
-        counts["thinking_tokens"] = (counts.get("output_tokens_details") or {}).get("thinking_tokens")
-        for key, value in counts.items():
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                self._usage[key] = max(value, self._usage.get(key, 0))
-        return bool(usage)
+        counts = counts_of(usage)
+        details = counts_of(counts.get("output_tokens_details"))
+        for name in _COUNTS:
+            count = token_count(counts.get(name, details.get(name)))
+            if count is not None:
+                self._usage[name] = max(count, self._usage.get(name, 0))
+        return bool(counts)
 
 
 def _usage(counts: Mapping[str, int]) -> Usage:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from agent_core.errors import ProviderProtocolError, ProviderStatusError, SettingsError
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.failures import SdkErrors, readable, status_error
+from agent_core.providers.wire.failures import SdkErrors, readable, refused, status_error
 from tools.extras import install_line
 
 if TYPE_CHECKING:
@@ -92,11 +92,7 @@ class BedrockClient:
             headers["Authorization"] = f"Bearer {self._choice.api_key}"
         ours = self._http.build_request(request.method, request.url, headers=headers, content=request.body)
         answer = self._http.send(ours, stream=True)
-        try:
-            _check(answer, self._choice)
-        except BaseException:
-            answer.close()
-            raise
+        _check(answer, self._choice)
         self._answers.latest = answer
         return AWSResponse(request.url, answer.status_code, dict(answer.headers), None)
 
@@ -146,10 +142,10 @@ def amazon_errors() -> SdkErrors:
 
 def _check(answer: httpx2.Response, choice: ModelChoice) -> None:
     if answer.status_code != _OK:
-        answer.read()
-        raise status_error(choice, answer.status_code, answer.text, dict(answer.headers))
+        raise refused(choice, answer)
     kind = answer.headers.get("content-type", "")
     if not kind.startswith(_STREAM):
+        answer.close()
         raise ProviderProtocolError(
             f"{choice.endpoint} did not answer with Bedrock's stream of events but with {kind or 'nothing'}. Check "
             "that model.base_url is the address of a Bedrock runtime endpoint."

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import threading
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.bedrock_client import BedrockClient, amazon_errors, check_installed
 from agent_core.providers.wire.bedrock_events import ConverseDecoder
 from agent_core.providers.wire.bedrock_messages import to_converse
-from agent_core.providers.wire.failures import broken_off, stalled, translated
+from agent_core.providers.wire.failures import broken_off, translated
 from agent_core.providers.wire.joined_events import WholeCharacters
+from agent_core.providers.wire.sse import LONGEST_PIECE, PieceTooLong
 
 if TYPE_CHECKING:
     import httpx2
@@ -91,13 +92,13 @@ class BedrockStream:
     def __iter__(self) -> Iterator[StreamEvent]:
         abort = self._begin()
         decoder, characters = ConverseDecoder(self._choice), WholeCharacters()
-        with translated(self._choice, amazon_errors()), abort.watching():
+        with translated(self._choice, amazon_errors()), abort.watching(), contextlib.suppress(PieceTooLong):
             for message in self._messages(abort, decoder):
                 yield from characters.of(decoder.feed(message.headers, message.payload))
-        yield from characters.rest()
-        if decoder.finished is None:
-            raise broken_off(self._choice)
-        yield Finished(decoder.finished)
+            yield from characters.rest()
+            if decoder.finished is None:
+                raise broken_off(self._choice)
+        yield Finished(decoder.finished or "oversized")
 
     def _begin(self) -> Abort:
         check_installed()
@@ -113,8 +114,10 @@ class BedrockStream:
         import httpx2  # noqa: PLC0415
 
         answer = self._provider.client().converse(to_converse(self._request, self._choice))
+        abort.heard()
         try:
             for message in self._framed(answer):
+                abort.heard()
                 yield message
                 if decoder.done:
                     # Read on to the end of the body: only then can the connection serve the next request. But the
@@ -127,21 +130,25 @@ class BedrockStream:
             answer.close()
 
     def _framed(self, answer: httpx2.Response) -> Iterator[Any]:
-        """The stream's messages, as long as they come: single bytes keep a connection open, but are no answer."""
+        """The stream's messages.
+
+        Raises:
+            PieceTooLong: one is longer than any is read.
+        """
         from botocore.eventstream import EventStreamBuffer, ParserError  # noqa: PLC0415 - loaded with the client
 
-        frames, heard = EventStreamBuffer(), time.monotonic()
+        frames, waiting = EventStreamBuffer(), 0
         for chunk in answer.iter_bytes():
             frames.add_data(chunk)
+            waiting += len(chunk)
             try:
                 messages = list(frames)
             except (ParserError, struct.error, LookupError, ValueError) as problem:
                 raise ProviderProtocolError(
                     f"{self._choice.endpoint} sent something that is no event of Bedrock's in its answer."
                 ) from problem
-            now = time.monotonic()
             if messages:
-                heard = now
-            elif now - heard > self._choice.stall_after:
-                raise stalled(self._choice)
+                waiting = 0
+            elif waiting > LONGEST_PIECE:
+                raise PieceTooLong
             yield from messages

@@ -24,9 +24,9 @@ from agent_core.providers.base import (
 )
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.wire.bedrock_messages import AFTER_CALLS, AFTER_TEXT
-from agent_core.providers.wire.chat_completions import token_count
 from agent_core.providers.wire.failures import decoded, readable
 from agent_core.providers.wire.joined_events import character_count
+from agent_core.providers.wire.protocol import counts_of, token_count
 from tools.light_dataclass import dataclass
 from tools.quick_json import whole_text
 
@@ -119,7 +119,7 @@ class ConverseDecoder:
                 self._stop(str(value["stopReason"]))
             case "metadata":
                 self.done = self.finished is not None
-                return [UsageReport(_usage(value.get("usage") or {}))]
+                return [UsageReport(_usage(counts_of(value.get("usage"))))]
         return []
 
     def _start(self, index: int, start: dict[str, Any]) -> list[StreamEvent]:
@@ -179,7 +179,7 @@ def _small(kind: str) -> str:
     return kind[:1].lower() + kind[1:]
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
+def _usage(usage: Mapping[str, Any]) -> Usage:
     # `inputTokens` counts only what was neither read from the cache nor written to it.
     fresh = token_count(usage.get("inputTokens"))
     cached = token_count(usage.get("cacheReadInputTokens"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agent_core.errors import ProviderProtocolError
@@ -25,7 +25,7 @@ from agent_core.providers.resolution.traits import takes_temperature
 from agent_core.providers.wire.chat_messages import to_wire
 from agent_core.providers.wire.failures import decoded, reported_error
 from agent_core.providers.wire.openai_efforts import nearest_effort
-from agent_core.providers.wire.protocol import WireProtocol, key_header
+from agent_core.providers.wire.protocol import WireProtocol, counts_of, key_header, token_count
 from agent_core.providers.wire.sse import DONE
 
 _FINISH: dict[str, FinishReason] = {
@@ -76,7 +76,7 @@ class ChatDecoder:
                 self.finished = self.finished or ("refusal" if self._refused else finish)
                 events.extend(ProviderItem(item) for item in self._sealed)
                 self._sealed = []
-        if usage := payload.get("usage"):
+        if usage := counts_of(payload.get("usage")):
             events.append(UsageReport(_usage(usage)))
         return events
 
@@ -148,8 +148,9 @@ def _part_events(parts: list[Any]) -> Iterator[StreamEvent]:
                 yield from (ReasoningDelta(str(each["text"])) for each in thoughts if each.get("text"))
 
 
-def _usage(usage: dict[str, Any]) -> Usage:
-    prompt, completion = _details(usage, "prompt_tokens_details"), _details(usage, "completion_tokens_details")
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    prompt = counts_of(usage.get("prompt_tokens_details"))
+    completion = counts_of(usage.get("completion_tokens_details"))
     return Usage(
         input_tokens=token_count(usage.get("prompt_tokens")),
         output_tokens=token_count(usage.get("completion_tokens")),
@@ -162,15 +163,5 @@ def _usage(usage: dict[str, Any]) -> Usage:
     )
 
 
-def _details(usage: dict[str, Any], name: str) -> dict[str, Any]:
-    found = usage.get(name)
-    return found if isinstance(found, dict) else {}
-
-
 def _first_count(*values: object) -> int | None:
     return next((count for value in values if (count := token_count(value)) is not None), None)
-
-
-def token_count(value: object) -> int | None:
-    """A number of tokens; whatever else a server sends counts as unknown."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -6,7 +6,7 @@ import contextlib
 import json
 import ssl
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import (
     ProviderConnectionError,
@@ -18,7 +18,11 @@ from agent_core.providers.choice import ModelChoice
 from tools import quick_json
 from tools.light_dataclass import dataclass
 
+if TYPE_CHECKING:
+    import httpx2
+
 _MAX_TEXT = 300
+_LONGEST_REFUSAL = 1024 * 1024
 _AGAIN = "Send the prompt again; if that fails too, check model.base_url."
 _NEXT_STEP = {
     400: "Check the model's name and settings in config.yaml.",
@@ -45,7 +49,7 @@ def translated(choice: ModelChoice, sdk: SdkErrors | None = None) -> Iterator[No
     """Turn the HTTP library's errors, and those of an SDK over it, into the agent's own.
 
     Raises:
-        ProviderStatusError, ProviderConnectionError, ProviderProtocolError.
+        ProviderConnectionError, ProviderProtocolError.
     """
     import httpcore2  # noqa: PLC0415 - only when a model is really asked
     import httpx2  # noqa: PLC0415
@@ -62,9 +66,6 @@ def translated(choice: ModelChoice, sdk: SdkErrors | None = None) -> Iterator[No
         broken, others = (*broken, sdk.connection), (sdk.base,)
     try:
         yield
-    except httpx2.HTTPStatusError as problem:
-        answer = problem.response
-        raise status_error(choice, answer.status_code, answer.text, dict(answer.headers)) from problem
     except UnicodeEncodeError:
         # Without its cause: it holds what could not be sent, which may be the key.
         raise ProviderProtocolError(
@@ -80,6 +81,17 @@ def translated(choice: ModelChoice, sdk: SdkErrors | None = None) -> Iterator[No
             f"The request to {choice.endpoint} failed: {readable(str(problem), choice.api_key)}. "
             "Check the model's settings."
         ) from problem
+
+
+def refused(choice: ModelChoice, answer: httpx2.Response) -> ProviderStatusError:
+    """The error for an answer with an error status, whose body is still to be read; it is closed after that."""
+    said = bytearray()
+    with contextlib.closing(answer):
+        for piece in answer.iter_bytes():
+            said += piece
+            if len(said) > _LONGEST_REFUSAL:
+                break
+    return status_error(choice, answer.status_code, said.decode("utf-8", "replace"), dict(answer.headers))
 
 
 def status_error(

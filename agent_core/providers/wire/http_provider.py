@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import (
@@ -21,11 +20,11 @@ from agent_core.errors import (
 from agent_core.providers.base import Finished, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from agent_core.providers.pieces import body_json, body_parts
-from agent_core.providers.wire.failures import broken_off, failure_in, reported_error, stalled, translated
+from agent_core.providers.wire.failures import broken_off, failure_in, refused, reported_error, translated
 from agent_core.providers.wire.joined_events import WholeCharacters, joined
 from agent_core.providers.wire.protocol import Decoder, WireProtocol
 from agent_core.providers.wire.refused_fields import without_refused
-from agent_core.providers.wire.sse import data_lines
+from agent_core.providers.wire.sse import PieceTooLong, data_lines
 
 if TYPE_CHECKING:
     import httpx2
@@ -121,13 +120,13 @@ class HttpStream:
 
     def _answer(self, abort: Abort) -> Iterator[StreamEvent]:
         decoder, characters = self._provider.protocol.decoder(self._choice), WholeCharacters()
-        with translated(self._choice), abort.watching():
+        with translated(self._choice), abort.watching(), contextlib.suppress(PieceTooLong):
             for payloads in self._payloads(abort, decoder):
                 yield from characters.of(joined(event for data in payloads for event in decoder.feed(data)))
-        yield from characters.rest()
-        if decoder.finished is None:
-            raise broken_off(self._choice)
-        yield Finished(decoder.finished)
+            yield from characters.rest()
+            if decoder.finished is None:
+                raise broken_off(self._choice)
+        yield Finished(decoder.finished or "oversized")
 
     def _begin(self) -> Abort:
         from agent_core.providers.wire.http import Abort  # noqa: PLC0415 - loads the HTTP library
@@ -144,10 +143,13 @@ class HttpStream:
         import httpx2  # noqa: PLC0415
 
         response = self._send()
+        abort.heard()
         silent = True
         try:
-            for payloads in data_lines(self._unless_stalled(self._chunks(response), decoder)):
+            for payloads in data_lines(self._chunks(response)):
                 silent = False
+                if not all(map(_is_ping, payloads)):
+                    abort.heard()
                 yield payloads
                 # Once an answer is complete, the end of its body is read, so that the connection can serve the next
                 # request; but it is not waited for.
@@ -206,7 +208,7 @@ class HttpStream:
         """The answer, its body unread.
 
         Raises:
-            httpx2.HTTPStatusError: the status is no success; that body is read.
+            ProviderStatusError: the status is no success.
         """
         import httpx2  # noqa: PLC0415
 
@@ -219,23 +221,8 @@ class HttpStream:
         request = client.build_request("POST", _url(protocol.address(choice.base_url)), content=body, headers=headers)
         answer = client.send(request, stream=True)
         if not answer.is_success:
-            with contextlib.closing(answer):
-                answer.read()
-            answer.raise_for_status()
+            raise refused(choice, answer)
         return answer
-
-    def _unless_stalled(self, chunks: Iterable[bytes], decoder: Decoder) -> Iterator[bytes]:
-        """The chunks, as long as events come: comments and pings keep a connection open, but they are no answer."""
-        heard = time.monotonic()
-        for chunk in chunks:
-            now = time.monotonic()
-            if not _is_idle(chunk):
-                heard = now
-            elif now - heard > self._patience(decoder):
-                if decoder.finished is not None:
-                    return
-                raise stalled(self._choice)
-            yield chunk
 
 
 @functools.lru_cache(maxsize=16)
@@ -246,8 +233,6 @@ def _url(address: str) -> httpx2.URL:
     return httpx2.URL(address)
 
 
-def _is_idle(chunk: bytes) -> bool:
-    if len(chunk) > _LONGEST_PING:
-        return False
-    text = chunk.strip()
-    return not text or text.startswith(b":") or b'"ping"' in text
+def _is_ping(payload: bytes) -> bool:
+    """Whether an event only keeps the connection open."""
+    return len(payload) <= _LONGEST_PING and b'"ping"' in payload

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from agent_core.providers.base import FinishReason, ModelRequest, StreamEvent
 from agent_core.providers.choice import ModelChoice
 from tools.light_dataclass import dataclass
+
+log = logging.getLogger(__name__)
+
+# Sums of such counts stay far below what the database can store.
+_MOST_TOKENS = 2**40
 
 
 class Decoder(Protocol):
@@ -29,6 +35,28 @@ class Decoder(Protocol):
             ProviderProtocolError: it cannot be understood.
         """
         ...
+
+
+def counts_of(value: object) -> Mapping[str, Any]:
+    """Counts of tokens as a server sends them, by name; nothing where it sends something else."""
+    if isinstance(value, Mapping):
+        return value
+    if value is not None:
+        _log_ignored(value)
+    return {}
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens; whatever else a server sends counts as unknown, also more than there can be."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+        return value
+    if value is not None:
+        _log_ignored(value)
+    return None
+
+
+def _log_ignored(value: object) -> None:
+    log.warning("the model's server sent a count of tokens that is none: %.80r", value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from agent_core.providers.base import (
     UsageReport,
 )
 from agent_core.providers.choice import ModelChoice
-from agent_core.providers.wire.chat_completions import token_count
 from agent_core.providers.wire.failures import decoded, reported_error
+from agent_core.providers.wire.protocol import counts_of, token_count
 from agent_core.providers.wire.responses_items import OUTLINE_OF_CALL, PARAGRAPH, Item, outline_of_message
 from agent_core.providers.wire.sse import DONE
 from tools.light_dataclass import dataclass
@@ -183,7 +183,7 @@ class ResponsesDecoder:
         self.finished = self._reason(response, cut=cut)
         self.done = True
         yield from self._kept()
-        if usage := response.get("usage"):
+        if usage := counts_of(response.get("usage")):
             yield UsageReport(_usage(usage))
 
     def _reason(self, response: dict[str, Any], *, cut: bool) -> FinishReason:
@@ -248,8 +248,8 @@ def _failure(payload: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    read = usage.get("input_tokens_details") or {}
-    written = usage.get("output_tokens_details") or {}
+    read = counts_of(usage.get("input_tokens_details"))
+    written = counts_of(usage.get("output_tokens_details"))
     return Usage(
         input_tokens=token_count(usage.get("input_tokens")),
         output_tokens=token_count(usage.get("output_tokens")),

@@ -87,9 +87,9 @@ class TrackedStream(httpcore2.NetworkStream):
     def _receive(self, max_bytes: int, timeout: float | None) -> bytes:
         mark(socket_of(self._inner))
         abort = current_abort()
-        if abort is not None and abort.patience is not None:
-            timeout = abort.patience
-        return self._inner.read(max_bytes, timeout)
+        if abort is None:
+            return self._inner.read(max_bytes, timeout)
+        return abort.wait(lambda seconds: self._inner.read(max_bytes, seconds), timeout)
 
 
 def body_pieces(response: httpx2.Response) -> Iterator[bytes]:

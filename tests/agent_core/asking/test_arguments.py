@@ -31,6 +31,9 @@ def test_no_arguments_are_an_empty_object(text):
         ('```json\n{"a": 1}', {"a": 1}),
         ('{"a": "x" "b": "y"}', {"a": "x", "b": "y"}),
         (json.dumps('{"a": 1}'), {"a": 1}),
+        ('{"pattern": "\\d+\\.py", "b": "it\\\'s"}', {"pattern": "\\d+\\.py", "b": "it's"}),
+        ("{'a': 'say \"hi\"', 'b': [1, {'c': -2.5e3,},]}", {"a": 'say "hi"', "b": [1, {"c": -2500.0}]}),
+        ('{"script": "echo a \\\n  b", "x": "\\u00e9\n"}', {"script": "echo a \\\n  b", "x": "é\n"}),
     ],
 )  # fmt: skip
 def test_what_can_be_mended_is_mended(text, value):
@@ -48,6 +51,52 @@ def test_an_end_is_never_invented_and_what_is_no_object_is_not_run(text):
     assert mended == "{}"
     assert problem
     assert "Nothing was run" in problem
+
+
+# Each is closed as a whole, and no part of it is: brackets and quotes within strings close nothing.
+WHOLE = (
+    '{"path": "a.js", "content": "function a() {\\n  return {\\"k\\": [1]};\\n}\\n"}',
+    '{"path": "a.js", "content": "function a() {\n\treturn {};\n}\n"}',
+    '{"command": "for d in {a,b}; do { rm -rf \\"$d\\"; }; done"}',
+    "{'command': 'f() { echo {}; }; f', 'env': {'A': '}'},}",
+    '```json\n{"edits": [{"old": "}", "new": "]"}, {"old": "{", "new": "\n}"}], n: {"deep": {"er": true}}}',
+    '{"content": "a \\\\", "b": "}"}',
+)
+
+
+@pytest.mark.parametrize("text", WHOLE, ids=range(len(WHOLE)))
+def test_only_all_of_the_arguments_run_and_no_beginning_of_them(text):
+    assert settled_arguments(text)[1] is None
+    for end in range(1, len(text)):
+        arguments, problem = settled_arguments(text[:end])
+        assert arguments == "{}"
+        assert "Nothing was run" in (problem or "")
+
+
+@each(
+    ("text", "told"),
+    [
+        ('{"content": "if (a) {\n  b();\n}', ["cut off", "inside a string", "“content”", "b(); }", "smaller"]),
+        ('{"paths": ["a", {"b": 1}', ["cut off", "bracket is open", "“paths”"]),
+        ('{"a": tr', ["cut off", "“a”"]),
+        ('{"a": 1}{"b": 2}', ["second object", "a call for each"]),
+        ('{"a": 1,}\n{"a": 1,}', ["second object"]),
+        ('{"a": "x"}, "b": "y"}', ["something follows"]),
+        ('{"content": "print("hi")"}', ['written \\"', "character 21"]),
+        ('{"content": "f("a}', ['written \\"']),
+        ('{"a": "it" is}', ["character 12"]),
+        ("{'a': 'it's'}", ["character 11"]),
+        ('{"a": x}', ["a value is expected"]),
+        ('{"a" 1}', ["a : is missing"]),
+        ('{, "a": 1}', ["a key is expected"]),
+        ('Here: {"a": 1}', ["do not begin with {"]),
+        ('{"a":' * 5000, ["nested too deeply"]),
+    ],
+)  # fmt: skip
+def test_what_is_not_closed_or_not_clear_goes_back_with_what_is_wrong(text, told):
+    arguments, problem = settled_arguments(text)
+    assert arguments == "{}"
+    assert [part for part in [*told, "Nothing was run"] if part not in (problem or "")] == [], problem
 
 
 @pytest.mark.parametrize("text", ["", '{"content": "half', '{"a": 1,}'])

@@ -82,6 +82,12 @@ _FILE_QUERIES = (
     "lib/*",
     "[a-c]*.txt",
     "lib",
+    "*.py,*.md",
+    "*.txt,!crlf.txt",
+    "odd name [1].txt",
+    "{lib,x}/**,/*.py",
+    "{lib/**,*.{py,md}}",
+    "**/{any,d{e,i}ep}/*",
 )
 _CONTENT: tuple[tuple[str, dict[str, Any]], ...] = (
     ("apple", {}), ("Apple", {}), ("apple", {"ignore_case": True}), ("ЯБЛОКО", {"ignore_case": True}),
@@ -107,6 +113,9 @@ _CONTENT: tuple[tuple[str, dict[str, Any]], ...] = (
     (r"ap{2}le", {}), (r"(?:an?|the) apple", {}), (r"a+?p", {}), (r"[a\]]pple", {}), (r"(apple", {"fixed": True}),
     ("EXPORT", {}), ("eat", {"glob": "*.{js,ts}"}), ("name  # eat", {}), (r"(?x) a p p l e", {}),
     (r"(a(?i)P|Q)ple", {}),
+    ("apple", {"glob": "*.md,*.txt,!crlf.txt"}), ("apple", {"glob": "odd name [1].txt"}),
+    ("apple", {"glob": "{lib/**,*.{py,md}}"}), ("apple", {"glob": "**/{any,d{e,i}ep}/*"}),
+    ("apple", {"glob": "!*.txt,!*.md"}), ("apple", {"glob": "!lib/**,*.js,*.log", "include_ignored": True}),
 )  # fmt: skip
 
 

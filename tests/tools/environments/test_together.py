@@ -120,5 +120,5 @@ def test_a_patch_that_fails_half_way_changes_nothing(tmp_path: Path, at: int):
     patch = "*** Update File: a\n-a\n+A\n*** Add File: b\n+b\n*** Update File: c\n*** Move to: d\n-c\n+C\n"
     ctx = make_context(tmp_path)
     ctx = replace(ctx, fs=Faulty(ctx.fs, at))
-    assert "no space left" in error_of(call(ctx, "patch", patch=patch + "*** Delete File: e"))
+    assert "no space left" in error_of(call(ctx, "patch", patch=patch + "*** Delete File: e\n*** End Patch"))
     assert content(tmp_path) == {"a": b"a\n", "c": b"c\n", "e": b"e\n"}

@@ -157,7 +157,7 @@ def test_a_file_that_moves_where_something_is_that_was_not_read_is_refused(tmp_p
 def test_a_file_that_was_read_may_be_replaced_by_adding_it(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"one\r\ntwo\r\n")
     ctx = replace(make_context(tmp_path), seen=FilesSeen())
-    patch = "*** Add File: a\n+x\n+y"
+    patch = "*** Add File: a\n+x\n+y\n*** End Patch"
     assert "a exists already" in error_of(call(ctx, "patch", patch=patch))
     assert ctx.seen is not None
     ctx.seen.note(tmp_path / "a", digest_of(b"one\r\ntwo\r\n"), whole=True)
@@ -230,13 +230,13 @@ def test_what_is_given_decides_whatever_the_mode_says(tmp_path: Path):
     ctx = make_context(tmp_path)
     payload(call(ctx, "patch", mode="replace", patch=update("-a", "+x", path="a")))
     payload(call(ctx, "patch", mode="patch", path="c", old_string="c", new_string="y"))
-    payload(call(ctx, "patch", path="e", patch="@@\n-e\n+z"))
+    payload(call(ctx, "patch", path="e", patch="@@\n-e\n+z\n*** End Patch"))
     assert content(tmp_path) == {"a": "x\n", "c": "y\n", "e": "z\n"}
 
 
 def test_what_is_there_already_is_no_change_and_no_error(tmp_path: Path):
     fill(tmp_path)
-    result = call(make_context(tmp_path), "patch", patch="*** Add File: a\n+a")
+    result = call(make_context(tmp_path), "patch", patch="*** Add File: a\n+a\n*** End Patch")
     assert payload(result) == {"files": [{"path": "a", "change": "unchanged"}]}
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "b", "new_string": "a"}]
     assert "as it was" in payload(call(make_context(tmp_path), "patch", path="a", edits=edits))["note"]
@@ -247,7 +247,7 @@ def test_the_diffs_of_many_files_stay_bounded(tmp_path: Path):
     for number in range(30):
         (tmp_path / f"f{number}").write_text("".join(f"line {n}\n" for n in range(300)))
         patch += [f"*** Update File: f{number}", *(f"-line {n}\n+changed {n}" for n in range(300))]
-    result = call(make_context(tmp_path), "patch", patch="\n".join(patch))
+    result = call(make_context(tmp_path), "patch", patch="\n".join([*patch, "*** End Patch"]))
     assert len(payload(result)["files"]) == 30
     assert len(result.text) < 25_000
 

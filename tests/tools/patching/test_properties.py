@@ -254,7 +254,7 @@ def test_no_patch_breaks_the_tool_and_a_refused_one_changes_nothing(text, patch)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "f").write_bytes(text.encode("utf-8", "replace"))
         before = (Path(folder) / "f").read_bytes()
-        result = call(make_context(Path(folder)), "patch", patch=f"*** Update File: f\n{patch}")
+        result = call(make_context(Path(folder)), "patch", patch=f"*** Update File: f\n{patch}\n*** End Patch")
         assert "patch failed:" not in result.text
         if result.failed:
             assert (Path(folder) / "f").read_bytes() == before

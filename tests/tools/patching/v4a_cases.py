@@ -93,12 +93,13 @@ GRAMMAR = (
 )  # fmt: skip
 
 FORGIVEN = (
-    Case("no end mark", "*** Begin Patch\n*** Update File: a.txt\n@@\n-b\n+B\n", ABC, {"a.txt": "a\nB\nc\n"}),
     Case("no begin mark", "*** Update File: a.txt\n@@\n-b\n+B\n*** End Patch", ABC, {"a.txt": "a\nB\nc\n"}),
     Case("a Markdown fence", f"```diff\n{update('@@', '-b', '+B')}\n```\n", ABC, {"a.txt": "a\nB\nc\n"}),
-    Case("a fence and no marks", "```\n*** Update File: a.txt\n@@\n-b\n+B\n```", ABC, {"a.txt": "a\nB\nc\n"}),
+    Case("a fence and no begin mark", "```\n*** Update File: a.txt\n@@\n-b\n+B\n*** End Patch\n```", ABC,
+         {"a.txt": "a\nB\nc\n"}),
     Case("a heredoc", f"apply_patch <<'EOF'\n{update('@@', '-b', '+B')}\nEOF\n", ABC, {"a.txt": "a\nB\nc\n"}),
-    Case("a heredoc and no marks", "<<EOF\n*** Update File: a.txt\n@@\n-b\n+B\nEOF", ABC, {"a.txt": "a\nB\nc\n"}),
+    Case("a heredoc and no begin mark", "<<EOF\n*** Update File: a.txt\n@@\n-b\n+B\n*** End Patch\nEOF", ABC,
+         {"a.txt": "a\nB\nc\n"}),
     Case("words around it", f"Here it is:\n\n{update('@@', '-b', '+B')}\n\nThat should do.", ABC,
          {"a.txt": "a\nB\nc\n"}),
     Case("Windows line endings in the patch", update("@@", " a", "-b", "+B").replace("\n", "\r\n"), ABC,
@@ -144,8 +145,10 @@ FORGIVEN = (
          ABC, {"a.txt": "a\nB\nc\n"}),
     Case("a unified diff",
          "diff --git a/a.txt b/a.txt\nindex 1..2 100644\n--- a/a.txt\n+++ b/a.txt\n@@ -2,1 +2,1 @@\n"
-         "-b\n+B\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+n\n", ABC, {"a.txt": "a\nB\nc\n", "n": "n\n"}),
-    Case("a unified diff that deletes", "--- a/a.txt\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-a\n-b\n-c\n", ABC, {}),
+         "-b\n+B\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+n\n*** End Patch\n", ABC,
+         {"a.txt": "a\nB\nc\n", "n": "n\n"}),
+    Case("a unified diff that deletes", "--- a/a.txt\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-a\n-b\n-c\n*** End Patch", ABC,
+         {}),
     Case("line numbers that tell which", update("@@ -3,1 +3,1 @@", "-x", "+X"), {"a.txt": "x\ny\nx\n"},
          {"a.txt": "x\ny\nX\n"}),
     Case("blanks at the end of a line", update("@@", " a", "-b", "+B"), {"a.txt": "a  \nb\t\nc\n"},
@@ -184,7 +187,20 @@ KEPT = (
          {"a.txt": "a\x0cA\u2028x\nB\n\x0b\n"}),
 )  # fmt: skip
 
+CUT = "*** Begin Patch\n*** Update File: a.txt\n@@\n-b\n+B\n"
+
 REFUSED = (
+    Case("no end mark", CUT, ABC, told=("no *** End Patch", "a.txt", "Nothing was changed")),
+    Case("no end mark within a fence", f"```diff\n{CUT}```\n", ABC, told=("no *** End Patch",)),
+    Case("no end mark within a heredoc", f"apply_patch <<'EOF'\n{CUT}EOF\n", ABC, told=("no *** End Patch",)),
+    Case("half an end mark", f"{CUT}*** End Pa", ABC, told=("no *** End Patch",)),
+    Case("half a new file", "*** Begin Patch\n*** Add File: n\n+a\n+b", {}, told=("no *** End Patch", "n")),
+    Case("a deletion without an end mark", "*** Begin Patch\n*** Delete File: a.txt", ABC,
+         told=("no *** End Patch",)),
+    Case("a unified diff without an end mark", "--- a/a.txt\n+++ b/a.txt\n@@ -2,1 +2,1 @@\n-b\n+B\n", ABC,
+         told=("no *** End Patch",)),
+    Case("a part behind the end mark without its own", f"{CUT}*** End Patch\n*** Delete File: a.txt\n", ABC,
+         told=("no *** End Patch", "a.txt")),
     Case("an empty patch", "  \n", ABC, told=("missing",)),
     Case("a patch without a file", "*** Begin Patch\n*** End Patch", ABC, told=("names no file",)),
     Case("a patch of other words", "please change a to b", ABC, told=("Line 1", "Update File")),

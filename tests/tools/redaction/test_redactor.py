@@ -3,6 +3,8 @@
 import json
 import random
 import string
+import sys
+import threading
 import time
 
 from hypothesis import given, settings
@@ -212,6 +214,40 @@ class TestOurOwn:
         redactor.learn(["local-model-key"])
 
         assert redactor("local-model-key") == "[redacted: our key]"
+
+    def test_what_another_thread_teaches_meanwhile_is_kept_as_well(self):
+        redactor = Redactor()
+
+        def slowly():
+            yield "first-of-the-one"
+            teacher = threading.Thread(target=redactor.learn, args=(["of-the-other"],))
+            teacher.start()
+            teacher.join()
+            yield "second-of-the-one"
+
+        redactor.learn(slowly())
+        assert redactor("first-of-the-one of-the-other second-of-the-one") == " ".join(["[redacted: our key]"] * 3)
+
+    def test_many_threads_that_teach_at_once_lose_no_secret(self):
+        redactor, together = Redactor(), threading.Barrier(8)
+        secrets = [[f"secret-{thread}-{number}-words" for number in range(12)] for thread in range(8)]
+
+        def teach(mine):
+            together.wait()
+            for secret in mine:
+                redactor.learn([secret])
+
+        before = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
+        try:
+            threads = [threading.Thread(target=teach, args=(mine,)) for mine in secrets]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            sys.setswitchinterval(before)
+        assert [secret for mine in secrets for secret in mine if secret in redactor(f"say {secret}")] == []
 
 
 @given(st.text(max_size=400))

@@ -7,6 +7,7 @@ allowed where it is from the session's directories.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from tools.approval.rules.patterns import path_pattern
 from tools.approval.rules.rule import GLOB_SIGNS, PermissionRule
+from tools.text.globs import GlobError, split, spread
 
 
 def covers_path(rule: PermissionRule, path: Path, roots: tuple[Path, ...], *, is_risky: bool) -> bool:
@@ -40,6 +42,22 @@ def denies_path(rule: PermissionRule, path: Path, roots: tuple[Path, ...]) -> bo
     above = ("/".join(("", *parts[1:end])) or "/" for end in range(len(parts), 0, -1))
     places = [place.casefold() for place in _places(rule.pattern, roots)]
     return any(_whole(place, text.casefold()) for text in above for place in places)
+
+
+def spelled_out(rule: PermissionRule) -> Iterator[PermissionRule]:
+    """A denying rule, and each that its commas and braces stand for: `*.pem,*.key`, `secrets/{a,b}`.
+
+    Only more is denied by that: the rule itself counts as it is written, too.
+    """
+    yield rule
+    if rule.kind not in {"read", "write", "delete"}:
+        return
+    parts = split(rule.pattern)
+    if any(not part.strip("*/") for part in parts):
+        return  # `*,v` is a name with a comma: nobody denies everything, and a little more
+    for part in parts:
+        with contextlib.suppress(GlobError):
+            yield from (replace(rule, pattern=form) for form in spread(part) if form.strip("*/"))
 
 
 def with_real_places(

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.approval.sensitive import why_sensitive
-from tools.environments.python_search.globs import GlobError, NamePattern
 from tools.environments.python_search.kinds import globs_of
 from tools.environments.rg_arguments import spans_lines
 from tools.environments.rg_events import cut_around
-from tools.environments.rg_process import GLOB_HINT, OutOfTime, Runner
-from tools.environments.ripgrep import Looks
+from tools.environments.rg_process import OutOfTime, Runner
+from tools.environments.ripgrep import Looks, wanted_files
 from tools.errors import ToolError
 from tools.files.searching import SearchHit, SearchQuery, SearchResult
 from tools.light_dataclass import dataclass
 from tools.settings import SearchSettings
+from tools.text.globs import Wanted
 
 _LINE = re.compile(r"(.+?):(\d+):(.*)", re.DOTALL)
 _FIND = "find {start} -name .git -prune -o -type f -print"
@@ -48,12 +48,13 @@ class GrepSearch:
         Raises:
             ToolError, ToolInterrupted.
         """
-        wanted = [_pattern(glob) for glob in self._globs()]
         if self.query.target == "files":
-            found = [name for name in self._listed() if all(pattern.matches(name) for pattern in wanted)]
-            return self._names(found)
+            listed = self._listed()
+            globs = [wanted_files(text, lambda: listed) for text in self._globs()]
+            return self._names([name for name in listed if all(each.matches(name) for each in globs)])
         if spans_lines(self.query):
             raise ToolError("There is no ripgrep on that machine, so no match may be longer than a line.")
+        wanted = [wanted_files(text, self._listed) for text in self._globs()]
         lines = [line for line in self._lines() if self._is_wanted(line[0], wanted)]
         if self.query.output == "content":
             page = lines[self.query.offset : self.query.offset + self.query.limit]
@@ -102,7 +103,7 @@ class GrepSearch:
         except OutOfTime:
             self.partial = True
 
-    def _is_wanted(self, name: str, wanted: Sequence[NamePattern]) -> bool:
+    def _is_wanted(self, name: str, wanted: Sequence[Wanted]) -> bool:
         return self._is_kind(name) and all(pattern.matches(name) for pattern in wanted) and self._may_show(name)
 
     def _names(self, found: list[str]) -> SearchResult:
@@ -120,7 +121,7 @@ class GrepSearch:
             kinds = globs_of(self.query.type)
         except LookupError as problem:
             raise ToolError(f"The file type {self.query.type} is not known; use file_glob, as *.py.") from problem
-        return any(_pattern(kind).matches(name) for kind in kinds)
+        return Wanted(kinds).matches(name)
 
     def _may_show(self, name: str) -> bool:
         if self.one_file:
@@ -140,13 +141,6 @@ class GrepSearch:
             shown=len(hits),
             partial=self.partial,
         )
-
-
-def _pattern(glob: str) -> NamePattern:
-    try:
-        return NamePattern(glob)
-    except GlobError as problem:
-        raise ToolError(f"The search was not understood: {problem}\n{GLOB_HINT}") from problem
 
 
 def _word(text: str) -> str:

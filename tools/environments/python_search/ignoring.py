@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tools.environments.python_search.globs import Rules
+from tools.text.globs import Rules
 
 _NAMES = (".rgignore", ".ignore", ".gitignore")
 _EXCLUDES_FILE = re.compile(r'^\s*excludesfile\s*=\s*"?\s*(\S+?)\s*"?\s*$', re.IGNORECASE | re.MULTILINE)

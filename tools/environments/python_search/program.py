@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from tools.environments.python_search import kinds, options, walking
 from tools.environments.python_search.finding import Finder, events
-from tools.environments.python_search.globs import GlobError, NamePattern
 from tools.environments.python_search.options import Options
 from tools.environments.python_search.patterns import PatternError, compiled
+from tools.text.globs import GlobError, NamePattern
 
 _BLOCK = 1 << 18
 _CPU_SECONDS = 300

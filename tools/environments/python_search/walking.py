@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from tools.environments.python_search import ignoring
-from tools.environments.python_search.globs import NamePattern
 from tools.environments.python_search.ignoring import Ignoring
+from tools.text.globs import NamePattern
 
 
 class Choice(NamedTuple):

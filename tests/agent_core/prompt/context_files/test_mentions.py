@@ -23,6 +23,8 @@ from tests.support.each import each
         ("```\n@never.md closed", []),
         ("<!-- @a.md\n@b.md --> @c.md", ["c.md"]),
         ("    @a.md as code? a list may be indented\n    code @b.md", ["a.md"]),
+        ("@app/blog/[slug]/page.md, @~name/x.md", ["app/blog/[slug]/page.md", "~name/x.md"]),
+        ("(@app/(shop)/[[...all]]/a.md) [@b.md](c) @d.md(e)", ["app/(shop)/[[...all]]/a.md", "b.md", "d.md"]),
         ("@README", []),
         ("git@github.com:a/b.git", []),
     ],
@@ -35,6 +37,7 @@ def test_paths_are_found_in_prose_and_not_in_code(text, found):
     ("text", "found"),
     [
         ("<!--" * 60_000 + " @a.md", ["a.md"]),
+        ("@a/[a" * 40_000, ["a/"]),
         ("` ``" * 40_000 + "` @a.md", ["a.md"]),
         ("".join("`" * number + " " for number in range(1, 600)) + "@a.md", ["a.md"]),
         ("x" + "`" * 200_000 + " @a.md", ["a.md"]),

@@ -178,7 +178,6 @@ MALFORMED = {
     "an index that is none": begin("first", "text"),
     "text that is none": begin(0, "text", text=5),
     "a call without a name": begin(0, "tool_use", id="a"),
-    "usage that is none": {"type": "message_start", "message": {"usage": [1]}},
     "no object": [1],
     "no JSON": b"{oops",
 }

@@ -18,8 +18,8 @@ from agent_core.messages import user_message
 from agent_core.providers.base import (
     ModelRequest,
 )
-from tests.agent_core.providers.wire.conftest import KEY, MODEL, SECRET
-from tests.support.bedrock_server import Stream, reply
+from tests.agent_core.providers.wire.conftest import KEY, MODEL
+from tests.support.bedrock_server import SECRET, Stream, reply
 from tests.support.model_replies import Status
 from tools.extras import install_line
 

@@ -98,7 +98,6 @@ def test_the_key_is_never_in_a_message(model_server, ask, answer):
         (b'data: {"choices": {"0": {}}}\n\n', "does not follow"),
         (b'data: {"choices": [{"delta": "text"}]}\n\n', "does not follow"),
         (b'data: {"choices": [{"delta": {"tool_calls": [7]}}]}\n\n', "does not follow"),
-        (b'data: {"usage": [1]}\n\n', "does not follow"),
     ],
 )
 def test_a_stream_that_cannot_be_understood_is_a_protocol_error(model_server, ask, body, said):

@@ -6,7 +6,15 @@ import pytest
 
 from tests.support.each import each
 from tools.approval.rules.parsing import parse_rule
-from tools.approval.rules.paths import below_home, covers_path, denies_path, moved, places_denied, with_real_places
+from tools.approval.rules.paths import (
+    below_home,
+    covers_path,
+    denies_path,
+    moved,
+    places_denied,
+    spelled_out,
+    with_real_places,
+)
 
 ROOT = Path("/srv/project")
 ROOTS = (ROOT, Path("/srv/library"))
@@ -183,3 +191,31 @@ def test_what_begins_with_a_sign_is_looked_for_from_the_root():
     asked = []
     assert len(list(with_real_places(parse_rule("read: /*/x"), (), lambda place: asked.append(place) or place))) == 1
     assert asked == ["/"]
+
+
+@each(
+    ("pattern", "path", "allowed", "denied"),
+    [
+        ("*.pem,*.key", "a/b.key", False, True),
+        ("*.pem, *.key", "a/b.pem", False, True),
+        ("*.pem,*.key", "a/b.txt", False, False),
+        ("*.pem,*.key", "x.pem,y.key", True, True),
+        ("{secrets,private}/", "deep/private/x", False, True),
+        ("{src,lib/{a,b}}/**", "lib/b/x", False, True),
+        ("{src,lib/{a,b}}/**", "lib/c/x", False, False),
+        ("{a,b}.txt", "{a,b}.txt", True, True),
+        ("{a,b}.txt", "a.txt", False, True),
+        ("app/[slug]/**", "app/[slug]/page.tsx", True, True),
+        ("app/[slug]/**", "app/s/page.tsx", False, False),
+        ("./config/*.yaml", "config/x.yaml", True, True),
+        ("~name", "deep/~name", True, True),
+        ("*,v", "main.c,v", True, True),
+        ("*,v", "main.c", False, False),
+        ("{a,b", "{a,b", True, True),
+        ("{*,x}", "y", False, False),
+    ],
+)
+def test_commas_and_braces_deny_more_and_allow_nothing_more(pattern, path, allowed, denied):
+    rule = parse_rule({"read": pattern})
+    assert covers_path(rule, ROOT / path, (ROOT,), is_risky=False) is allowed
+    assert any(denies_path(each, ROOT / path, (ROOT,)) for each in spelled_out(rule)) is denied
