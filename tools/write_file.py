@@ -125,12 +125,12 @@ def _fitted(content: str, old: TextFile | None) -> tuple[str, str]:
 
 def _encoding_note(old: TextFile | None, text: str, data: bytes) -> str:
     """What the model should know of how its content was encoded."""
-    if old is None or text.isascii():
+    if old is None:
         return ""
     if old.has_odd_bytes:
         gone = odd_bytes_in(old.text) - odd_bytes_in(data.decode("utf-8", "surrogateescape"))
         return f"{gone} of the bytes that were not UTF-8 {'is' if gone == 1 else 'are'} gone." if gone > 0 else ""
-    return old.kept_note
+    return "" if text.isascii() else old.kept_note
 
 
 registry.register(

@@ -75,9 +75,10 @@ def test_writing_a_file_as_it_was_read_keeps_its_bytes(folder: Path, replaced: b
     assert (folder / "f.txt").read_bytes() == "ü\n".encode() + ODD
 
 
-def test_it_is_said_when_odd_bytes_are_written_over(folder: Path):
-    value = payload(call(make_context(folder), "write_file", path="f.txt", content=UMLAUTS))
-    assert (folder / "f.txt").read_bytes() == UMLAUTS.encode()
+@pytest.mark.parametrize("content", [UMLAUTS, "ascii\n"])
+def test_it_is_said_when_odd_bytes_are_written_over(folder: Path, content: str):
+    value = payload(call(make_context(folder), "write_file", path="f.txt", content=content))
+    assert (folder / "f.txt").read_bytes() == content.encode()
     assert value["note"] == "1 of the bytes that were not UTF-8 is gone."
 
 
